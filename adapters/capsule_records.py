@@ -11,7 +11,7 @@ from datetime import UTC, datetime
 
 import msgspec
 
-from protocol.capsule.probe import Probe
+from protocol.capsule.flows.probe import Probe
 from protocol.errors import MeshError
 
 

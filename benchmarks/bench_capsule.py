@@ -23,12 +23,12 @@ from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any, Final
 
-from adapters.browser.chromium import launcher
-from adapters.browser.settings import BrowserSettings
+from adapters.browser.launch.chromium import launcher
+from adapters.browser.launch.settings import BrowserSettings
 from benchmarks.live_mesh import LiveNode, pair, serving
 from benchmarks.registry import benchmark
 from node.live import Wish, guard_for, mounted_context
-from protocol.recording.session import Profile
+from protocol.recording.records.session import Profile
 
 ROUNDS: Final = 7
 ORIGIN: Final = "http://127.0.0.1:9"

@@ -18,7 +18,7 @@ from typing import Final
 
 import msgspec
 
-from adapters.browser.chromium import launcher
+from adapters.browser.launch.chromium import launcher
 from benchmarks.bench_capsule import SETTINGS
 from benchmarks.drift import applications, served
 from benchmarks.live_mesh import LiveNode, pair, serving

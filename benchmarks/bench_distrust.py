@@ -15,7 +15,7 @@ from typing import Any, Final
 import msgspec
 
 from adapters.ports import PeerRecord, SearchRecord
-from adapters.transport.certificates import ChannelIdentity, client_context
+from adapters.transport.tls.certificates import ChannelIdentity, client_context
 from benchmarks.live_mesh import LiveNode, live_mesh
 from benchmarks.registry import benchmark
 from node.explorer.open_searches import Open
@@ -23,7 +23,7 @@ from node.explorer.sharing.visit import Visit
 from protocol import ids, limits
 from protocol.goal.heuristics import Candidate
 from protocol.messages import KIND_SEARCH, Done, SearchSpec
-from protocol.page.action import Click, Locator
+from protocol.page.actions.action import Click, Locator
 from protocol.search.entry import encode_action, node_key
 from protocol.wire import cbor, envelope
 from tests.twins.browser import MemoryBrowser, site_of

@@ -15,14 +15,14 @@ from typing import Final
 
 import msgspec
 
-from adapters.browser.chromium import launcher
-from adapters.browser.settings import BrowserSettings
+from adapters.browser.launch.chromium import launcher
+from adapters.browser.launch.settings import BrowserSettings
 from adapters.ports import Browser
 from benchmarks.bench_capsule import SETTINGS
 from benchmarks.bench_session import shop
 from benchmarks.registry import benchmark
-from protocol.page.action import Goto
-from protocol.recording.session import Profile
+from protocol.page.actions.action import Goto
+from protocol.recording.records.session import Profile
 from protocol.risk.requests import GuardPolicy
 
 ROUNDS: Final = 10

@@ -9,10 +9,10 @@ from pathlib import Path
 
 from benchmarks.registry import benchmark
 from protocol import limits
-from protocol.page.instructions import instructions_in
-from protocol.page.personal import Tokens
-from protocol.page.redaction import redact_text
-from protocol.page.secrets import GivenSecret, Secrets
+from protocol.page.instructions.instructions import instructions_in
+from protocol.page.secrets.personal import Tokens
+from protocol.page.secrets.redaction import redact_text
+from protocol.page.secrets.secrets import GivenSecret, Secrets
 
 _PAGE_BYTES = 1_000_000
 _ROUNDS = 5

@@ -13,14 +13,14 @@ import time
 from pathlib import Path
 from typing import Final
 
-from adapters.browser.browser import ChromiumBrowser
-from adapters.browser.chromium import launcher
-from adapters.browser.profile_directory import browser_processes
-from adapters.browser.settings import BrowserSettings
+from adapters.browser.launch.browser import ChromiumBrowser
+from adapters.browser.launch.chromium import launcher
+from adapters.browser.launch.profile_directory import browser_processes
+from adapters.browser.launch.settings import BrowserSettings
 from adapters.ports import Browser
 from benchmarks.registry import benchmark
 from node.live import Browsers
-from protocol.recording.session import Profile
+from protocol.recording.records.session import Profile
 from protocol.risk.requests import GuardPolicy
 
 ROUNDS: Final = 20

@@ -23,7 +23,7 @@ from typing import Any, Final
 
 import aiohttp
 
-from adapters.browser.chromium import launcher
+from adapters.browser.launch.chromium import launcher
 from benchmarks.bench_capsule import SETTINGS, storage_state
 from benchmarks.bench_session import shop
 from benchmarks.live_mesh import LiveNode, serving

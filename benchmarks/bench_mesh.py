@@ -20,10 +20,10 @@ from aiohttp import web
 from nacl.signing import SigningKey
 
 from adapters.ports import PeerAddress
-from adapters.transport.bounds import Bounds
-from adapters.transport.certificates import ChannelIdentity, Credentials, client_context, server_context
 from adapters.transport.client import MeshClient
 from adapters.transport.server import MeshServer
+from adapters.transport.tls.bounds import Bounds
+from adapters.transport.tls.certificates import ChannelIdentity, Credentials, client_context, server_context
 from benchmarks.loop import longest_block
 from benchmarks.registry import benchmark
 from protocol import limits

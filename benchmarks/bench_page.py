@@ -22,14 +22,14 @@ from aiohttp import web
 from playwright.async_api import Page as PlaywrightPage
 from playwright.async_api import async_playwright
 
-from adapters.browser.arguments import DETERMINISM_ARGS, HARDENING_ARGS
-from adapters.browser.chromium import launcher
-from adapters.browser.settings import BrowserSettings, find_executable
+from adapters.browser.launch.arguments import DETERMINISM_ARGS, HARDENING_ARGS
+from adapters.browser.launch.chromium import launcher
+from adapters.browser.launch.settings import BrowserSettings, find_executable
 from adapters.ports import Page
 from benchmarks.registry import benchmark
-from node.live.acting import Driver, Gate
-from protocol.page.action import Click, Goto, Locator
-from protocol.recording.session import Profile
+from node.live.acting.driver import Driver, Gate
+from protocol.page.actions.action import Click, Goto, Locator
+from protocol.recording.records.session import Profile
 from protocol.risk.requests import GuardPolicy
 from tests.gates import unreported
 

@@ -14,8 +14,8 @@ import json
 from functools import cache
 from typing import Any, Final, NamedTuple
 
-from adapters.browser.chromium import launcher
-from adapters.browser.settings import BrowserSettings
+from adapters.browser.launch.chromium import launcher
+from adapters.browser.launch.settings import BrowserSettings
 from benchmarks.registry import benchmark
 from protocol.errors import MeshError
 from tests.e2e.test_holding import Desk

@@ -21,21 +21,21 @@ from playwright.async_api import Browser as PlaywrightBrowser
 from playwright.async_api import Page as PlaywrightPage
 from playwright.async_api import async_playwright
 
-from adapters.browser.arguments import DETERMINISM_ARGS, HARDENING_ARGS
-from adapters.browser.chromium import launcher
-from adapters.browser.settings import find_executable
+from adapters.browser.launch.arguments import DETERMINISM_ARGS, HARDENING_ARGS
+from adapters.browser.launch.chromium import launcher
+from adapters.browser.launch.settings import find_executable
 from adapters.clock.system import SystemClock
 from adapters.ports import Browser, Store
 from adapters.storage.sqlite import SqliteStore
 from benchmarks.bench_session import LINKS, SETTINGS, shop
 from benchmarks.registry import benchmark
-from node.live.acting import Gate
-from node.live.keeping import Recording
-from node.live.recorder import record, record_actions
+from node.live.acting.driver import Gate
+from node.live.recording.keeping import Recording
+from node.live.recording.recorder import record, record_actions
 from node.signing.identity import Identity
 from node.signing.witness import Witness
-from protocol.page.action import Action, Click, Extract, Goto, Locator
-from protocol.recording.session import Profile, Verdict
+from protocol.page.actions.action import Action, Click, Extract, Goto, Locator
+from protocol.recording.records.session import Profile, Verdict
 from protocol.risk.requests import GuardPolicy
 
 ROUNDS: Final = 7

@@ -22,7 +22,7 @@ import msgspec
 from playwright.async_api import Browser, async_playwright
 from rich.console import Console
 
-from adapters.browser.settings import BrowserSettings, find_executable
+from adapters.browser.launch.settings import BrowserSettings, find_executable
 from benchmarks.__main__ import RESULTS, commit, measure
 from benchmarks.drift.served import REPOSITORY, programs
 from benchmarks.registry import Benchmark

@@ -19,7 +19,7 @@ from node.explorer.sharing.replica import Replica
 from protocol import ids
 from protocol.goal.condition import Condition
 from protocol.messages import DeltaPull, SearchSpec
-from protocol.recording.session import Profile
+from protocol.recording.records.session import Profile
 from protocol.search.delta import KIND, encode_delta
 from protocol.search.entry import Register, make_update
 

@@ -23,21 +23,21 @@ from nacl.signing import SigningKey
 from playwright.async_api import Browser as PlaywrightBrowser
 from playwright.async_api import async_playwright
 
-from adapters.browser.arguments import DETERMINISM_ARGS, HARDENING_ARGS
-from adapters.browser.chromium import launcher
-from adapters.browser.settings import BrowserSettings, find_executable
+from adapters.browser.launch.arguments import DETERMINISM_ARGS, HARDENING_ARGS
+from adapters.browser.launch.chromium import launcher
+from adapters.browser.launch.settings import BrowserSettings, find_executable
 from adapters.clock.system import SystemClock
 from adapters.ports import Browser, Store
 from benchmarks.registry import benchmark
-from node.live.acting import Gate
-from node.live.keeping import Recording
-from node.live.recorder import record, record_actions
-from node.sessions.replay_plan import Recorded, ReplayPlan
-from node.sessions.replayer import replay
+from node.live.acting.driver import Gate
+from node.live.recording.keeping import Recording
+from node.live.recording.recorder import record, record_actions
+from node.sessions.replaying.replayer import replay
+from node.sessions.shared.replay_plan import Recorded, ReplayPlan
 from node.signing.identity import Identity
 from node.signing.witness import Witness
-from protocol.page.action import Action, Click, Extract, Goto, Locator
-from protocol.recording.session import Profile, Verdict
+from protocol.page.actions.action import Action, Click, Extract, Goto, Locator
+from protocol.recording.records.session import Profile, Verdict
 from protocol.risk.requests import GuardPolicy
 from tests.twins.storage import MemoryStore
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from adapters.search.writer import TreeWriter
 from benchmarks.registry import benchmark, interleaved
-from protocol.page.action import Click, Locator
+from protocol.page.actions.action import Click, Locator
 from protocol.search.chunk import decode_change
 from protocol.search.delta import read_change
 from protocol.search.entry import SCALE, STATE_UNKNOWN, NodeEntry, Register, TreeUpdate, encode_action, make_update

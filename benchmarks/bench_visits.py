@@ -22,7 +22,7 @@ from typing import Any, Final, NamedTuple
 from rich.console import Console
 from rich.table import Table
 
-from adapters.browser.settings import find_executable
+from adapters.browser.launch.settings import find_executable
 from benchmarks.bench_session import SETTINGS, shop
 from benchmarks.crawler import crawl
 from benchmarks.registry import benchmark

@@ -15,7 +15,7 @@ from playwright.async_api import Error as PlaywrightError
 from playwright.async_api import Page, Route, async_playwright
 
 from protocol.goal.condition import Condition, holds
-from protocol.page.observation import Element, Observation
+from protocol.page.seen.observation import Element, Observation
 
 ORDERS: Final = re.compile(r"log-?out|sign-?out|delete|remove|/del/|exit", re.IGNORECASE)
 """Addresses that it leaves alone."""

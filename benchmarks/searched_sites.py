@@ -19,7 +19,7 @@ from urllib.parse import urldefrag
 import msgspec
 from playwright.async_api import async_playwright
 
-from adapters.browser.settings import find_executable
+from adapters.browser.launch.settings import find_executable
 from benchmarks.bench_session import SETTINGS
 from benchmarks.drift.served import REPOSITORY, programs
 from benchmarks.live_mesh import serving

@@ -1,6 +1,6 @@
 """``python -m node …`` is ``trailmesh node …``."""
 
-from node.cli.node import group
+from node.cli.nodes.node import group
 
 if __name__ == "__main__":
     group(prog_name="python -m node")

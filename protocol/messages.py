@@ -16,7 +16,7 @@ from protocol import limits
 from protocol.goal.condition import Condition
 from protocol.ids import LeaseId, NodeId, SearchId
 from protocol.log.witness_log import TAG_BYTES, Hash, Hashes, NoteBytes
-from protocol.recording.session import Profile
+from protocol.recording.records.session import Profile
 from protocol.trust.grants import GRANTABLE
 from protocol.wire import formats
 from protocol.wire.line import LINE_PATTERN

@@ -1,10 +1,10 @@
 """Writes the generated pages of docs/ from the code: ``python -m scripts.docs [--check]``.
 
 ``docs/errors.md`` comes from ``protocol.errors.CODES``, ``docs/cli.md`` from the help texts of the commands,
-``docs/actions.md`` from ``protocol/page/action.py`` and the parser of action files,
+``docs/actions.md`` from ``protocol/page/actions/action.py`` and the parser of action files,
 ``docs/configuration.md`` from ``node/config/settings.py``, ``docs/verbs.md`` from the declarations in ``node/verbs/``,
 ``docs/protocol/limits.md`` from ``protocol/limits.py``, ``docs/protocol/messages.md`` from ``protocol/messages.py`` and
-``protocol/routes.py``, ``docs/unrequested.md`` from ``adapters/browser/unrequested.py``.
+``protocol/routes.py``, ``docs/unrequested.md`` from ``adapters/browser/base/unrequested.py``.
 """
 
 from __future__ import annotations
@@ -194,10 +194,10 @@ PAGES: Final[dict[str, Callable[[], str]]] = {
     "docs/errors.md": errors_page,
     "docs/cli.md": cli_page,
     "docs/actions.md": lambda: actions_page(
-        _NOTICE.format(source="`protocol/page/action.py` or the examples of `docs/action-files.md`")
+        _NOTICE.format(source="`protocol/page/actions/action.py` or the examples of `docs/action-files.md`")
     ),
     "docs/configuration.md": lambda: configuration_page(_NOTICE.format(source="`node/config/settings.py`")),
-    "docs/unrequested.md": lambda: unrequested_page(_NOTICE.format(source="`adapters/browser/unrequested.py`")),
+    "docs/unrequested.md": lambda: unrequested_page(_NOTICE.format(source="`adapters/browser/base/unrequested.py`")),
     "docs/verbs.md": lambda: verbs_page(_NOTICE.format(source="`node/verbs/`")),
     "docs/protocol/limits.md": limits_page,
     "docs/protocol/messages.md": lambda: messages_page(

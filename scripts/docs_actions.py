@@ -1,4 +1,5 @@
-"""Writes ``docs/actions.md``, every action of an action file, from the records in ``protocol/page/action.py`` and the parser."""
+"""Writes ``docs/actions.md``, every action of an action file, from the records in ``protocol/page/actions/action.py`` and the
+parser."""
 
 from __future__ import annotations
 
@@ -10,10 +11,10 @@ from typing import Final
 import msgspec
 
 from node.config import load_yaml
-from node.sessions.action_files import parse_actions
-from node.sessions.action_words import Word, vocabulary
-from protocol.page.action import Action, Fill, Select
-from protocol.page.observation import BLANK, Element, Traits
+from node.sessions.actions.action_files import parse_actions
+from node.sessions.actions.action_words import Word, vocabulary
+from protocol.page.actions.action import Action, Fill, Select
+from protocol.page.seen.observation import BLANK, Element, Traits
 from protocol.risk.classes import classify
 from scripts.docs_records import default_of, field_notes, sentences, words
 
@@ -24,7 +25,7 @@ _INTRODUCTION: Final = """\
 
 Every action of an action file. [Action files](action-files.md) is the guide: how a file is built, what an *element* is, secrets and
 values. Each example is part of an example there, which a test records and replays. A recorded action has the fields of its
-record in `protocol/page/action.py`.
+record in `protocol/page/actions/action.py`.
 
 `trailmesh actions schema` prints the same as a JSON Schema. With this first line an editor with a YAML language server (VS Code,
 Vim, Emacs and others) completes and checks a file while it is written:

@@ -10,8 +10,8 @@ from protocol import messages
 from protocol.keys.key_event import Genesis, Recover, Revoke, Rotate
 from protocol.limits import KIB
 from protocol.log.witness_log import Opening
-from protocol.page.action import Action
-from protocol.recording.session import ReplayReport, Session, Step
+from protocol.page.actions.action import Action
+from protocol.recording.records.session import ReplayReport, Session, Step
 from protocol.routes import ROUTES
 from protocol.search.delta import Delta
 from protocol.search.entry import LeaseEntry, NodeEntry

@@ -1,8 +1,8 @@
-"""``docs/unrequested.md``, from ``adapters/browser/unrequested.py``."""
+"""``docs/unrequested.md``, from ``adapters/browser/base/unrequested.py``."""
 
 from __future__ import annotations
 
-from adapters.browser.unrequested import DEEDS
+from adapters.browser.base.unrequested import DEEDS
 
 _HEAD = """# What acts without a request
 

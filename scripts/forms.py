@@ -24,7 +24,7 @@ from protocol.capsule import artefacts, attestation, capsule, contents, state, w
 from protocol.keys import key_event, keylog
 from protocol.log import log_proof, register, witness_log
 from protocol.pairing import by_digits, by_invite, invite
-from protocol.recording import bundle, session
+from protocol.recording.records import bundle, session
 from protocol.search import delta, entry
 from protocol.wire import frames
 from protocol.wire.formats import FORMATS

@@ -18,12 +18,12 @@ ROOT = Path(__file__).parent.parent
 CRASHERS = ROOT / "tests" / "fuzz" / "crashers"
 INSTRUMENTED = (
     "protocol",
-    "adapters.browser.aria",
-    "adapters.transport.answers",
-    "node.sessions.action_files",
-    "node.sessions.yaml_asserts",
-    "node.sessions.yaml_forms",
-    "node.sessions.yaml_steps",
+    "adapters.browser.observing.aria",
+    "adapters.transport.tls.answers",
+    "node.sessions.actions.action_files",
+    "node.sessions.actions.yaml_asserts",
+    "node.sessions.actions.yaml_forms",
+    "node.sessions.actions.yaml_steps",
 )
 INPUT_BYTES_MAX = 4_096
 INPUT_SECONDS_MAX = 5

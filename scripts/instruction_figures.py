@@ -9,7 +9,7 @@ import json
 from importlib.resources import files
 from typing import Final
 
-from protocol.page.instructions import instructions_in
+from protocol.page.instructions.instructions import instructions_in
 
 _UNSEEN: Final = range(74, 114)
 

@@ -2,7 +2,7 @@
 
 WORDS: directories with message catalogues (``.po``), whose words make slugs and identifiers of the benign set. Both sets are
 generated from a fixed seed. Part of the forms are held out: nothing of them is seen in training. ``--write`` writes
-``protocol/page/token_weights.py``. See docs/adr/0043.
+``protocol/page/secrets/token_weights.py``. See docs/adr/0043.
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ from urllib.parse import quote
 
 import numpy as np
 
-from protocol.page import token_looks, token_weights
-from protocol.page.redaction import REDACTED, redact_url
+from protocol.page.secrets import token_looks, token_weights
+from protocol.page.secrets.redaction import REDACTED, redact_url
 
 ROOT: Final = Path(__file__).resolve().parent.parent
 Form = Callable[[random.Random], str]
@@ -257,7 +257,7 @@ def write(table: str, weights: Sequence[float], limit: float, words: Sequence[st
     lines = "\n".join(f'    "{line}"' for line in textwrap.wrap(table, 104))
     digest = hashlib.sha256("\n".join(words).encode()).hexdigest()[:16]
     numbers = ", ".join(f"{one:.3f}" for one in weights)
-    (ROOT / "protocol/page/token_weights.py").write_text(
+    (ROOT / "protocol/page/secrets/token_weights.py").write_text(
         f'"""Written by ``scripts/token_looks.py`` from {len(words)} words (SHA-256 {digest}…). See docs/adr/0043."""\n\n'
         f"BIGRAMS = (\n{lines}\n)\n"
         f"WEIGHTS: tuple[float, ...] = ({numbers})\n"

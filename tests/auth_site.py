@@ -9,7 +9,7 @@ from urllib.parse import urlencode
 
 from aiohttp import web
 
-from protocol.page.totp import parse_totp
+from protocol.page.secrets.totp import parse_totp
 from tests.sites.loopback import LoopbackSite
 
 USER: Final = "anna"

@@ -17,17 +17,17 @@ from urllib.parse import quote, urlsplit
 import msgspec
 
 from adapters.ports import Leaving
-from node.live.asking import Sought
-from node.live.browsers import Browsers
+from node.live.acting.asking import Sought
+from node.live.browsers.browsers import Browsers
 from protocol.approval.forms import RequestForm, request_words
 from protocol.approval.leaving import Fate
 from protocol.approval.question import Cover
 from protocol.errors import MeshError
-from protocol.page.downloads import Download
-from protocol.page.hidden_text import HiddenText
-from protocol.page.observation import Element, Traits
-from protocol.page.secrets import GivenSecret
-from protocol.recording.snapshot import snapshot_text
+from protocol.page.actions.downloads import Download
+from protocol.page.instructions.hidden_text import HiddenText
+from protocol.page.secrets.secrets import GivenSecret
+from protocol.page.seen.observation import Element, Traits
+from protocol.recording.records.snapshot import snapshot_text
 from protocol.risk.requests import GuardPolicy
 from protocol.wire import cbor
 from tests.commands import Answers

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from protocol.page.action import Action
+from protocol.page.actions.action import Action
 from protocol.risk.classes import Risk
 
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 import msgspec
 
-from protocol.page.secrets import GivenSecret, Secrets
+from protocol.page.secrets.secrets import GivenSecret, Secrets
 
 
 def given(*, at: str = "http://127.0.0.1", text: bool = True, **values: str) -> Secrets:

@@ -16,8 +16,8 @@ from trailmesh.__main__ import overwrite_what_is_freed
 
 async def main(home: Path) -> None:
     """Serve until standard input ends."""
-    from adapters.browser.chromium import launcher
-    from adapters.browser.settings import BrowserSettings
+    from adapters.browser.launch.chromium import launcher
+    from adapters.browser.launch.settings import BrowserSettings
     from node.process.wiring import open_node
     from protocol.errors import MeshError
 

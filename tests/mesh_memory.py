@@ -16,7 +16,7 @@ from nacl.signing import SigningKey
 
 from adapters.ports import NOTHING, Clock, Given, Outcome, PeerRecord
 from adapters.search.writer import TreeWriter
-from adapters.transport.bounds import Bounds
+from adapters.transport.tls.bounds import Bounds
 from node.api.federation import FederationApi
 from node.approvals import Approvals, OwnerKeys
 from node.config.settings import Config, ExploreConfig
@@ -24,7 +24,7 @@ from node.distrust.distrust import Distrust
 from node.distrust.notices import Notices
 from node.explorer.explorer import Explorer
 from node.explorer.sharing.replica import Replica
-from node.live.browsers import Browsers
+from node.live.browsers.browsers import Browsers
 from node.log.checkpoints import LogExchange
 from node.signing.identity import Identity
 from node.signing.witness import Witness
@@ -36,9 +36,9 @@ from node.verbs import Handler
 from protocol.errors import MeshError
 from protocol.goal.condition import Condition
 from protocol.messages import PROTOCOL_VERSION, Done, KeysPush, StatusAsk, StatusTell
-from protocol.page.action import Action
-from protocol.page.observation import Element
-from protocol.page.secrets import Secrets
+from protocol.page.actions.action import Action
+from protocol.page.secrets.secrets import Secrets
+from protocol.page.seen.observation import Element
 from protocol.risk.requests import GuardPolicy
 from protocol.trust.grants import Grants, parse_grants
 from tests.twins.browser import Control, Document, Kept, MemoryBrowser, MemoryPage, MemorySite

@@ -8,9 +8,9 @@ import zlib
 from node.explorer.showing.report import MeshNode, ReportInput, ShownReplay, SignedRow, Spent
 from node.explorer.showing.tree_picture import TreeNode
 from protocol import ids
-from protocol.recording.replay import not_performed
-from protocol.recording.session import ReplayReport, StepMatch
-from protocol.recording.verdicts import judge_replay
+from protocol.recording.records.session import ReplayReport, StepMatch
+from protocol.recording.records.verdicts import judge_replay
+from protocol.recording.replays.replay import not_performed
 from tests.session_samples import BROWSER, NODE, SESSION_ID, matched, sample_session, sample_steps
 
 NAMES = ("Anna", "Bruno", "Chiara")

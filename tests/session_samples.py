@@ -10,12 +10,12 @@ from pathlib import Path
 from nacl.signing import SigningKey, VerifyKey
 
 from protocol import ids
-from protocol.page.action import Action, Click, Extract, Fill, Goto, Locator, Secret, Within
-from protocol.page.evidence import Evidence
-from protocol.recording.bundle import KIND, make_manifest, write_bundle
-from protocol.recording.manifest import effect_of
-from protocol.recording.session import BrowserInfo, Input, Profile, Session, Step, StepMatch
-from protocol.recording.verdicts import judge_recording
+from protocol.page.actions.action import Action, Click, Extract, Fill, Goto, Locator, Secret, Within
+from protocol.page.actions.evidence import Evidence
+from protocol.recording.records.bundle import KIND, make_manifest, write_bundle
+from protocol.recording.records.manifest import effect_of
+from protocol.recording.records.session import BrowserInfo, Input, Profile, Session, Step, StepMatch
+from protocol.recording.records.verdicts import judge_recording
 from protocol.wire import envelope
 
 DIRECTORY = Path(__file__).parent

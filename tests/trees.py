@@ -9,7 +9,7 @@ import msgspec
 from adapters.search.writer import TreeWriter
 from protocol import ids
 from protocol.errors import MeshError
-from protocol.page.action import Click, Locator
+from protocol.page.actions.action import Click, Locator
 from protocol.search.delta import Delta, DeltaReader, encode_delta
 from protocol.search.entry import (
     SCALE,

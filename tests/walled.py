@@ -7,9 +7,9 @@ import contextlib
 import ssl
 from collections.abc import AsyncIterator
 
-from adapters.browser.destinations import Destinations
-from adapters.browser.tunnel import Entries, Tunnel
-from adapters.browser.wall import Turned
+from adapters.browser.egress.destinations import Destinations
+from adapters.browser.egress.tunnel import Entries, Tunnel
+from adapters.browser.egress.wall import Turned
 from protocol.risk.requests import GuardPolicy
 
 OPEN = b"\x05\x00" + b"\x05\x00\x00\x01" + bytes(6)

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable
 from typing import Final
 
-from adapters.browser.activity import Activity
-from adapters.browser.network import NetworkGuard
+from adapters.browser.egress.activity import Activity
+from adapters.browser.egress.network import NetworkGuard
 from adapters.ports import Given, Leaving
 from protocol.approval.leaving import Fate
 

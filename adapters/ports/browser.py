@@ -13,17 +13,17 @@ from protocol.approval.leaving import Fate
 from protocol.approval.question import Cover
 from protocol.capsule.slices import NO_SLICE, Slice
 from protocol.errors import MeshError
-from protocol.page.action import Action, Locator
-from protocol.page.covering import Covering
-from protocol.page.dialogs import Answer, Dialog
-from protocol.page.downloads import Download
-from protocol.page.fits import Grade
-from protocol.page.hidden_text import HiddenTexts
-from protocol.page.markup import Markup
-from protocol.page.observation import Cut, Element, Observation
-from protocol.page.secrets import Secrets
-from protocol.recording.manifest import Effect, Listed
-from protocol.recording.session import BrowserInfo, Held, Profile, RequestFault
+from protocol.page.actions.action import Action, Locator
+from protocol.page.actions.dialogs import Answer, Dialog
+from protocol.page.actions.downloads import Download
+from protocol.page.actions.fits import Grade
+from protocol.page.instructions.hidden_text import HiddenTexts
+from protocol.page.secrets.secrets import Secrets
+from protocol.page.seen.observation import Cut, Element, Observation
+from protocol.page.showing.covering import Covering
+from protocol.page.showing.markup import Markup
+from protocol.recording.records.manifest import Effect, Listed
+from protocol.recording.records.session import BrowserInfo, Held, Profile, RequestFault
 from protocol.risk.requests import GuardPolicy
 
 
@@ -207,7 +207,7 @@ class SeenBeside(Protocol):
         ways of each of them lead to. A last way without words leads to ``near``, if that is given.
 
         near: refs of the last observation. Of what fields hold nothing is in it. A secret that a page has spread over elements is
-        found only by ``protocol.page.markup.shown``.
+        found only by ``protocol.page.showing.markup.shown``.
         Errors: ``browser.timeout`` (also without an observation), ``browser.crashed``.
         """
 
@@ -257,7 +257,7 @@ class Page(SeenBeside, Holding, Protocol):
     async def find(self, selector: str, frame: str = "", *, within: str = "", grade: Grade = "part") -> Element | None:
         """The one visible element, in the last observation, that ``selector`` matches; None if it matches none.
 
-        selector: one of the forms of ``protocol.page.locator.FORMS``, but for ``aria/``. frame: the frame to search, by its
+        selector: one of the forms of ``protocol.page.actions.locator.FORMS``, but for ``aria/``. frame: the frame to search, by its
         prefix in the observation (``f1``). within: the ref of an element, to search in that. grade: how much of a text must be
         what the selector says.
         An element that the observation leaves out is found too: its ref is good until the next observation, and ``inside``

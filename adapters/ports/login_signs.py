@@ -7,8 +7,8 @@ from contextlib import AbstractAsyncContextManager
 from typing import Protocol
 
 from adapters.ports.browser import BrowserState, Page
-from protocol.capsule.auth_flow import Signs
-from protocol.recording.session import Profile
+from protocol.capsule.flows.auth_flow import Signs
+from protocol.recording.records.session import Profile
 from protocol.risk.requests import GuardPolicy
 
 

@@ -26,7 +26,7 @@ from adapters.ports.records import (
 from adapters.schedule_records import RunRecord, ScheduleRecord
 from protocol.audit import Draft, Head
 from protocol.feed import Change, News
-from protocol.recording.session import Session, Step
+from protocol.recording.records.session import Session, Step
 
 
 class MetaStore(Protocol):

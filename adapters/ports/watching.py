@@ -9,8 +9,8 @@ from typing import Literal, Protocol
 import msgspec
 
 from adapters.ports.browser import BrowserState
-from protocol.page.observation import Element, Observation
-from protocol.recording.session import BrowserInfo, Profile
+from protocol.page.seen.observation import Element, Observation
+from protocol.recording.records.session import BrowserInfo, Profile
 from protocol.risk.requests import GuardPolicy
 
 Done = Literal[

@@ -13,9 +13,9 @@ import sqlite3
 from contextlib import closing
 from pathlib import Path
 
-from adapters.storage.blobs import make_directory
-from adapters.storage.faults import translated
-from adapters.storage.pins import PINS_DIRECTORY
+from adapters.storage.files.blobs import make_directory
+from adapters.storage.files.faults import translated
+from adapters.storage.files.pins import PINS_DIRECTORY
 
 _PAGES_AT_ONCE = 1_024
 """SQLite holds a lock on its files while it copies a batch."""

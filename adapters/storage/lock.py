@@ -14,8 +14,8 @@ from typing import Final
 
 from filelock import FileLock, Timeout
 
-from adapters.storage.blobs import make_directory
-from adapters.storage.faults import translated
+from adapters.storage.files.blobs import make_directory
+from adapters.storage.files.faults import translated
 from protocol.errors import MeshError
 from protocol.store_faults import store_code
 

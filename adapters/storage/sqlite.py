@@ -28,7 +28,11 @@ from adapters.ports import (
     SearchRecord,
 )
 from adapters.schedule_records import RunRecord, ScheduleRecord
-from adapters.storage import (
+from adapters.storage.copying import Snapshot
+from adapters.storage.files import records
+from adapters.storage.files.blobs import Blobs
+from adapters.storage.files.database import Database
+from adapters.storage.tables import (
     agent_table,
     artefact_table,
     audit_table,
@@ -36,23 +40,19 @@ from adapters.storage import (
     live_table,
     log_tables,
     peer_tables,
-    records,
     removal,
     schedule_tables,
     search_tables,
     session_tables,
 )
-from adapters.storage.blobs import Blobs
-from adapters.storage.capsule_tables import CapsuleMethods
-from adapters.storage.copying import Snapshot
-from adapters.storage.database import Database
-from adapters.storage.feed_table import told
-from adapters.storage.question_table import QuestionMethods
-from adapters.storage.usage import usage_of
+from adapters.storage.tables.capsule_tables import CapsuleMethods
+from adapters.storage.tables.feed_table import told
+from adapters.storage.tables.question_table import QuestionMethods
+from adapters.storage.tables.usage import usage_of
 from protocol.audit import Draft, Head
 from protocol.errors import MeshError
 from protocol.feed import Change, News
-from protocol.recording.session import Session, Step
+from protocol.recording.records.session import Session, Step
 
 DATABASE_FILE: Final = "store.db"
 BLOBS_DIRECTORY: Final = "blobs"

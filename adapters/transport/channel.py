@@ -11,10 +11,10 @@ import aiohttp
 from yarl import URL
 
 from adapters.ports import PeerAddress
-from adapters.transport import answers
-from adapters.transport.addresses import open_socket
-from adapters.transport.certificates import Credentials, client_context
-from adapters.transport.failures import translate
+from adapters.transport.tls import answers
+from adapters.transport.tls.addresses import open_socket
+from adapters.transport.tls.certificates import Credentials, client_context
+from adapters.transport.tls.failures import translate
 from protocol import limits
 from protocol.errors import MeshError
 

@@ -14,21 +14,21 @@ from nacl.signing import SigningKey
 from yarl import URL
 
 from adapters.ports import PeerAddress, PeerHandler
-from adapters.transport import answers
-from adapters.transport.bounds import Bounds
-from adapters.transport.certificates import (
+from adapters.transport.channel import Channel, Channels
+from adapters.transport.held import Answering, HeldTable
+from adapters.transport.signed_client import SignedCalls
+from adapters.transport.tls import answers
+from adapters.transport.tls.bounds import Bounds
+from adapters.transport.tls.certificates import (
     CERTIFICATE_LIFE_S,
     ChannelIdentity,
     Credentials,
     clock_apart_s,
     signer_of,
 )
-from adapters.transport.channel import Channel, Channels
-from adapters.transport.failures import LostError, NotReachedError, may_have_been_acted_on, not_reached, translate
-from adapters.transport.held import Answering, HeldTable
-from adapters.transport.leaf import fetch_leaf
-from adapters.transport.signed_client import SignedCalls
-from adapters.transport.visitors import visitor
+from adapters.transport.tls.failures import LostError, NotReachedError, may_have_been_acted_on, not_reached, translate
+from adapters.transport.tls.leaf import fetch_leaf
+from adapters.transport.tls.visitors import visitor
 from adapters.transport.ways import HELD, Ways
 from adapters.transport.websocket import HOLD_PATH, WebSocketPipe, connect
 from protocol import limits

@@ -13,10 +13,10 @@ from collections.abc import Callable
 from typing import Protocol
 
 from adapters.ports import PeerHandler
-from adapters.transport import answers
-from adapters.transport.bounds import Bounds
-from adapters.transport.failures import LostError, NotReachedError
-from adapters.transport.quota import Quota
+from adapters.transport.tls import answers
+from adapters.transport.tls.bounds import Bounds
+from adapters.transport.tls.failures import LostError, NotReachedError
+from adapters.transport.tls.quota import Quota
 from protocol import limits
 from protocol.errors import MeshError
 from protocol.refusals import Refusals

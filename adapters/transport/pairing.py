@@ -19,13 +19,18 @@ from aiohttp import web
 from nacl.signing import SigningKey
 from yarl import URL
 
-from adapters.transport import answers
-from adapters.transport.addresses import ForbiddenAddressError, open_socket
-from adapters.transport.bounds import Bounds
-from adapters.transport.certificates import ChannelIdentity, pairing_client_context, pairing_server_context, signer_of
-from adapters.transport.leaf import fetch_leaf
-from adapters.transport.listener import Connection, Listener
 from adapters.transport.server import url_of
+from adapters.transport.tls import answers
+from adapters.transport.tls.addresses import ForbiddenAddressError, open_socket
+from adapters.transport.tls.bounds import Bounds
+from adapters.transport.tls.certificates import (
+    ChannelIdentity,
+    pairing_client_context,
+    pairing_server_context,
+    signer_of,
+)
+from adapters.transport.tls.leaf import fetch_leaf
+from adapters.transport.tls.listener import Connection, Listener
 from protocol import limits
 from protocol.errors import MeshError
 from protocol.refusals import Refusals

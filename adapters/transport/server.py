@@ -12,15 +12,15 @@ from aiohttp import web
 from nacl.signing import SigningKey
 
 from adapters.ports import PeerHandler
-from adapters.transport import answers
-from adapters.transport.bounds import Bounds
-from adapters.transport.certificates import CERTIFICATE_LIFE_S, ChannelIdentity, signer_of
-from adapters.transport.contexts import Contexts
 from adapters.transport.held import HeldLink, HeldTable
-from adapters.transport.listener import Connection, Listener
-from adapters.transport.masks import Masks
-from adapters.transport.quota import Quota
-from adapters.transport.visitors import VISITOR, VISITOR_KEY, Visitors
+from adapters.transport.tls import answers
+from adapters.transport.tls.bounds import Bounds
+from adapters.transport.tls.certificates import CERTIFICATE_LIFE_S, ChannelIdentity, signer_of
+from adapters.transport.tls.contexts import Contexts
+from adapters.transport.tls.listener import Connection, Listener
+from adapters.transport.tls.masks import Masks
+from adapters.transport.tls.quota import Quota
+from adapters.transport.tls.visitors import VISITOR, VISITOR_KEY, Visitors
 from adapters.transport.websocket import HOLD_PATH, accept
 from protocol import limits
 from protocol.errors import MeshError

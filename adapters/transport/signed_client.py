@@ -12,8 +12,8 @@ from nacl.signing import SigningKey
 from yarl import URL
 
 from adapters.ports import PeerAddress
-from adapters.transport.addresses import open_socket
-from adapters.transport.failures import LostError, NotReachedError, may_have_been_acted_on, translate
+from adapters.transport.tls.addresses import open_socket
+from adapters.transport.tls.failures import LostError, NotReachedError, may_have_been_acted_on, translate
 from protocol import limits
 from protocol.errors import MeshError
 from protocol.wire import http_signature as signed

@@ -11,9 +11,9 @@ from aiohttp import web
 from nacl.signing import SigningKey
 
 from adapters.ports import PeerHandler
-from adapters.transport.bounds import Bounds
-from adapters.transport.listener import Connection, Listener
 from adapters.transport.server import MEDIA_TYPE_OF_BODY, PATH, PATH_PREFIX, MeshServer
+from adapters.transport.tls.bounds import Bounds
+from adapters.transport.tls.listener import Connection, Listener
 from protocol.errors import MeshError
 from protocol.refusals import Refusals
 from protocol.routes import request_bytes_max

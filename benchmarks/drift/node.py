@@ -11,7 +11,7 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any, Final
 
-from protocol.recording.snapshot import snapshot_text
+from protocol.recording.records.snapshot import snapshot_text
 
 _TIMEOUT_S: Final = 300
 

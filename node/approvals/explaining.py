@@ -12,10 +12,10 @@ from node.verbs import policy as verbs
 from node.verbs.policy import Explained, ExplainParams
 from protocol.approval.forms import action_words
 from protocol.errors import MeshError
-from protocol.page.action import Click, Locator
-from protocol.page.observation import Element, Observation
-from protocol.page.secrets import NO_SECRETS
-from protocol.page.web_address import require_web
+from protocol.page.actions.action import Click, Locator
+from protocol.page.secrets.secrets import NO_SECRETS
+from protocol.page.seen.observation import Element, Observation
+from protocol.page.seen.web_address import require_web
 from protocol.risk.allowed import allows
 from protocol.risk.refused import meaning
 from protocol.risk.requests import GuardPolicy, judge_request

@@ -5,27 +5,27 @@ judged, counted and signed before the state is opened. Makes capsules of logins 
 Never writes state in clear to a disk, a log or a result, but to the file that its owner has named for that (``unsealing``).
 """
 
-from node.capsules.asking_work import WorkAsking
-from node.capsules.browser_state import from_browser, to_browser
-from node.capsules.capsules import Capsules
-from node.capsules.clock import ahead
-from node.capsules.exchange import CapsuleExchange
-from node.capsules.from_live import from_live
-from node.capsules.handles import CookieHandles
-from node.capsules.kept import Kept
-from node.capsules.login import Logins
-from node.capsules.login_state import digests
-from node.capsules.mounting import Mounting
-from node.capsules.passkeys import DIRECTORY as PASSKEY_DIRECTORY
-from node.capsules.passkeys import Passkeys
-from node.capsules.proving import Proving, Source
-from node.capsules.repolicy import Repolicy
-from node.capsules.sealing_keys import DIRECTORY as SEALING_DIRECTORY
-from node.capsules.sealing_keys import SealingKeys
-from node.capsules.unsealing import Unsealing
-from node.capsules.upkeep import Upkeep
-from node.capsules.uses import Mounted, Wanted
-from node.capsules.work import LoginWork
+from node.capsules.exchange.asking_work import WorkAsking
+from node.capsules.exchange.exchange import CapsuleExchange
+from node.capsules.exchange.handles import CookieHandles
+from node.capsules.exchange.work import LoginWork
+from node.capsules.logins.from_live import from_live
+from node.capsules.logins.login import Logins
+from node.capsules.logins.passkeys import DIRECTORY as PASSKEY_DIRECTORY
+from node.capsules.logins.passkeys import Passkeys
+from node.capsules.logins.upkeep import Upkeep
+from node.capsules.mount.mounting import Mounting
+from node.capsules.mount.unsealing import Unsealing
+from node.capsules.seal.browser_state import from_browser, to_browser
+from node.capsules.seal.capsules import Capsules
+from node.capsules.seal.clock import ahead
+from node.capsules.seal.kept import Kept
+from node.capsules.seal.login_state import digests
+from node.capsules.seal.proving import Proving, Source
+from node.capsules.seal.repolicy import Repolicy
+from node.capsules.seal.sealing_keys import DIRECTORY as SEALING_DIRECTORY
+from node.capsules.seal.sealing_keys import SealingKeys
+from node.capsules.seal.uses import Mounted, Wanted
 
 __all__ = [
     "PASSKEY_DIRECTORY",

@@ -6,25 +6,25 @@ import importlib
 
 import click
 
-from node.cli.common import Program
+from node.cli.base.common import Program
 
 _GROUPS = {
-    "node": ("node.cli.node", "Create, run, pair and check this node."),
-    "agent": ("node.cli.agent", "Let programs work with this node under tokens of their own."),
-    "owner": ("node.cli.owner", "Add and revoke the keys of the people who own this node."),
-    "approve": ("node.cli.approve", "Answer what was not done because it needs a person's approval."),
-    "policy": ("node.cli.policy", "Explain what this node allows, and which rule says so."),
-    "session": ("node.cli.session", "Record, verify, export and replay browser sessions."),
-    "actions": ("node.cli.actions", "Check action files without performing them, and help to write them."),
-    "snapshot": ("node.cli.snapshot", "Print what can be named on a page, as lines for an action file."),
-    "capsule": ("node.cli.capsule", "Keep logins sealed under a policy, and give them to peers."),
-    "live": ("node.cli.live", "Open a browser session and act in it, call by call."),
-    "log": ("node.cli.log", "Show, prove and audit what this node and its peers have signed."),
-    "audit": ("node.cli.audit", "Show the audit trail: which caller used which privileged action."),
-    "explore": ("node.cli.explore", "Search a site for a goal together with peers."),
+    "node": ("node.cli.nodes.node", "Create, run, pair and check this node."),
+    "agent": ("node.cli.nodes.agent", "Let programs work with this node under tokens of their own."),
+    "owner": ("node.cli.nodes.owner", "Add and revoke the keys of the people who own this node."),
+    "approve": ("node.cli.nodes.approve", "Answer what was not done because it needs a person's approval."),
+    "policy": ("node.cli.nodes.policy", "Explain what this node allows, and which rule says so."),
+    "session": ("node.cli.sessions.session", "Record, verify, export and replay browser sessions."),
+    "actions": ("node.cli.sessions.actions", "Check action files without performing them, and help to write them."),
+    "snapshot": ("node.cli.sessions.snapshot", "Print what can be named on a page, as lines for an action file."),
+    "capsule": ("node.cli.capsules.capsule", "Keep logins sealed under a policy, and give them to peers."),
+    "live": ("node.cli.sessions.live", "Open a browser session and act in it, call by call."),
+    "log": ("node.cli.nodes.log", "Show, prove and audit what this node and its peers have signed."),
+    "audit": ("node.cli.nodes.audit", "Show the audit trail: which caller used which privileged action."),
+    "explore": ("node.cli.searches.explore", "Search a site for a goal together with peers."),
     "demo": ("trailmesh.demo", "See trailmesh at work on a small shop that comes with it."),
-    "mcp": ("node.cli.mcp", "Offer the browser of this node to a client of the Model Context Protocol."),
-    "events": ("node.cli.events", "List what changed on this node, or follow it."),
+    "mcp": ("node.cli.nodes.mcp", "Offer the browser of this node to a client of the Model Context Protocol."),
+    "events": ("node.cli.nodes.events", "List what changed on this node, or follow it."),
 }
 
 

@@ -9,8 +9,8 @@ from typing import Any, Final
 import msgspec
 from msgspec import inspect as types
 
-from protocol.page.action import SECRET_NAME_PATTERN
-from protocol.recording.session import LOCALE_PATTERN
+from protocol.page.actions.action import SECRET_NAME_PATTERN
+from protocol.recording.records.session import LOCALE_PATTERN
 from protocol.risk.allowed import ALLOWED_REQUEST_PATTERN
 from protocol.risk.sites import PATH_PATTERN, SENT_PATTERN
 from protocol.trust.agent_token import NAME_PATTERN as AGENT_NAME_PATTERN

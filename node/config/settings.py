@@ -16,7 +16,7 @@ from node.config.safe_yaml import check_events, check_keys
 from node.config.site_rules import check_sites
 from protocol import limits
 from protocol.errors import MeshError
-from protocol.recording.session import Profile
+from protocol.recording.records.session import Profile
 from protocol.risk.allowed import AllowedRequest
 from protocol.risk.sites import SiteRule
 

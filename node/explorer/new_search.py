@@ -7,8 +7,8 @@ from node.trust import Peers
 from node.verbs import current_caller
 from protocol.errors import MeshError
 from protocol.messages import SearchSpec
-from protocol.page.redaction import redact_url
-from protocol.page.web_address import require_plain
+from protocol.page.secrets.redaction import redact_url
+from protocol.page.seen.web_address import require_plain
 from protocol.trust.grants import Scope
 from protocol.wire import cbor
 from protocol.wire.line import one_line

@@ -9,31 +9,31 @@ steps.
 Owns every running browser of this node, and the live sessions. Never performs an action that the gate did not admit.
 """
 
-from node.live.acting import Driver, Gate, Makes, Prepared, judged
-from node.live.allowing import Quiet
-from node.live.arrivals import Arrival
-from node.live.asking import Asking, Asks, Sought, seek
-from node.live.browsers import Browsers, Lent
-from node.live.closed import with_closed
-from node.live.codes import NO_CODES, Codes, KeptCodes
-from node.live.console import Console
-from node.live.document import document_of
-from node.live.first_look import LoginShown
-from node.live.following import Earlier, Following, Unlike
-from node.live.gate import unsent
-from node.live.keeping import Recording, covering_on
-from node.live.live_sessions import LiveSessions
-from node.live.login_forms import LoginForms, proposed
-from node.live.manifests import as_told, same_row
-from node.live.metering import End
-from node.live.mounting import CapsuleNames, Kept, Mount, Mounts, NoCapsules, Wish, mounted, mounted_context
-from node.live.personal import keeping
-from node.live.pictures import compacted, data_address
-from node.live.policy import guard_for, may_open, opening
-from node.live.recorder import Recorder, record, record_actions
-from node.live.signer import Signer
-from node.live.uploads import NO_UPLOADS, Uploads
-from node.live.verbs import LiveVerbs
+from node.live.acting.asking import Asking, Asks, Sought, seek
+from node.live.acting.codes import NO_CODES, Codes, KeptCodes
+from node.live.acting.driver import Driver, Gate, Makes, Prepared, judged
+from node.live.acting.gate import unsent
+from node.live.acting.login_forms import LoginForms, proposed
+from node.live.acting.uploads import NO_UPLOADS, Uploads
+from node.live.browsers.browsers import Browsers, Lent
+from node.live.browsers.first_look import LoginShown
+from node.live.browsers.metering import End
+from node.live.browsers.mounting import CapsuleNames, Kept, Mount, Mounts, NoCapsules, Wish, mounted, mounted_context
+from node.live.browsers.policy import guard_for, may_open, opening
+from node.live.finding.closed import with_closed
+from node.live.finding.console import Console
+from node.live.finding.personal import keeping
+from node.live.recording.allowing import Quiet
+from node.live.recording.arrivals import Arrival
+from node.live.recording.document import document_of
+from node.live.recording.following import Earlier, Following, Unlike
+from node.live.recording.keeping import Recording, covering_on
+from node.live.recording.manifests import as_told, same_row
+from node.live.recording.pictures import compacted, data_address
+from node.live.recording.recorder import Recorder, record, record_actions
+from node.live.recording.signer import Signer
+from node.live.sessions.live_sessions import LiveSessions
+from node.live.sessions.verbs import LiveVerbs
 
 __all__ = [
     "NO_CODES",

@@ -24,7 +24,7 @@ from protocol.log import log_proof
 from protocol.log.log_proof import InclusionProof
 from protocol.log.witness_log import origin
 from protocol.messages import LogProveAsk, LogProven
-from protocol.recording.bundle import open_bundle
+from protocol.recording.records.bundle import open_bundle
 
 _DIGEST_CHARS = 64
 _STANDINGS = {"log.equivocation": Shown.CONTRADICTING, "log.unproven": Shown.UNPROVEN, "log.invalid": Shown.UNPROVEN}

@@ -21,7 +21,7 @@ from node.base import plain
 from node.process.answering import answering, dispatching
 from protocol.errors import MeshError
 from protocol.pairing.by_invite import Paired
-from protocol.recording.bundle import Bundle, open_bundle
+from protocol.recording.records.bundle import Bundle, open_bundle
 from protocol.trust import trust_key
 
 if TYPE_CHECKING:

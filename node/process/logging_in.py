@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from adapters.ports import Heard
     from adapters.ports.watching import Watched
     from node.verbs import Tell
-    from protocol.capsule.login import Look
+    from protocol.capsule.flows.login import Look
     from protocol.goal.condition import Condition
 
 _LOOK_S: Final = 0.5
@@ -34,7 +34,7 @@ async def log_in(home: Path, url: str, until: Any, attach: str, tell: Tell) -> d
     from node.process.watching import configured
     from node.process.wiring import open_watched
     from protocol.goal import condition
-    from protocol.page.web_address import require_web
+    from protocol.page.seen.web_address import require_web
 
     require_web(url)
     wanted = None if until is None else condition.parse(until)
@@ -55,7 +55,7 @@ async def logged_in(page: Watched, url: str, until: Condition | None, tell: Tell
 
     tell: called once, when the person may begin. Errors: ``capsule.not_logged_in``, ``browser.*``.
     """
-    from protocol.capsule.login import judge_login
+    from protocol.capsule.flows.login import judge_login
 
     await page.open(url)
     # Before the person is told to begin: on a slow machine a quick person would be logged in already in what is compared with.
@@ -82,7 +82,7 @@ async def logged_in(page: Watched, url: str, until: Condition | None, tell: Tell
 
 async def _look(page: Watched) -> tuple[Look, str]:
     from node.capsules import digests, from_browser
-    from protocol.capsule.login import Look
+    from protocol.capsule.flows.login import Look
     from protocol.capsule.state import CapsuleState
 
     state = await page.state()

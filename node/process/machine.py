@@ -11,7 +11,7 @@ import functools
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from adapters.browser.settings import BrowserSettings
+from adapters.browser.launch.settings import BrowserSettings
 from adapters.clock.system import SystemClock
 from adapters.ports import no_persistent
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from adapters.ports import Browser, Clock, OpenBrowser, OpenPersistent
     from node.config import BrowserConfig
     from protocol.capsule.slices import Slice
-    from protocol.recording.session import Profile
+    from protocol.recording.records.session import Profile
 
 
 _MACHINE_IDS: Final = (Path("/etc/machine-id"), Path("/var/lib/dbus/machine-id"))
@@ -61,7 +61,7 @@ def persistent_of(config: BrowserConfig) -> OpenPersistent:
 
 
 async def _opened_persistent(settings: BrowserSettings, profile: Profile, given: Slice) -> Browser:
-    from adapters.browser.persistent import persistent_launcher
+    from adapters.browser.launch.persistent import persistent_launcher
 
     return await persistent_launcher(settings)(profile, given)
 
@@ -80,9 +80,9 @@ async def opened(settings: BrowserSettings) -> Browser:
 def _opener(settings: BrowserSettings) -> OpenBrowser:
     # Imported on first use: Playwright takes 18 MB and 250 ms, and many nodes never open a browser.
     if settings.cdp_url:
-        from adapters.browser.attached import attacher
+        from adapters.browser.launch.attached import attacher
 
         return attacher(settings)
-    from adapters.browser.chromium import launcher
+    from adapters.browser.launch.chromium import launcher
 
     return launcher(settings)

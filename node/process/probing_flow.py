@@ -19,12 +19,12 @@ if TYPE_CHECKING:
     from node.live import Browsers, Driver
     from node.sessions import ActionFile
     from node.verbs import Tell
-    from protocol.capsule.auth_flow import Signs
-    from protocol.capsule.flow_findings import Ended
-    from protocol.capsule.login import Look, Proof
+    from protocol.capsule.flows.auth_flow import Signs
+    from protocol.capsule.flows.flow_findings import Ended
+    from protocol.capsule.flows.login import Look, Proof
     from protocol.goal.condition import Condition
-    from protocol.page.action import Action
-    from protocol.page.secrets import Secrets
+    from protocol.page.actions.action import Action
+    from protocol.page.secrets.secrets import Secrets
     from protocol.risk.classes import Risk
 
 _LOGOUT_CLASS: Final = 7
@@ -61,9 +61,9 @@ async def probe_flow(home: Path, config_file: str, asked: Asked, tell: Tell) -> 
     from node.process.watching import configured
     from node.sessions import read_action_file
     from protocol.goal import condition
-    from protocol.page.redaction import redact_url
-    from protocol.page.secrets import GivenSecret, Secrets
-    from protocol.page.web_address import require_web
+    from protocol.page.secrets.redaction import redact_url
+    from protocol.page.secrets.secrets import GivenSecret, Secrets
+    from protocol.page.seen.web_address import require_web
 
     require_web(asked.url)
     until = None if asked.until is None else condition.parse(asked.until)
@@ -96,7 +96,7 @@ class _Probe:
 
     async def run(self, file: ActionFile, secrets: Secrets, tell: Tell) -> dict[str, Any]:
         """Errors: as ``probe_flow``."""
-        from protocol.capsule.flow_findings import judge_flow
+        from protocol.capsule.flows.flow_findings import judge_flow
 
         looks, before, after = await self._driven(file, secrets, tell)
         tell(
@@ -115,8 +115,8 @@ class _Probe:
         from node.live import Driver, Gate, KeptCodes, guard_for
         from node.process.machine import system_clock
         from node.process.wiring import open_heard
-        from protocol.page.action import describe
-        from protocol.page.redaction import redact_action, secrets_named
+        from protocol.page.actions.action import describe
+        from protocol.page.secrets.redaction import redact_action, secrets_named
 
         guard = guard_for(self._config.policy, self._asked.allow)
         risk_max = max(self._config.policy.risk_class_max, self._asked.approve_class)
@@ -143,7 +143,7 @@ class _Probe:
             return [*looks, await heard.signs()], before, await heard.state()
 
     async def _proof(self, state: BrowserState) -> Proof:
-        from protocol.capsule.login import judge_proof
+        from protocol.capsule.flows.login import judge_proof
 
         if self._stranger is None:
             self._stranger = await self._look(None)
@@ -152,9 +152,9 @@ class _Probe:
     async def _look(self, state: BrowserState | None) -> Look:
         """The address in a fresh browser that begins with ``state``, and may contact the origin of the address only."""
         from node.live import Driver, Gate, guard_for, with_closed
-        from protocol.capsule.login import Look
+        from protocol.capsule.flows.login import Look
         from protocol.errors import NOT_LOADED
-        from protocol.page.action import Goto
+        from protocol.page.actions.action import Goto
         from protocol.trust.origin import origin_of
 
         url = self._asked.url
@@ -171,9 +171,9 @@ class _Probe:
     async def _ended(self, state: BrowserState) -> Ended | None:
         """Log out in a browser of its own, and show the site the old state again. None if that was not asked for."""
         from node.live import Driver, Gate, guard_for
-        from protocol.capsule.flow_findings import Ended
-        from protocol.capsule.portability import logout_control, place_of
-        from protocol.page.action import Click, Goto, Locator
+        from protocol.capsule.flows.flow_findings import Ended
+        from protocol.capsule.flows.portability import logout_control, place_of
+        from protocol.page.actions.action import Click, Goto, Locator
         from protocol.trust.origin import origin_of
 
         if not self._asked.log_out:
@@ -223,9 +223,9 @@ class _Memory:
         self._kept: dict[str, bytes] = {}
 
     async def get_meta(self, key: str) -> bytes | None:
-        """Implements ``node.live.codes.Meta``."""
+        """Implements ``node.live.acting.codes.Meta``."""
         return self._kept.get(key)
 
     async def put_meta(self, key: str, value: bytes) -> None:
-        """Implements ``node.live.codes.Meta``."""
+        """Implements ``node.live.acting.codes.Meta``."""
         self._kept[key] = value

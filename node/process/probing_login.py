@@ -17,9 +17,9 @@ async def probe_login(home: Path, config_file: str, url: str) -> dict[str, Any]:
     from node.live import guard_for
     from node.process.watching import configured
     from node.process.wiring import open_signs
-    from protocol.capsule.auth_flow import read_flow
-    from protocol.page.redaction import redact_url
-    from protocol.page.web_address import require_web
+    from protocol.capsule.flows.auth_flow import read_flow
+    from protocol.page.secrets.redaction import redact_url
+    from protocol.page.seen.web_address import require_web
 
     require_web(url)
     config = configured(home, config_file)

@@ -18,7 +18,7 @@ import msgspec
 
 from node.base import NO_LOGIN, exit_code
 from protocol.errors import MeshError
-from protocol.page.names import shortened
+from protocol.page.seen.names import shortened
 
 Outcome = Literal["pass", "differs", "refused", "trouble", "not run"]
 """``differs``: the answer is no; ``refused``: a wrong call; ``trouble``: the machine, the site or the network, or a hook."""

@@ -38,7 +38,7 @@ async def watch(home: Path, config_file: str, asked: Watching, tell: Tell) -> di
     from node.live import guard_for
     from node.process.wiring import open_watched
     from node.sessions import Notebook
-    from protocol.page.web_address import require_plain
+    from protocol.page.seen.web_address import require_plain
 
     require_plain(asked.url)
     config = configured(home, config_file)

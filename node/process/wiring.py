@@ -11,7 +11,7 @@ from pathlib import Path
 
 import msgspec
 
-from adapters.browser.profile_directory import remove_abandoned
+from adapters.browser.launch.profile_directory import remove_abandoned
 from adapters.discovery.multicast import MulticastDiscovery
 from adapters.keys import os_keyring, values, words
 from adapters.keys import passphrase as sealed
@@ -218,7 +218,7 @@ def _config_apart(home: Path) -> tuple[configuration.Config, MeshError | None]:
 
 def open_watched(config: configuration.BrowserConfig, attach: str = "") -> OpenWatched:
     """Opens a window for a person: of a Chromium that is started, or of the one that listens at ``attach``."""
-    from adapters.browser.watching import watcher
+    from adapters.browser.watching.watching import watcher
 
     settings = browser_settings(config)
     return watcher(functools.partial(opened, msgspec.structs.replace(settings, cdp_url=attach, headless=False)))
@@ -226,14 +226,14 @@ def open_watched(config: configuration.BrowserConfig, attach: str = "") -> OpenW
 
 def open_signs(config: configuration.BrowserConfig) -> ReadSigns:
     """Reads how sites log in, in a Chromium that is started for it, or the one that the configuration names."""
-    from adapters.browser.login_signs import reader
+    from adapters.browser.watching.login_signs import reader
 
     return reader(functools.partial(opened, browser_settings(config)))
 
 
 def open_heard(config: configuration.BrowserConfig) -> HearPage:
     """Listens to pages that are driven, in Chromiums as those of ``open_signs``."""
-    from adapters.browser.login_signs import hearer
+    from adapters.browser.watching.login_signs import hearer
 
     return hearer(functools.partial(opened, browser_settings(config)))
 

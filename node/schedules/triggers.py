@@ -12,7 +12,7 @@ from apscheduler.triggers.interval import IntervalTrigger
 from adapters.schedule_records import ScheduleRecord
 from protocol import limits
 from protocol.errors import MeshError
-from protocol.recording.time_zones import TIME_ZONES
+from protocol.recording.records.time_zones import TIME_ZONES
 
 _DAYS: Final = ("sun", "mon", "tue", "wed", "thu", "fri", "sat")
 _FIELDS: Final = 5

@@ -17,8 +17,8 @@ from node.verbs.schedule import AddParams, Ran, Scheduled, ScheduleList, Schedul
 from protocol import ids, limits
 from protocol.errors import MeshError
 from protocol.goal.condition import parse as parse_condition
-from protocol.page.redaction import redact_url
-from protocol.page.web_address import require_web
+from protocol.page.secrets.redaction import redact_url
+from protocol.page.seen.web_address import require_web
 from protocol.schedule import Misfire
 from protocol.trust.origin import fits, origin_of, parse_pattern
 from protocol.webhook import check_reach

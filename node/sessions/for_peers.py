@@ -9,18 +9,18 @@ import msgspec
 
 from adapters.ports import Store
 from node.config import Config
-from node.sessions.action_files import parse_actions
-from node.sessions.handover import export_session, import_bundle
+from node.sessions.actions.action_files import parse_actions
+from node.sessions.keeping.handover import export_session, import_bundle
 from node.sessions.sessions import Sessions
-from node.sessions.writes import OnMismatch
+from node.sessions.shared.writes import OnMismatch
 from node.signing import Witness, signed_manifest
 from node.trust import Peers
 from node.verbs import Tell, current_caller
 from protocol import ids
 from protocol.errors import MeshError
 from protocol.messages import WorkAsk
-from protocol.page.action import Action, Upload
-from protocol.recording.session import Session
+from protocol.page.actions.action import Action, Upload
+from protocol.recording.records.session import Session
 from protocol.trust.origin import origin_of
 
 _ON_MISMATCH: OnMismatch = "stop"

@@ -7,21 +7,21 @@ import msgspec
 from adapters.ports import Clock, Store
 from node.config import Config
 from node.live import Asks, Browsers
-from node.sessions.comparing import compare_runs, compare_sessions, is_report
-from node.sessions.recordings import Recordings
-from node.sessions.references import held_by, named_by
-from node.sessions.remains import remains_of
-from node.sessions.replays import Replays
+from node.sessions.keeping.references import held_by, named_by
+from node.sessions.keeping.remains import remains_of
+from node.sessions.keeping.verifying import Verifying
+from node.sessions.keeping.working import Working
+from node.sessions.recording.recordings import Recordings
+from node.sessions.replaying.comparing import compare_runs, compare_sessions, is_report
+from node.sessions.replaying.replays import Replays
 from node.sessions.showing.files import write_comparison
-from node.sessions.verifying import Verifying
-from node.sessions.working import Working
 from node.signing import Witness
 from node.trust import Peers
 from node.verbs.session_results import RunDiff, SessionDiff, TrustKey
 from node.verbs.session_upkeep import Archived, Purged
 from protocol.errors import MeshError
 from protocol.feed import Kind as Changed
-from protocol.recording.session import Session, Verdict
+from protocol.recording.records.session import Session, Verdict
 from protocol.trust.trust_key import write_trust_key
 from protocol.wire import cbor
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
-from node.sessions.needs import needs_of
+from node.sessions.recording.needs import needs_of
 from node.sessions.sessions import Sessions
 from node.sessions.showing.files import ReplayFiles
 from node.verbs import Bound, NoParams, Tell

@@ -21,7 +21,7 @@ from protocol.keys import keylog
 from protocol.keys.key_event import EVENT_RANDOM_BYTES, HASH_BYTES
 from protocol.keys.keylog import KeyLog
 from protocol.messages import KIND_MESSAGE
-from protocol.page.personal import Tokens
+from protocol.page.secrets.personal import Tokens
 from protocol.store_faults import store_code
 from protocol.wire import cbor, envelope
 

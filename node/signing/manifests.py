@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from adapters.ports import ArtefactRecord, Store
 from protocol.errors import MeshError
-from protocol.recording.bundle import KIND
+from protocol.recording.records.bundle import KIND
 from protocol.wire.envelope import peek
 
 

@@ -21,7 +21,7 @@ from node.verbs import Row
 from protocol import audit
 from protocol.audit import NODE, OWNER, Draft, Outcome
 from protocol.errors import MeshError
-from protocol.page.action import Action
+from protocol.page.actions.action import Action
 from protocol.risk.classes import Risk
 from protocol.wire.envelope import key_id
 

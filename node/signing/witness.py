@@ -33,7 +33,7 @@ from protocol.log.merkle_growth import Frontier, Part, consistency_parts, cover,
 from protocol.log.note import Line, Note
 from protocol.log.register import KEPT, KINDS, begun
 from protocol.log.witness_log import KIND_OPENING, Checkpoint, Link, Opening, entry_hash, origin
-from protocol.page.personal import Tokens
+from protocol.page.secrets.personal import Tokens
 from protocol.wire import cbor, envelope
 
 log = logging.getLogger(__name__)

@@ -8,9 +8,9 @@ import msgspec
 
 from node.verbs.verb import OWNER_ONLY, NoParams, Params, Row, Verb, argument, option
 from protocol import limits
+from protocol.capsule.flows.probe import Proven
 from protocol.capsule.policy import Task
-from protocol.capsule.probe import Proven
-from protocol.page.secrets import GivenSecret, Name
+from protocol.page.secrets.secrets import GivenSecret, Name
 
 _CAPSULE: Final = argument("Id or name of the capsule.", metavar="CAPSULE", max_length=limits.CAPSULE_LABEL_CHARS_MAX)
 _DAY_S: Final = 86_400

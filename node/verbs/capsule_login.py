@@ -10,8 +10,8 @@ from node.verbs.capsule import CapturedCapsule, PolicyParams
 from node.verbs.session_params import ALLOW, APPROVE, SECRETS
 from node.verbs.verb import OWNER_ONLY, Row, Verb, argument, option
 from protocol import limits
-from protocol.page.secrets import GivenSecret, Name
-from protocol.recording.session import BrowserInfo, Profile
+from protocol.page.secrets.secrets import GivenSecret, Name
+from protocol.recording.records.session import BrowserInfo, Profile
 from protocol.risk.allowed import AllowedRequest
 
 _URL: Final = argument(

@@ -9,7 +9,7 @@ import msgspec
 from node.verbs.capsule import CapsuleParams, KeptCapsule
 from node.verbs.verb import OWNER_ONLY, Row, Verb, option
 from protocol import limits
-from protocol.capsule.portability import Verdict
+from protocol.capsule.flows.portability import Verdict
 
 _PAGE: Final = option(
     "Page that only who is logged in sees.  [default: the one given at the capture, else the start page]",

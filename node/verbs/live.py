@@ -23,7 +23,7 @@ from node.verbs.live_params import (
     WaitParams,
 )
 from node.verbs.verb import OWNER_AND_AGENTS, Row, Verb
-from protocol.recording.session import Verdict
+from protocol.recording.records.session import Verdict
 
 # --- what they give --------------------------------------------------------------------------------------------------
 

@@ -10,7 +10,7 @@ from node.verbs import rows
 from node.verbs.session_params import CAPSULE
 from node.verbs.verb import Params, argument, option
 from protocol import limits
-from protocol.page.secrets import GivenSecret, Name
+from protocol.page.secrets.secrets import GivenSecret, Name
 from protocol.risk.allowed import AllowedRequest
 
 _SESSION: Final = argument("Id of the live session.", metavar="SESSION")

@@ -7,7 +7,7 @@ from urllib.parse import urlsplit
 
 from node.verbs.caller import current_caller
 from protocol.errors import MeshError
-from protocol.page.web_address import require_plain
+from protocol.page.seen.web_address import require_plain
 
 
 def where(url: str) -> str:

@@ -1,4 +1,4 @@
-"""Records of what the gates found in a session (``node/sessions/gated.py``)."""
+"""Records of what the gates found in a session (``node/sessions/keeping/gated.py``)."""
 
 from __future__ import annotations
 

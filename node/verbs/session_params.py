@@ -8,7 +8,7 @@ import msgspec
 
 from node.verbs.verb import Params, argument, option
 from protocol import limits
-from protocol.page.secrets import GivenSecret, Name
+from protocol.page.secrets.secrets import GivenSecret, Name
 from protocol.risk.allowed import AllowedRequest
 
 _SESSION: Final = argument("Id of the session.", metavar="SESSION")

@@ -7,10 +7,10 @@ from typing import Literal
 import msgspec
 
 from node.verbs.session_gates import PersonalData, SpokenTo
-from protocol.recording.diff import StepDiff
-from protocol.recording.findings import Difference
-from protocol.recording.report_diff import RunStep
-from protocol.recording.session import BrowserInfo, ChangedInput, ReplayReport, Session, Step, Verdict
+from protocol.recording.records.findings import Difference
+from protocol.recording.records.session import BrowserInfo, ChangedInput, ReplayReport, Session, Step, Verdict
+from protocol.recording.replays.diff import StepDiff
+from protocol.recording.replays.report_diff import RunStep
 
 
 class Sends(msgspec.Struct, frozen=True, kw_only=True):

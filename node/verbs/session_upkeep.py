@@ -11,7 +11,7 @@ from node.verbs.session_params import ALLOW, APPROVE, CAPSULE, INPUTS, SECRETS, 
 from node.verbs.session_results import RecordedSession
 from node.verbs.verb import OWNER_ONLY, Row, Verb, option
 from protocol import limits
-from protocol.page.secrets import GivenSecret, Name
+from protocol.page.secrets.secrets import GivenSecret, Name
 from protocol.risk.allowed import AllowedRequest
 
 

@@ -36,7 +36,7 @@ def option(text: str, *, flag: str = "", metavar: str = "", reads: str = "", **l
     """A parameter that is an option of the command. text: its help and its description in schemas.
 
     flag: its name on the command line, ``--like-the-field`` by default, ``-`` for none: then only other callers can set it.
-    reads: how the command line parses the value, a key of ``node.cli.build.READERS``.
+    reads: how the command line parses the value, a key of ``node.cli.base.build.READERS``.
     limits: those of ``msgspec.Meta``: ``ge``, ``le``, ``max_length`` …
     """
     return msgspec.Meta(description=text, extra={"flag": flag, "metavar": metavar, "reads": reads}, **limits)

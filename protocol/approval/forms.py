@@ -17,7 +17,7 @@ from urllib.parse import parse_qsl, urlsplit
 import msgspec
 
 from protocol import limits
-from protocol.page.action import (
+from protocol.page.actions.action import (
     Action,
     Check,
     Click,
@@ -31,7 +31,7 @@ from protocol.page.action import (
     Upload,
     target_of,
 )
-from protocol.page.observation import Element
+from protocol.page.seen.observation import Element
 from protocol.trust.origin import origin_of
 from protocol.wire import cbor
 

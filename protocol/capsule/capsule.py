@@ -19,7 +19,7 @@ from protocol.capsule import stream as streams
 from protocol.capsule.policy import Policy, Time, check_policy
 from protocol.capsule.state import CapsuleState
 from protocol.errors import MeshError
-from protocol.recording.session import Profile
+from protocol.recording.records.session import Profile
 from protocol.trust.origin import fits, origin_of
 from protocol.wire import cbor, envelope
 from protocol.wire.line import LINE_PATTERN

@@ -10,7 +10,7 @@ import msgspec
 from protocol import ids, limits
 from protocol.capsule.minimal import Part
 from protocol.capsule.policy import Time
-from protocol.page.token_looks import looks_generated
+from protocol.page.secrets.token_looks import looks_generated
 from protocol.wire.line import LINE_PATTERN
 
 KIND_CONTENTS: Final = "capsule-contents"

@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from protocol import limits
 from protocol.capsule.state import CapsuleState
-from protocol.page.token_looks import is_key, looks_generated
+from protocol.page.secrets.token_looks import is_key, looks_generated
 
 _CHARS_MIN: Final = 8
 """A shorter value would be found in texts that have nothing to do with it."""

@@ -14,8 +14,8 @@ import msgspec
 
 from protocol import limits
 from protocol.capsule.state import CapsuleState, Cookie
-from protocol.page.personal import forget, personal_data
-from protocol.page.token_looks import is_key, looks_generated
+from protocol.page.secrets.personal import forget, personal_data
+from protocol.page.secrets.token_looks import is_key, looks_generated
 
 SCANNER: Final = 1
 """Grows with what is looked for: two scans of the same state agree if they are of the same version."""

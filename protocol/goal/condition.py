@@ -13,8 +13,8 @@ import msgspec
 
 from protocol import limits
 from protocol.errors import MeshError
-from protocol.page.observation import Observation
-from protocol.page.whole import is_whole, require_whole
+from protocol.page.seen.observation import Observation
+from protocol.page.seen.whole import is_whole, require_whole
 
 _Text = Annotated[str, msgspec.Meta(min_length=1, max_length=limits.GOAL_CHARS_MAX)]
 

@@ -24,8 +24,8 @@ from protocol.goal.labels import (
 from protocol.goal.reading import RESULT_COVERAGE_MIN, Reading
 from protocol.goal.weights import ANSWER_WORDS, BACK_WORDS, BOILERPLATE, MACHINE_WORDS, MORE_WORDS, WEIGHTS
 from protocol.goal.words import tokens, word_set
-from protocol.page.action import Check, Click, Fill, Press, Select
-from protocol.page.observation import Element
+from protocol.page.actions.action import Check, Click, Fill, Press, Select
+from protocol.page.seen.observation import Element
 
 
 class Draft(NamedTuple):

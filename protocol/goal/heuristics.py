@@ -23,8 +23,8 @@ from protocol.goal.labels import names_slot, own_path, speaks_of, threshold_matc
 from protocol.goal.reading import SORTED_RUN_MIN, Reading
 from protocol.goal.weights import WEIGHTS
 from protocol.goal.words import tokens
-from protocol.page.action import Action, Check, Click, Fill, Locator, Press, Select
-from protocol.page.observation import Element, Observation
+from protocol.page.actions.action import Action, Check, Click, Fill, Locator, Press, Select
+from protocol.page.seen.observation import Element, Observation
 from protocol.risk.classes import APPROVAL_CLASS
 from protocol.risk.classes import classify as classify_by_rules
 from protocol.wire import cbor
@@ -134,7 +134,8 @@ def _softmax(scores: list[float]) -> list[float]:
 
 
 def _places(observation: Observation) -> dict[str, Locator]:
-    """Every element's locator: what ``protocol.page.locator.locate`` gives, but one pass for all instead of one for each."""
+    """Every element's locator: what ``protocol.page.actions.locator.locate`` gives, but one pass for all instead of one for
+    each."""
     alike = Counter((item.role, item.name, item.frame) for item in observation.elements)
     seen: Counter[tuple[str, str, str]] = Counter()
     places = {}

@@ -9,7 +9,7 @@ from urllib.parse import SplitResult, parse_qsl, unquote, urlsplit
 
 from protocol.goal.goal import Goal, Slot, Sort, Threshold, sort_in, thresholds_in
 from protocol.goal.words import Direction, stem, tokens, words_of
-from protocol.page.observation import Element
+from protocol.page.seen.observation import Element
 
 SORT_LIKELY: Final = 0.7
 """How well an order matches that is named without its direction, when the direction is the usual one."""

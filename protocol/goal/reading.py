@@ -29,7 +29,7 @@ from protocol.goal.labels import (
     verdict,
 )
 from protocol.goal.words import tokens
-from protocol.page.observation import Element, Observation
+from protocol.page.seen.observation import Element, Observation
 
 CARD_ROLES: Final = frozenset(["listitem", "row", "article"])
 RESULT_COVERAGE_MIN: Final = 0.99

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from protocol.page.dialogs import Answer
+from protocol.page.actions.dialogs import Answer
 from protocol.risk.judgement import APPROVAL_CLASS, Evidence, Risk, settled, weigh, worst
 from protocol.risk.words import say
 

@@ -19,7 +19,7 @@ from __future__ import annotations
 
 import msgspec
 
-from protocol.page.action import (
+from protocol.page.actions.action import (
     Action,
     Assert,
     Back,
@@ -42,7 +42,7 @@ from protocol.page.action import (
     Upload,
     Wait,
 )
-from protocol.page.observation import CHECKABLE_ROLES, Element, Observation
+from protocol.page.seen.observation import CHECKABLE_ROLES, Element, Observation
 from protocol.risk.addresses import destructive_url
 from protocol.risk.fields import FIELD_ROLES, LIST_ROLES, any_choice, chosen, sent_by_a_button, takes_text, typed
 from protocol.risk.judgement import APPROVAL_CLASS, WRITE_CLASS, Risk, raised, settled, worst

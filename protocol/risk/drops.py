@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from protocol.page.observation import Element
+from protocol.page.seen.observation import Element
 from protocol.risk.judgement import Risk, raised, worst
 from protocol.risk.structure import label_risk
 

@@ -6,7 +6,7 @@ import re
 from functools import cached_property
 from typing import Final
 
-from protocol.page.observation import CHECKABLE_ROLES, Element, Observation
+from protocol.page.seen.observation import CHECKABLE_ROLES, Element, Observation
 from protocol.risk import marks
 from protocol.risk.addresses import destructive_url
 from protocol.risk.judgement import APPROVAL_CLASS, GRAVE_CLASS, Evidence, Risk, settled, weigh, worst

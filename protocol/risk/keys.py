@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Final
 
-from protocol.page.keys import EDITING_KEYS, MOVING_KEYS, Stroke, read_key
-from protocol.page.observation import CHECKABLE_ROLES, Element, Observation
+from protocol.page.actions.keys import EDITING_KEYS, MOVING_KEYS, Stroke, read_key
+from protocol.page.seen.observation import CHECKABLE_ROLES, Element, Observation
 from protocol.risk.fields import (
     LIST_ROLES,
     any_choice,

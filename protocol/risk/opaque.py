@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from typing import Final
 from urllib.parse import parse_qsl, urlsplit
 
-from protocol.page.personal_forms import is_card_number
+from protocol.page.secrets.personal_forms import is_card_number
 from protocol.risk.address_words import FILES, NOUNS, word_set
 from protocol.risk.letters import decoded, plain
 from protocol.risk.segments import is_id, without_extension, words_in

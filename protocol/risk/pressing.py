@@ -11,8 +11,8 @@ from typing import Final
 
 import msgspec
 
-from protocol.page.action import Action, Check, Click, Drag, Fill, Press, Secret, Select
-from protocol.page.observation import Element
+from protocol.page.actions.action import Action, Check, Click, Drag, Fill, Press, Secret, Select
+from protocol.page.seen.observation import Element
 from protocol.risk.judgement import APPROVAL_CLASS, GRAVE_CLASS, WRITE_CLASS, Risk
 from protocol.risk.letters import decoded
 from protocol.risk.opaque import is_opaque

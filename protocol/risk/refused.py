@@ -12,7 +12,7 @@ from urllib.parse import urlsplit
 
 from protocol import limits
 from protocol.errors import MeshError
-from protocol.page.action import WITHHELD
+from protocol.page.actions.action import WITHHELD
 from protocol.risk.allowed import ALLOWED_REQUEST_PATTERN
 from protocol.risk.sites import REFUSED
 

@@ -8,7 +8,7 @@ from urllib.parse import urlsplit
 
 import msgspec
 
-from protocol.page.observation import CHECKABLE_ROLES, INTERACTIVE_ROLES, Element, Observation
+from protocol.page.seen.observation import CHECKABLE_ROLES, INTERACTIVE_ROLES, Element, Observation
 from protocol.risk import marks
 from protocol.risk.addresses import destructive_url, judge_address, names_what, of_record
 from protocol.risk.fields import (

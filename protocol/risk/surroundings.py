@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
-from protocol.page.observation import INTERACTIVE_ROLES, Element, Observation
+from protocol.page.seen.observation import INTERACTIVE_ROLES, Element, Observation
 from protocol.risk.fields import payment
 from protocol.risk.judgement import GRAVE_CLASS, Evidence
 from protocol.risk.words import only_sends, say

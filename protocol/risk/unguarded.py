@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from protocol.recording.session import ATTACHED, ATTACHED_WALLED
+from protocol.recording.records.session import ATTACHED, ATTACHED_WALLED
 
 _WALLED: Final = (
     "the browser was started by somebody else: its pages connect through the tunnel of this node, for nothing that was not judged,"

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from protocol import limits
 from protocol.errors import MeshError
 from protocol.ids import LeaseId, NodeId
-from protocol.page.action import Action, Check, Click, Fill, Press, Scroll, Secret, Select
+from protocol.page.actions.action import Action, Check, Click, Fill, Press, Scroll, Secret, Select
 from protocol.wire import cbor
 
 T = TypeVar("T")
@@ -89,7 +89,7 @@ class NodeEntry(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
 
     parent: Key
     action: Annotated[bytes, msgspec.Meta(max_length=limits.TREE_ACTION_BYTES_MAX)]
-    """The strict CBOR of a ``protocol.page.action.Action``."""
+    """The strict CBOR of a ``protocol.page.actions.action.Action``."""
     prior: Annotated[int, msgspec.Meta(ge=0, le=SCALE)]
     """Share of one, times ``SCALE``."""
     risk: Annotated[int, msgspec.Meta(ge=1, le=7)]

@@ -8,7 +8,7 @@ from collections import Counter
 from typing import Final
 from urllib.parse import parse_qsl, urlsplit
 
-from protocol.page.observation import Observation
+from protocol.page.seen.observation import Observation
 
 _QUERY_CHARS_MAX: Final = 16_384
 _SHORT_NUMBER: Final = re.compile(r"[0-9]{1,6}")

@@ -8,12 +8,12 @@ from typing import Final
 import pytest
 import pytest_asyncio
 
-from adapters.browser.attached import attacher
-from adapters.browser.chromium import launcher
-from adapters.browser.settings import BrowserSettings
+from adapters.browser.launch.attached import attacher
+from adapters.browser.launch.chromium import launcher
+from adapters.browser.launch.settings import BrowserSettings
 from adapters.ports import Browser, Page
 from protocol import limits
-from protocol.recording.session import Profile
+from protocol.recording.records.session import Profile
 from protocol.risk.requests import GuardPolicy
 from tests.sites.pages.backends import SETTINGS, running_chromium
 from tests.sites.pages.server import PageServer

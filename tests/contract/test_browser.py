@@ -9,7 +9,7 @@ import pytest_asyncio
 
 from adapters.ports import Given, Outcome, Page
 from protocol.errors import MeshError
-from protocol.page.action import (
+from protocol.page.actions.action import (
     Action,
     Assert,
     Back,
@@ -32,10 +32,10 @@ from protocol.page.action import (
     SwitchTab,
     Wait,
 )
-from protocol.page.dialogs import Answer, Dialog
-from protocol.page.observation import BLANK, Observation, encode
-from protocol.page.whole import cut_by, is_whole
-from protocol.recording.session import Profile
+from protocol.page.actions.dialogs import Answer, Dialog
+from protocol.page.seen.observation import BLANK, Observation, encode
+from protocol.page.seen.whole import cut_by, is_whole
+from protocol.recording.records.session import Profile
 from protocol.risk.requests import GuardPolicy
 from tests.given_secrets import given_all
 from tests.sites.pages.backends import NAMES, Backend, backend
@@ -154,7 +154,7 @@ async def test_a_page_is_loaded_again_and_forgets_what_was_typed(page: Page, wor
 
 
 async def test_a_page_that_came_from_a_form_is_not_loaded_again(page: Page, world: Backend) -> None:
-    """Guard: adapters/browser/navigating.py, Navigation.reload."""
+    """Guard: adapters/browser/page/navigating.py, Navigation.reload."""
     opened = await (await world.browser.open(Profile(), GuardPolicy(allow=(f"POST {world.origin}/*",)))).page()
     try:
         seen = (await opened.perform(Goto(url=world.origin + "/form.html"))).observation
@@ -167,7 +167,7 @@ async def test_a_page_that_came_from_a_form_is_not_loaded_again(page: Page, worl
 
 
 async def test_text_is_typed_behind_what_is_there_and_cleared(page: Page, world: Backend) -> None:
-    """Guard: adapters/browser/hands.py, Hands._on."""
+    """Guard: adapters/browser/acting/action_performer.py, Hands._on."""
     await form(page, world)
     for text, whole in (("Ada", "Ada"), (" L.", "Ada L.")):
         outcome = await use(page, Fill(target=ANY, value=text, typed=True), "textbox", "Your name")
@@ -252,7 +252,7 @@ async def test_a_secret_in_a_password_field_shows_nowhere(page: Page, world: Bac
 
 
 async def test_a_secret_in_a_plain_field_shows_by_its_name(page: Page, world: Backend) -> None:
-    """Guard: adapters/browser/page.py, ChromiumPage._look."""
+    """Guard: adapters/browser/page/page.py, ChromiumPage._look."""
     await form(page, world)
     outcome = await use(page, Fill(target=ANY, value=Secret(secret=WHO)), "textbox", "Your name", who="Ada L.")
     field = element(outcome.observation, "textbox", "Your name")
@@ -351,7 +351,7 @@ async def test_a_redirect_to_a_destructive_address_is_refused(page: Page, world:
 
 
 async def test_a_read_only_page_has_no_sockets(page: Page, world: Backend) -> None:
-    """Guard: adapters/browser/network.py, NetworkGuard.watch_sockets."""
+    """Guard: adapters/browser/egress/network.py, NetworkGuard.watch_sockets."""
     await form(page, world)
     outcome = await use(page, Click(target=ANY), "button", "Open socket")
     assert outcome.blocked == ("WS /socket",)
@@ -372,7 +372,7 @@ async def test_a_script_may_read(page: Page, world: Backend) -> None:
 
 
 async def test_dialogs_are_dismissed_and_reported_once(page: Page, world: Backend) -> None:
-    """Guard: adapters/browser/activity.py, Activity.__init__."""
+    """Guard: adapters/browser/egress/activity.py, Activity.__init__."""
     await form(page, world)
     assert (await use(page, Click(target=ANY), "button", "Ask")).dialogs == (Dialog(kind="confirm", message="Sure?"),)
     assert (await page.perform(Scroll())).dialogs == ()
@@ -502,7 +502,7 @@ async def unfound(page: Page, selector: str) -> tuple[str, str]:
 async def test_a_selector_of_a_hidden_element_is_refused_and_gives_nothing_around_it(
     page: Page, world: Backend
 ) -> None:
-    """Guard: adapters/browser/finding.py, Finding.ref_at."""
+    """Guard: adapters/browser/finding/finding.py, Finding.ref_at."""
     await targets(page, world)
     code, message = await unfound(page, "css=#sub a")
     assert (code, message.partition(": ")[0]) == ("action.not_possible", "what css=#sub a matches is not visible")

@@ -12,9 +12,9 @@ import pytest
 
 from adapters.ports import Browser, Outcome
 from protocol.errors import MeshError
-from protocol.page.action import Click, Goto, Locator
-from protocol.page.secrets import GivenSecret, Secrets
-from protocol.recording.session import Profile
+from protocol.page.actions.action import Click, Goto, Locator
+from protocol.page.secrets.secrets import GivenSecret, Secrets
+from protocol.recording.records.session import Profile
 from protocol.risk.requests import GuardPolicy
 
 pytestmark = [pytest.mark.asyncio(loop_scope="module"), pytest.mark.timeout(60)]
@@ -97,7 +97,7 @@ async def test_a_site_that_asks_gets_what_was_given_for_it_and_pages_behind_it_o
 
 
 async def test_nobody_else_gets_them(launched: Browser) -> None:
-    """Guard: protocol/page/secrets.py, Secrets.basic."""
+    """Guard: protocol/page/secrets/secrets.py, Secrets.basic."""
     async with guarded() as site, guarded() as other:
         site.moved["/away"] = f"{other.origin}/landed"
         site.bodies["/embeds"] = (
@@ -113,7 +113,7 @@ async def test_nobody_else_gets_them(launched: Browser) -> None:
 
 
 async def test_wrong_ones_are_sent_once_and_the_site_is_named(launched: Browser) -> None:
-    """Guard: adapters/browser/network.py, NetworkGuard.credentials."""
+    """Guard: adapters/browser/egress/network.py, NetworkGuard.credentials."""
     async with guarded() as site:
         outcome = await opened(launched, f"{site.origin}/", given(site.origin, "ann:wrong"))
         assert outcome.challenges == (f"refused {site.origin}",)

@@ -9,10 +9,10 @@ from typing import Any, TypeVar
 import pytest
 from PIL import Image, ImageChops
 
-from adapters.browser.page import ChromiumPage
+from adapters.browser.page.page import ChromiumPage
 from adapters.ports import Browser
-from protocol.page.action import Goto, Wait
-from protocol.recording.session import Profile
+from protocol.page.actions.action import Goto, Wait
+from protocol.recording.records.session import Profile
 from protocol.risk.requests import GuardPolicy
 from tests.sites.pages.server import PageServer
 
@@ -79,7 +79,7 @@ _CHANGING = """<style id=sheet>i { color: red }</style>
 async def test_what_changes_after_a_page_was_read_is_read_and_pictured_again(
     browser: Browser, site: PageServer
 ) -> None:
-    """Guard: adapters/browser/still_scripts.py, QUIET."""
+    """Guard: adapters/browser/observing/still_scripts.py, QUIET."""
     if browser.info.backend != "launched":
         pytest.skip("the same scripts")
     site.extra["/late.html"] = _CHANGING

@@ -9,17 +9,17 @@ from pathlib import Path
 
 import pytest
 
-from adapters.browser.attached import attacher
-from adapters.browser.chromium import launcher
-from adapters.browser.settings import BrowserSettings
-from adapters.browser.state import read_state
-from adapters.browser.tunnel import Tunnel
+from adapters.browser.egress.tunnel import Tunnel
+from adapters.browser.launch.attached import attacher
+from adapters.browser.launch.chromium import launcher
+from adapters.browser.launch.settings import BrowserSettings
+from adapters.browser.state.state import read_state
 from adapters.ports import Browser, Page
 from protocol import limits
 from protocol.errors import MeshError
-from protocol.page.action import Action, Click, Fill, Goto, Locator, Scroll, Secret, Select, Wait
-from protocol.page.observation import Observation, encode
-from protocol.recording.session import ATTACHED, ATTACHED_WALLED, Profile
+from protocol.page.actions.action import Action, Click, Fill, Goto, Locator, Scroll, Secret, Select, Wait
+from protocol.page.seen.observation import Observation, encode
+from protocol.recording.records.session import ATTACHED, ATTACHED_WALLED, Profile
 from protocol.risk.requests import GuardPolicy
 from protocol.risk.unguarded import limits_of
 from tests.given_secrets import given
@@ -93,7 +93,7 @@ async def told_by(address: str) -> str:
 
 
 async def test_an_attached_browser_whose_owner_chose_a_proxy_uses_it_and_is_said_to_have_no_second_wall() -> None:
-    """Guard: adapters/browser/beside.py, Beside.prove."""
+    """Guard: adapters/browser/launch/attached_tunnel.py, Beside.prove."""
     async with running_chromium("--proxy-server=127.0.0.1:9") as (address, _):
         assert await told_by(address) == ATTACHED
     assert limits_of(ATTACHED) != limits_of(ATTACHED_WALLED)
@@ -102,7 +102,7 @@ async def test_an_attached_browser_whose_owner_chose_a_proxy_uses_it_and_is_said
 async def test_an_attached_browser_that_does_not_reach_the_tunnel_is_said_to_have_no_second_wall(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """Guard: adapters/browser/beside.py, Beside._seen."""
+    """Guard: adapters/browser/launch/attached_tunnel.py, Beside._seen."""
 
     async def elsewhere(_: Tunnel) -> int:
         return 9  # as of another machine: here nobody listens there
@@ -215,7 +215,7 @@ localStorage.good = 'value'; localStorage.bad = '\\ud800'; localStorage['\\ud800
 async def test_a_page_that_keeps_what_cannot_be_written_ends_nothing_but_the_reading_of_its_own_state(
     launched: Browser, site: PageServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Guard: adapters/browser/browser.py, connected."""
+    """Guard: adapters/browser/launch/browser.py, connected."""
     site.extra["/keeps.html"] = _KEEPS
     context = await launched.open(Profile(), GuardPolicy())
     page = await context.page()

@@ -7,9 +7,9 @@ import time
 import pytest
 
 from adapters.ports import Page
-from node.live.acting import Driver, Gate
+from node.live.acting.driver import Driver, Gate
 from protocol.errors import MeshError
-from protocol.page.action import Click, Fill, Locator
+from protocol.page.actions.action import Click, Fill, Locator
 from tests.gates import unreported
 from tests.sites.pages.server import PageServer
 from tests.sites.pages.visits import element, shown

@@ -7,10 +7,10 @@ import pytest
 
 from adapters.ports import Page
 from node.live import with_closed
-from node.live.acting import Driver, Gate
+from node.live.acting.driver import Driver, Gate
 from protocol.errors import MeshError
 from protocol.goal.condition import Condition, ElementTest, judge
-from protocol.page.action import Action, Assert, Click, Extract, Locator, Wait, Within
+from protocol.page.actions.action import Action, Assert, Click, Extract, Locator, Wait, Within
 from tests.gates import unreported
 from tests.sites.pages.server import PageServer
 from tests.sites.pages.visits import shown

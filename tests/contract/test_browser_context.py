@@ -14,9 +14,9 @@ from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption,
 from adapters.ports import BrowserState, Context, Page, Passkey
 from protocol import limits
 from protocol.errors import MeshError
-from protocol.page.action import Click, Extract, Goto, Locator, Scroll
-from protocol.page.observation import BLANK
-from protocol.recording.session import Profile
+from protocol.page.actions.action import Click, Extract, Goto, Locator, Scroll
+from protocol.page.seen.observation import BLANK
+from protocol.recording.records.session import Profile
 from protocol.risk.requests import GuardPolicy
 from tests.sites.pages.backends import NAMES, Backend, backend
 from tests.sites.pages.visits import element
@@ -138,7 +138,7 @@ async def test_passkeys_that_a_page_is_given_are_those_that_it_holds(context: Co
     ],
 )
 async def test_what_is_no_state_is_refused_without_a_word_of_it(world: Backend, storage: bytes) -> None:
-    """Guard: adapters/browser/state.py, read_state."""
+    """Guard: adapters/browser/state/state.py, read_state."""
     with pytest.raises(MeshError) as caught:
         await world.browser.open(Profile(), GuardPolicy(), state=BrowserState(storage=storage))
     assert caught.value.code == "input.invalid"
@@ -154,7 +154,7 @@ async def test_a_state_shows_nothing_of_itself_and_has_a_limit() -> None:
 
 
 async def test_the_guard_judges_every_page_and_each_reports_its_own(context: Context, world: Backend) -> None:
-    """Guard: adapters/browser/context.py, ChromiumContext._admit."""
+    """Guard: adapters/browser/page/context.py, ChromiumContext._admit."""
     one, two = await context.page(), await context.page()
     assert await post(two, world) == ("POST /send",)
     assert (await one.perform(Scroll())).blocked == ()

@@ -10,11 +10,11 @@ from PIL import Image
 
 from adapters.ports import Browser
 from protocol.errors import MeshError
-from protocol.page.action import Goto
-from protocol.page.covering import covering_for
-from protocol.page.instructions import instructions_in
-from protocol.page.secrets import GivenSecret, Secrets
-from protocol.recording.session import Profile
+from protocol.page.actions.action import Goto
+from protocol.page.instructions.instructions import instructions_in
+from protocol.page.secrets.secrets import GivenSecret, Secrets
+from protocol.page.showing.covering import covering_for
+from protocol.recording.records.session import Profile
 from protocol.risk.requests import GuardPolicy
 from tests.sites.pages.hiding import HIDING, SHOWING, hiding_page
 from tests.sites.pages.server import PageServer
@@ -107,7 +107,7 @@ def colours(picture: bytes, box: tuple[int, int, int, int] | None = None) -> tup
 async def test_a_secret_is_covered_wherever_it_is_painted_and_nothing_else_is(
     browser: Browser, site: PageServer
 ) -> None:
-    """Guard: protocol/page/covering.py, covered_boxes. Guard: adapters/browser/camera.py, Camera._covering."""
+    """Guard: protocol/page/showing/covering.py, covered_boxes. Guard: adapters/browser/observing/camera.py, Camera._covering."""
     if browser.info.backend != "launched":
         pytest.skip("the pixels of one Chromium tell")
     cover = covering_for(SECRETS, personal=False, must=True)
@@ -130,7 +130,7 @@ async def test_a_secret_is_covered_wherever_it_is_painted_and_nothing_else_is(
 async def test_there_is_no_picture_where_nobody_can_tell_what_is_painted_where(
     browser: Browser, site: PageServer
 ) -> None:
-    """Guard: adapters/browser/covering.py, _Document.doubled."""
+    """Guard: adapters/browser/observing/covering.py, _Document.doubled."""
     cover = covering_for(SECRETS, personal=False, must=True)
     assert cover is not None
     page = await (await browser.open(Profile(), GuardPolicy())).page()

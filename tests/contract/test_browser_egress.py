@@ -10,20 +10,20 @@ from typing import Any, Final
 import pytest
 from playwright.async_api import CDPSession
 
-from adapters.browser import browser as browsers_of
-from adapters.browser.attached import attacher
-from adapters.browser.browser import ChromiumBrowser
-from adapters.browser.chromium import launcher
-from adapters.browser.context import ChromiumContext
-from adapters.browser.judge import BrowserJudge
-from adapters.browser.settings import BrowserSettings
-from adapters.browser.wall import Place, Wall
+from adapters.browser.egress.judge import BrowserJudge
+from adapters.browser.egress.wall import Place, Wall
+from adapters.browser.launch import browser as browsers_of
+from adapters.browser.launch.attached import attacher
+from adapters.browser.launch.browser import ChromiumBrowser
+from adapters.browser.launch.chromium import launcher
+from adapters.browser.launch.settings import BrowserSettings
+from adapters.browser.page.context import ChromiumContext
 from adapters.ports import Browser
-from node.live.browsers import Browsers
+from node.live.browsers.browsers import Browsers
 from protocol import limits
 from protocol.errors import MeshError
-from protocol.page.action import Action, Click, Goto, Locator, Scroll, Wait
-from protocol.recording.session import Profile
+from protocol.page.actions.action import Action, Click, Goto, Locator, Scroll, Wait
+from protocol.recording.records.session import Profile
 from protocol.risk.requests import GuardPolicy
 from tests.mesh_memory import until
 from tests.sites.pages.backends import SETTINGS, running_chromium
@@ -62,7 +62,7 @@ def leaks(site: PageServer) -> list[str]:
 
 
 async def test_nothing_is_fetched_ahead(launched: Browser, site: PageServer) -> None:
-    """Guard: adapters/browser/profile_directory.py, make_profile_directory."""
+    """Guard: adapters/browser/launch/profile_directory.py, make_profile_directory."""
     page = await (await launched.open(Profile(), GuardPolicy())).page()
     await shown(page, site, AHEAD)
     await asyncio.sleep(1)
@@ -93,7 +93,7 @@ class _Datagrams(asyncio.DatagramProtocol):
 
 
 async def test_no_datagram_of_webrtc_leaves_a_page_of_an_attached_browser(site: PageServer) -> None:
-    """Guard: adapters/browser/routing.py, Routing.start."""
+    """Guard: adapters/browser/egress/routing.py, Routing.start."""
     transport, protocol = await asyncio.get_running_loop().create_datagram_endpoint(
         _Datagrams, local_addr=("127.0.0.1", 0)
     )
@@ -117,7 +117,7 @@ async def test_no_datagram_of_webrtc_leaves_a_page_of_an_attached_browser(site: 
 
 @pytest.mark.parametrize("where", ["page", "worker"])
 async def test_no_datagram_of_a_web_transport_is_sent(launched: Browser, site: PageServer, where: str) -> None:
-    """Guard: adapters/browser/arguments.py, network_args."""
+    """Guard: adapters/browser/launch/arguments.py, network_args."""
     transport, heard = await asyncio.get_running_loop().create_datagram_endpoint(Datagrams, local_addr=("127.0.0.1", 0))
     script = STREAM.replace("PORT", str(transport.get_extra_info("sockname")[1]))
     site.extra["/stream.js"] = script
@@ -137,7 +137,7 @@ async def test_no_datagram_of_a_web_transport_is_sent(launched: Browser, site: P
 async def test_a_window_that_is_sent_elsewhere_again_and_again_while_it_is_closed_gets_nowhere(
     browser: Browser, site: PageServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Guard: adapters/browser/context.py, ChromiumContext._window."""
+    """Guard: adapters/browser/page/context.py, ChromiumContext._window."""
     monkeypatch.setattr(limits, "SETTLE_TIMEOUT_MS", 1_000)  # the page never rests
     kept = []
     for _ in range(4):
@@ -247,7 +247,7 @@ async def test_an_address_that_does_not_answer_is_not_called_refused_for_what_wa
 async def test_a_name_that_leads_to_this_machine_is_refused_unless_an_origin_names_it(
     browser: Browser, launched: Browser, site: PageServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Guard: adapters/browser/network.py, NetworkGuard.reaches."""
+    """Guard: adapters/browser/egress/network.py, NetworkGuard.reaches."""
     resolves(monkeypatch, "127.0.0.1")
     origin = f"http://inside.example:{site.origin.rpartition(':')[2]}"
     if browser is launched:  # an attached one resolves names itself
@@ -261,7 +261,7 @@ async def test_a_name_that_leads_to_this_machine_is_refused_unless_an_origin_nam
 async def test_a_name_that_leads_elsewhere_once_it_is_judged_gets_nowhere(
     launched: Browser, site: PageServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Guard: adapters/browser/destinations.py, Destinations.ways."""
+    """Guard: adapters/browser/egress/destinations.py, Destinations.ways."""
     resolves(monkeypatch, "93.184.216.34", "127.0.0.1")
     url = f"http://turning.example:{site.origin.rpartition(':')[2]}/popup.html"
     assert (await met(launched, GuardPolicy(), url)).startswith("ERR_")
@@ -278,7 +278,7 @@ async def title_of_next(browsers: Browsers, site: PageServer) -> str:
 
 @pytest.mark.field
 async def test_after_a_storm_of_requests_the_next_page_opens(site: PageServer) -> None:
-    """Guard: adapters/browser/judge.py, BrowserJudge._paused."""
+    """Guard: adapters/browser/egress/judge.py, BrowserJudge._paused."""
     browsers = Browsers(launcher(SETTINGS), navigation_timeout_ms=5_000)
     try:
         code = ""
@@ -300,7 +300,8 @@ async def test_after_a_storm_of_requests_the_next_page_opens(site: PageServer) -
 async def test_when_nobody_judges_any_more_nothing_is_sent_and_the_next_page_is_of_a_new_browser(
     site: PageServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Guard: adapters/browser/judge.py, BrowserJudge.start. Guard: adapters/browser/browser.py, ChromiumBrowser._unjudged."""
+    """Guard: adapters/browser/egress/judge.py, BrowserJudge.start.
+    Guard: adapters/browser/launch/browser.py, ChromiumBrowser._unjudged."""
     sessions: list[CDPSession] = []
     opened: list[Browser] = []
 
@@ -376,7 +377,7 @@ async def test_a_preflight_is_sent_for_what_may_be_sent_itself(browser: Browser,
 async def test_chromium_asks_nobody_what_the_fields_of_a_form_mean(
     site: PageServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Taken out: ``_OWN_REQUESTS`` in ``adapters/browser/arguments.py``."""
+    """Taken out: ``_OWN_REQUESTS`` in ``adapters/browser/launch/arguments.py``."""
     asked: list[str] = []
     connects = Wall.connects
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 
 from adapters.ports import Page
-from node.live.acting import Driver, Gate
+from node.live.acting.driver import Driver, Gate
 from protocol.errors import MeshError
-from protocol.page.action import Click, Goto, Locator
-from protocol.page.observation import encode
+from protocol.page.actions.action import Click, Goto, Locator
+from protocol.page.seen.observation import encode
 from protocol.risk.classes import classify
 from tests.gates import unreported
 from tests.sites.pages.server import PageServer

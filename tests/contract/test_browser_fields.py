@@ -9,7 +9,7 @@ import pytest
 from adapters.ports import Given, GivenFile, Outcome, Page
 from protocol.errors import MeshError
 from protocol.goal.condition import Condition, judge
-from protocol.page.action import (
+from protocol.page.actions.action import (
     Action,
     Check,
     Click,
@@ -23,8 +23,8 @@ from protocol.page.action import (
     Wait,
     Within,
 )
-from protocol.page.observation import Observation
-from protocol.page.scope import container
+from protocol.page.actions.scope import container
+from protocol.page.seen.observation import Observation
 from tests.given_secrets import given
 from tests.sites.pages.server import PageServer
 from tests.sites.pages.visits import element

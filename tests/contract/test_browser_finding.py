@@ -8,7 +8,7 @@ import pytest
 
 from adapters.ports import Page
 from protocol.errors import MeshError
-from protocol.page.action import Click, Extract, Fill, Locator, Press, Select
+from protocol.page.actions.action import Click, Extract, Fill, Locator, Press, Select
 from tests.sites.pages.server import PageServer
 from tests.sites.pages.visits import element, shown
 

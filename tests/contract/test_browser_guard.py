@@ -10,13 +10,13 @@ from typing import Final, cast
 import pytest
 from playwright.async_api import CDPSession
 
-from adapters.browser.judge import BrowserJudge
+from adapters.browser.egress.judge import BrowserJudge
 from adapters.ports import Browser, Given, Outcome, Page
 from protocol import limits
 from protocol.approval.question import Cover
 from protocol.errors import MeshError
-from protocol.page.action import Click, Goto, Locator, Scroll
-from protocol.recording.session import Profile
+from protocol.page.actions.action import Click, Goto, Locator, Scroll
+from protocol.recording.records.session import Profile
 from protocol.risk.requests import GuardPolicy
 from tests.sites.pages.server import PageServer
 from tests.sites.pages.visits import shown
@@ -171,7 +171,7 @@ def leaks(site: PageServer) -> list[str]:
 @pytest.mark.parametrize("frame", FRAMES)
 @pytest.mark.parametrize("channel", POP_UPS)
 async def test_no_window_sends_anything(browser: Browser, site: PageServer, channel: str, frame: str) -> None:
-    """Guard: adapters/browser/judge.py, _refused. Guard: adapters/browser/context.py, ChromiumContext.start."""
+    """Guard: adapters/browser/egress/judge.py, _refused. Guard: adapters/browser/page/context.py, ChromiumContext.start."""
     html, refused = POP_UPS[channel]
     page = await (await browser.open(Profile(), GuardPolicy())).page()
     await blocked(page, site, html, frame, refused if browser.info.backend == "launched" else ())
@@ -190,7 +190,7 @@ async def _judged(page: Page, site: PageServer, html: str, frame: str, awaited: 
 @pytest.mark.parametrize("frame", FRAMES)
 @pytest.mark.parametrize("channel", OTHERS)
 async def test_nothing_leaves_unjudged(browser: Browser, site: PageServer, channel: str, frame: str) -> None:
-    """Guard: adapters/browser/judge.py, BrowserJudge.start."""
+    """Guard: adapters/browser/egress/judge.py, BrowserJudge.start."""
     html, refused = OTHERS[channel]
     page = await (await browser.open(Profile(), GuardPolicy())).page()
     unseen = browser.info.backend != "launched" and "other site" in frame
@@ -205,7 +205,7 @@ async def test_nothing_leaves_unjudged(browser: Browser, site: PageServer, chann
 
 @pytest.mark.parametrize("frame", FRAMES)
 async def test_a_shared_worker_of_a_launched_browser_is_judged(browser: Browser, site: PageServer, frame: str) -> None:
-    """Guard: adapters/browser/judge.py, BrowserJudge.start."""
+    """Guard: adapters/browser/egress/judge.py, BrowserJudge.start."""
     if browser.info.backend != "launched":
         pytest.skip("routing does not see shared workers")
     page = await (await browser.open(Profile(), GuardPolicy())).page()
@@ -235,7 +235,7 @@ async def test_pages_are_judged_by_their_own_policy_and_report_their_own(
 async def test_a_cover_lets_its_requests_through_while_its_action_is_performed_and_no_longer(
     browser: Browser, site: PageServer
 ) -> None:
-    """Guard: adapters/browser/page.py, ChromiumPage.perform."""
+    """Guard: adapters/browser/page/page.py, ChromiumPage.perform."""
     fetches = {
         "Ours": "fetch('/send', {method: 'POST', headers: {'content-type': 'application/json'}, body: '{\"qty\":1}'})",
         "More": "fetch('/send', {method: 'POST', headers: {'content-type': 'application/json'}, body: '{\"all\":1}'})",
@@ -327,7 +327,7 @@ async def said_by_socket(page: Page, site: PageServer) -> tuple[str, tuple[str, 
 async def test_a_socket_is_opened_where_an_entry_names_its_address_and_closed_once_too_much_went_over_it(
     browser: Browser, site: PageServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Guard: adapters/browser/sockets.py, pass_on."""
+    """Guard: adapters/browser/egress/sockets.py, pass_on."""
     monkeypatch.setattr(limits, "SOCKET_MESSAGES_MAX", 2)
     for path, heard, rule in [
         ("/echo", "heard: echo of a, closed", "socket limit"),
@@ -342,7 +342,7 @@ async def test_a_socket_is_opened_where_an_entry_names_its_address_and_closed_on
 async def test_an_event_source_is_ended_once_too_much_came_to_it_and_opened_no_more(
     browser: Browser, site: PageServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Guard: adapters/browser/streams.py, Streams.permits. Guard: adapters/browser/streams.py, Streams._stop."""
+    """Guard: adapters/browser/egress/streams.py, Streams.permits. Guard: adapters/browser/egress/streams.py, Streams._stop."""
     monkeypatch.setattr(limits, "STREAM_EVENTS_MAX", 20)
     monkeypatch.setattr(limits, "STREAMS_MAX", 1)
     site.extra["/shown.html"] = (
@@ -449,7 +449,7 @@ async def test_a_page_gets_nothing_fetched_by_payment_or_identity(
 ) -> None:
     """Launched browsers are started without both; of attached ones a script takes them, and the tunnel refuses the rest.
 
-    Guard: adapters/browser/unrequested.py, DEEDS.
+    Guard: adapters/browser/base/unrequested.py, DEEDS.
     """
     other = site.origin.replace("127.0.0.1", "localhost")
     inner = "<iframe allow='payment; identity-credentials-get' src={}></iframe>"
@@ -497,7 +497,7 @@ async def test_a_request_that_cannot_be_judged_is_refused(event: dict[str, objec
 async def test_a_frame_that_no_browser_loads_does_not_keep_the_page_from_being_read_and_used(
     browser: Browser, site: PageServer
 ) -> None:
-    """Guard: adapters/browser/reading.py, Reading._snapshot."""
+    """Guard: adapters/browser/observing/reading.py, Reading._snapshot."""
     page = await (await browser.open(Profile(), GuardPolicy())).page()
     frames = "".join(f"<iframe src='{address}'></iframe>" for address in REFUSED_FRAMES)
     titles: list[str] = []

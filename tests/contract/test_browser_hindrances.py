@@ -7,11 +7,11 @@ from typing import Final
 import pytest
 
 from adapters.ports import Browser, Page
-from node.live.acting import Driver, Gate
+from node.live.acting.driver import Driver, Gate
 from protocol.errors import MeshError
-from protocol.page.action import Action, Assert, Asserted, Click, Fill, Goto, Locator
-from protocol.page.secrets import GivenSecret, Secrets
-from protocol.recording.session import Profile
+from protocol.page.actions.action import Action, Assert, Asserted, Click, Fill, Goto, Locator
+from protocol.page.secrets.secrets import GivenSecret, Secrets
+from protocol.recording.records.session import Profile
 from protocol.risk.requests import GuardPolicy
 from tests.gates import unreported
 from tests.sites.pages.server import PageServer

@@ -8,8 +8,8 @@ import pytest
 
 from adapters.ports import Browser, Given, Leaving, Outcome, Page
 from protocol.approval.leaving import Fate
-from protocol.page.action import Click, Goto, Locator, Reload, Scroll
-from protocol.recording.session import Profile
+from protocol.page.actions.action import Click, Goto, Locator, Reload, Scroll
+from protocol.recording.records.session import Profile
 from protocol.risk.requests import GuardPolicy
 from tests.sites.pages.server import PageServer
 from tests.sites.pages.visits import element, shown
@@ -62,7 +62,7 @@ async def test_the_parts_of_a_form_are_named(page: Page, site: PageServer) -> No
 
 
 async def test_a_header_that_replaces_the_method_and_each_byte_of_a_body_are_told(page: Page, site: PageServer) -> None:
-    """Guard: adapters/browser/network.py, body_of."""
+    """Guard: adapters/browser/egress/network.py, body_of."""
     header = "{'X-HTTP-Method-Override': 'DELETE'}"
     (leaving,) = (await pressed(page, site, f"fetch('/items/7', {{method: 'POST', headers: {header}}})")).leaving
     assert (leaving.form.method, leaving.effect.level) == ("POST AS DELETE", 7)
@@ -85,7 +85,7 @@ async def test_what_a_page_gives_up_and_sends_again_waits_anew(page: Page, site:
 
 
 async def test_the_document_that_another_site_is_sent_does_not_wait(page: Page, site: PageServer) -> None:
-    """Guard: adapters/browser/holding.py, Holding.take."""
+    """Guard: adapters/browser/egress/holding.py, Holding.take."""
     other = PageServer()
     await other.start()
     seen = await shown(page, site, f"<form method=post action={other.origin}/save><button>Save</button></form>")
@@ -108,7 +108,7 @@ async def test_a_document_waits_without_blocking_its_page(page: Page, site: Page
 
 
 async def test_what_is_kept_back_or_withdrawn_never_leaves(page: Page, site: PageServer) -> None:
-    """Guard: adapters/browser/holding.py, Holding.left."""
+    """Guard: adapters/browser/egress/holding.py, Holding.left."""
 
     async def kept_back(number: int) -> None:
         page.keep_back(number)
@@ -142,7 +142,7 @@ async def test_what_is_kept_back_or_withdrawn_never_leaves(page: Page, site: Pag
 
 
 async def test_what_cannot_wait_is_refused_at_once(page: Page, site: PageServer) -> None:
-    """Guard: adapters/browser/holding.py, Holding.take."""
+    """Guard: adapters/browser/egress/holding.py, Holding.take."""
     site.extra["/shared.js"] = "fetch('/shared', {method: 'POST'})"
     for script, line in (
         ("navigator.sendBeacon('/beacon', 'x')", "POST /beacon"),
@@ -164,7 +164,7 @@ async def test_what_cannot_wait_is_refused_at_once(page: Page, site: PageServer)
 
 
 async def test_a_page_holds_at_most_eight_and_only_what_an_action_caused(page: Page, site: PageServer) -> None:
-    """Guard: adapters/browser/holding.py, Holding.due."""
+    """Guard: adapters/browser/egress/holding.py, Holding.due."""
     many = "for (let i = 0; i < 12; i++) fetch('/save/' + i, {method: 'POST', body: 'a'})"
     outcome = await pressed(page, site, many)
     assert len(outcome.leaving) == 8 and len(outcome.blocked) == 4

@@ -5,13 +5,13 @@ from __future__ import annotations
 import pytest
 
 from adapters.ports import Page
-from node.live.acting import Driver, Gate
+from node.live.acting.driver import Driver, Gate
 from protocol import limits
 from protocol.errors import MeshError
 from protocol.goal.condition import Condition, ElementTest, judge
-from protocol.page.action import Action, Assert, Click, Extract, Locator, Wait, Within
-from protocol.page.observation import Cut
-from protocol.page.outline import outline
+from protocol.page.actions.action import Action, Assert, Click, Extract, Locator, Wait, Within
+from protocol.page.seen.observation import Cut
+from protocol.page.showing.outline import outline
 from tests.gates import unreported
 from tests.sites.pages.server import PageServer
 from tests.sites.pages.visits import shown

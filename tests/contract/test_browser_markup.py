@@ -7,9 +7,9 @@ import pytest
 from adapters.ports import Browser, Page
 from protocol import limits
 from protocol.errors import MeshError
-from protocol.page.action import Fill, Goto, Locator
-from protocol.page.markup import Markup, shown
-from protocol.recording.session import Profile
+from protocol.page.actions.action import Fill, Goto, Locator
+from protocol.page.showing.markup import Markup, shown
+from protocol.recording.records.session import Profile
 from protocol.risk.requests import GuardPolicy
 from tests.sites.pages.server import PageServer
 
@@ -40,7 +40,7 @@ def lines_of(markup: Markup) -> list[str]:
 async def test_only_what_a_person_needs_to_find_an_element_is_taken_whatever_the_page_does_to_its_dom(
     browser: Browser, site: PageServer
 ) -> None:
-    """Guard: adapters/browser/markup.py, _markup."""
+    """Guard: adapters/browser/finding/markup.py, _markup."""
     page = await (await browser.open(Profile(), GuardPolicy())).page()
     await opened(page, site, HOSTILE.replace("LIES", LIES))
     lines = lines_of(await page.markup())

@@ -7,10 +7,10 @@ from typing import Final
 import pytest
 
 from adapters.ports import Browser, Given, Outcome, Page
-from protocol.page.action import Action, Click, Fill, Locator, Scroll, Secret
-from protocol.page.observation import Observation
-from protocol.page.secrets import GivenSecret, Secrets
-from protocol.recording.session import Profile
+from protocol.page.actions.action import Action, Click, Fill, Locator, Scroll, Secret
+from protocol.page.secrets.secrets import GivenSecret, Secrets
+from protocol.page.seen.observation import Observation
+from protocol.recording.records.session import Profile
 from protocol.risk.refused import OPAQUE, TYPED
 from protocol.risk.requests import GuardPolicy
 from tests.sites.pages.server import PageServer
@@ -51,7 +51,7 @@ async def test_an_order_by_get_is_refused_as_a_picture_a_script_a_frame_and_a_st
 async def test_while_a_grave_control_is_at_work_and_after_it_nothing_leaves_that_nobody_can_read(
     browser: Browser, site: PageServer
 ) -> None:
-    """Guard: adapters/browser/closely.py, Closely.grave. Guard: adapters/browser/plain.py, PlainReads.pause_all."""
+    """Guard: adapters/browser/egress/closely.py, Closely.grave. Guard: adapters/browser/egress/plain.py, PlainReads.pause_all."""
     page = await (await browser.open(Profile(), GuardPolicy())).page()
     html = f'<img src=/a.png><button onclick="{MUTE}">Delete all</button><button id=then>Next</button>'
     told = ("/u/Zx81kqVb7TnQ", "/e/7", "/r/8f14e45fceea167a", "/late/Zx81kqVb7TnQ")
@@ -70,7 +70,7 @@ async def test_while_a_grave_control_is_at_work_and_after_it_nothing_leaves_that
 
 
 async def test_a_secret_that_was_typed_leaves_in_no_address(browser: Browser, site: PageServer) -> None:
-    """Guard: adapters/browser/closely.py, Closely.begin."""
+    """Guard: adapters/browser/egress/closely.py, Closely.begin."""
     page = await (await browser.open(Profile(), GuardPolicy())).page()
     told = "new Image().src = '/pixel.png?x=' + btoa(word.value); fetch('/innocent.txt?y=' + word.value)"
     seen = await shown(page, site, f'<img src=/a.png><input type=password id=word aria-label=Word oninput="{told}">')

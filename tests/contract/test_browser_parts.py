@@ -12,13 +12,13 @@ from typing import Final
 import pytest
 import pytest_asyncio
 
-from adapters.browser.profile_directory import usual_roots
+from adapters.browser.launch.profile_directory import usual_roots
 from adapters.ports import Browser, Given, GivenFile, Outcome, Page
 from protocol import limits
 from protocol.errors import MeshError
-from protocol.page.action import Action, Click, Drag, Fill, Goto, Hover, Locator, Upload, Wait
-from protocol.page.downloads import Download
-from protocol.recording.session import Profile
+from protocol.page.actions.action import Action, Click, Drag, Fill, Goto, Hover, Locator, Upload, Wait
+from protocol.page.actions.downloads import Download
+from protocol.recording.records.session import Profile
 from protocol.risk.requests import GuardPolicy
 from tests.sites.pages.server import PageServer
 from tests.sites.pages.visits import element, shown
@@ -95,7 +95,7 @@ async def test_downloads_are_hashed_and_deleted(page: Page, site: PageServer) ->
 async def test_a_download_that_does_not_end_is_ended_at_the_limit(
     page: Page, site: PageServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Guard: adapters/browser/downloads.py, Downloads._progress."""
+    """Guard: adapters/browser/page/downloads.py, Downloads._progress."""
     monkeypatch.setattr(limits, "DOWNLOAD_BYTES_MAX", 100_000)
     monkeypatch.setattr(limits, "DOWNLOAD_TIMEOUT_MS", 8_000)
     site.extra["/saves.html"] = "<a href=/endless.bin>Endless</a>"
@@ -108,7 +108,7 @@ async def test_a_download_that_does_not_end_is_ended_at_the_limit(
 async def test_what_a_download_has_written_so_far_goes_with_the_directory_of_its_browser(
     browser: Browser, page: Page, site: PageServer
 ) -> None:
-    """Guard: adapters/browser/chromium.py, launch_options."""
+    """Guard: adapters/browser/launch/chromium.py, launch_options."""
     if browser.info.backend != "launched":
         pytest.skip("it has no directory of this node")
     site.hold.clear()

@@ -11,15 +11,15 @@ from pathlib import Path
 
 import pytest
 
-from adapters.browser.chromium import launcher
-from adapters.browser.persistent import persistent_launcher
-from adapters.browser.profile_directory import browser_processes, remove_abandoned, remove_profile_directory
+from adapters.browser.launch.chromium import launcher
+from adapters.browser.launch.persistent import persistent_launcher
+from adapters.browser.launch.profile_directory import browser_processes, remove_abandoned, remove_profile_directory
 from adapters.ports import Browser, BrowserState, Context
 from node.live import Browsers
 from protocol.capsule.slices import NO_SLICE, Slice
 from protocol.errors import MeshError
-from protocol.page.action import Goto, Wait
-from protocol.recording.session import Profile
+from protocol.page.actions.action import Goto, Wait
+from protocol.recording.records.session import Profile
 from protocol.risk.requests import GuardPolicy
 from tests.sites.key_login import NOTES, PASSWORD, PRIVATE, WELCOME, KeySite
 from tests.sites.pages.backends import SETTINGS
@@ -98,7 +98,7 @@ async def test_a_key_and_a_blob_are_there_in_a_fresh_browser_that_begins_with_th
 
 
 async def test_only_the_folders_of_the_origins_that_are_asked_for_are_read(site: KeySite, root: Path) -> None:
-    """Guard: adapters/browser/persistent.py, _read."""
+    """Guard: adapters/browser/launch/persistent.py, _read."""
     async with KeySite() as other:
         browser = await persistent_launcher(SETTINGS)(Profile(), NO_SLICE)
         try:
@@ -126,7 +126,7 @@ async def test_the_guard_holds_in_a_browser_with_a_profile(site: KeySite, root: 
 
 
 async def test_a_slice_of_another_version_and_one_without_files_leave_no_browser(root: Path) -> None:
-    """Guard: adapters/browser/persistent.py, persistent_launcher."""
+    """Guard: adapters/browser/launch/persistent.py, persistent_launcher."""
     code = await refused(slice_of(version="1.2.3.4"))
     assert (code, directories(root)) == ("capsule.slice_version", [])
     assert (await refused(Slice(version="1.2.3.4")), directories(root)) == ("capsule.invalid", [])

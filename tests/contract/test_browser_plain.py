@@ -8,11 +8,11 @@ from typing import Any, Final
 import pytest
 import pytest_asyncio
 
-from adapters.browser.chromium import launcher
-from adapters.browser.judge import BrowserJudge
+from adapters.browser.egress.judge import BrowserJudge
+from adapters.browser.launch.chromium import launcher
 from adapters.ports import Browser, Page
-from protocol.page.action import Goto, Scroll
-from protocol.recording.session import Profile
+from protocol.page.actions.action import Goto, Scroll
+from protocol.recording.records.session import Profile
 from protocol.risk.requests import GuardPolicy
 from tests.sites.pages.backends import SETTINGS
 from tests.sites.pages.server import PageServer
@@ -52,7 +52,7 @@ async def opened(browser: Browser, policy: GuardPolicy) -> Page:
 async def test_plain_reads_of_a_site_that_was_let_through_are_not_paused_and_all_else_is(
     judged: tuple[Browser, list[str]], site: PageServer
 ) -> None:
-    """Guard: adapters/browser/plain.py, doubtful."""
+    """Guard: adapters/browser/egress/plain.py, doubtful."""
     browser, paused = judged
     page = await opened(browser, GuardPolicy())
     await shown(page, site, "<p>first")
@@ -77,7 +77,7 @@ async def test_plain_reads_of_a_site_that_was_let_through_are_not_paused_and_all
 async def test_a_page_under_another_policy_is_judged_by_its_own(
     judged: tuple[Browser, list[str]], site: PageServer
 ) -> None:
-    """Guard: adapters/browser/plain.py, PlainReads.admit."""
+    """Guard: adapters/browser/egress/plain.py, PlainReads.admit."""
     browser, _ = judged
     other = site.origin.replace("127.0.0.1", "localhost")
     free = await opened(browser, GuardPolicy())

@@ -9,9 +9,9 @@ import pytest_asyncio
 
 from adapters.ports import Browser, Page
 from protocol.errors import MeshError
-from protocol.page.action import Action, Check, Click, Fill, Goto, Locator, Press, Secret
-from protocol.page.observation import Observation
-from protocol.recording.session import Profile
+from protocol.page.actions.action import Action, Check, Click, Fill, Goto, Locator, Press, Secret
+from protocol.page.seen.observation import Observation
+from protocol.recording.records.session import Profile
 from protocol.risk.requests import GuardPolicy
 from tests.given_secrets import given
 from tests.sites.pages.server import PageServer
@@ -60,7 +60,7 @@ PAY = f"<button style='flex:1' {SAY.format('PAID')}>Pay 500 EUR now</button>"
 async def test_a_click_that_a_control_within_the_element_would_get_is_refused(
     page: Page, site: PageServer, role: str, name: str, body: str
 ) -> None:
-    """Guard: adapters/browser/hands.py, Hands._require_own_point."""
+    """Guard: adapters/browser/acting/action_performer.py, Hands._require_own_point."""
     seen = await visit(page, site, body)
     assert await code(page, Click(target=ANY), element(seen, role, name).ref) == "action.hits_another"
     assert "nothing" in (await page.observe()).text
@@ -107,7 +107,7 @@ async def test_a_box_is_not_checked_by_a_click_that_another_control_would_get(pa
 
 
 async def test_a_key_for_an_element_that_cannot_take_the_focus_goes_to_no_other(page: Page, site: PageServer) -> None:
-    """Guard: adapters/browser/hands.py, Hands._on."""
+    """Guard: adapters/browser/acting/action_performer.py, Hands._on."""
     body = (
         f"<button autofocus id=b {SAY.format('PAID')}>Pay</button><div role=tab>Details</div><script>b.focus()</script>"
     )
@@ -122,7 +122,7 @@ async def test_a_key_for_an_element_that_cannot_take_the_focus_goes_to_no_other(
 
 @pytest.mark.parametrize("key", ["Control+V", "Shift+Insert", "Control+Shift+KeyV", "ControlOrMeta+v", "Shift+Numpad0"])
 async def test_what_one_context_copied_is_not_pasted_in_another(browser: Browser, site: PageServer, key: str) -> None:
-    """Guard: protocol/page/keys.py, require_key."""
+    """Guard: protocol/page/actions/keys.py, require_key."""
     site.extra["/clip.html"] = (
         "<title>Clip</title><input id=k aria-label=Key value=owner-key-4711>"
         "<button onclick=\"k.select(); document.execCommand('copy')\">Show key</button>"
@@ -162,7 +162,7 @@ async def test_no_page_reads_the_clipboard_by_script(browser: Browser, site: Pag
 
 
 async def test_a_secret_is_typed_into_no_frame_of_another_site(browser: Browser, site: PageServer) -> None:
-    """Guard: adapters/browser/hands.py, _fill_secret."""
+    """Guard: adapters/browser/acting/action_performer.py, _fill_secret."""
     other = site.origin.replace("127.0.0.1", "localhost")
     site.extra["/field.html"] = "<input type=password aria-label=Word oninput='o.textContent = value'><p id=o></p>"
     site.extra["/outer.html"] = f"<title>Outer</title><iframe src={other}/field.html></iframe>"

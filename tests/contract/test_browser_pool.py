@@ -11,15 +11,15 @@ from pathlib import Path
 
 import pytest
 
-from adapters.browser import profile_directory
-from adapters.browser.browser import ChromiumBrowser
-from adapters.browser.chromium import launcher
-from adapters.browser.profile_directory import browser_processes, remove_profile_directory
+from adapters.browser.launch import profile_directory
+from adapters.browser.launch.browser import ChromiumBrowser
+from adapters.browser.launch.chromium import launcher
+from adapters.browser.launch.profile_directory import browser_processes, remove_profile_directory
 from adapters.ports import Browser, Page
 from node.live import Browsers
 from protocol.errors import MeshError
-from protocol.page.action import Goto
-from protocol.recording.session import Profile
+from protocol.page.actions.action import Goto
+from protocol.recording.records.session import Profile
 from protocol.risk.requests import GuardPolicy
 from tests.sites.pages.backends import SETTINGS
 from tests.sites.pages.server import PageServer

@@ -6,9 +6,9 @@ import pytest
 
 from adapters.ports import Browser, Given, Page
 from protocol.approval.question import Cover
-from protocol.page.action import Click, Goto, Locator, Scroll
-from protocol.page.observation import encode
-from protocol.recording.session import Profile
+from protocol.page.actions.action import Click, Goto, Locator, Scroll
+from protocol.page.seen.observation import encode
+from protocol.recording.records.session import Profile
 from protocol.risk.refused import CAPSULE_CLASS
 from protocol.risk.requests import GuardPolicy
 from tests.sites.pages.server import PageServer
@@ -69,7 +69,7 @@ async def test_a_beacon_and_a_worker_cannot_write(page: Page, site: PageServer) 
 async def test_no_name_and_no_yes_lets_a_write_leave_beside_a_login_for_reading(
     browser: Browser, site: PageServer
 ) -> None:
-    """Guard: adapters/browser/network.py, NetworkGuard.permits."""
+    """Guard: adapters/browser/egress/network.py, NetworkGuard.permits."""
     html = (
         "<button onclick=\"fetch('/send', {method: 'POST', body: '{}'}).catch(() => 0); navigator.sendBeacon('/beacon', 'x');"
         " fetch('/keep', {method: 'POST', keepalive: true}).catch(() => 0); new WebSocket(`ws://${location.host}/echo`);"

@@ -12,11 +12,11 @@ import msgspec
 import pytest
 
 from adapters.ports import Browser, Page
-from node.live.acting import Driver, Gate
+from node.live.acting.driver import Driver, Gate
 from protocol import limits
 from protocol.errors import CODES, Blame, MeshError
-from protocol.page.action import Action, Assert, Click, Extract, Fill, Goto, Locator, Within
-from protocol.recording.session import Profile
+from protocol.page.actions.action import Action, Assert, Click, Extract, Fill, Goto, Locator, Within
+from protocol.recording.records.session import Profile
 from protocol.risk.requests import GuardPolicy
 from tests.gates import unreported
 from tests.sites.pages.server import PageServer
@@ -136,7 +136,7 @@ async def test_a_page_that_a_click_leads_to_may_take_as_long_as_the_click_says_a
 async def test_a_document_that_shows_something_and_never_ends_is_used_as_it_is_and_tells_of_nothing_that_it_is_absent(
     launched: Browser,
 ) -> None:
-    """Taken out: ``Navigation._shows``, ``Activity.use_as_it_is``, “document” in ``protocol/page/whole.py``."""
+    """Taken out: ``Navigation._shows``, ``Activity.use_as_it_is``, “document” in ``protocol/page/seen/whole.py``."""
     page = await (await launched.open(Profile(), GuardPolicy())).page()
     driver = Driver(page, Gate(report=unreported, risk_max=4))
     use, gone = Locator(role="button", name="Use"), Locator(role="button", name="Gone")

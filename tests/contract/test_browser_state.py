@@ -11,15 +11,15 @@ from typing import Any
 import pytest
 import pytest_asyncio
 
-from adapters.browser import partitions, seeding
-from adapters.browser.browser import ChromiumBrowser
-from adapters.browser.storage_scripts import READ
+from adapters.browser.launch.browser import ChromiumBrowser
+from adapters.browser.state import partitions, seeding
+from adapters.browser.state.storage_scripts import READ
 from adapters.ports import BrowserState, Page, Untaken
 from benchmarks.loop import longest_block
 from protocol.errors import MeshError
-from protocol.page.action import Back, Goto, Wait
-from protocol.page.observation import BLANK
-from protocol.recording.session import Profile
+from protocol.page.actions.action import Back, Goto, Wait
+from protocol.page.seen.observation import BLANK
+from protocol.recording.records.session import Profile
 from protocol.risk.requests import GuardPolicy
 from tests.sites.pages.backends import Backend, backend
 from tests.two_sites import TOKEN, TwoSites
@@ -63,7 +63,7 @@ ENCODED = {
 
 
 async def test_every_kind_of_value_of_every_origin_is_there_and_no_site_is_asked(world: Backend) -> None:
-    """Guard: adapters/browser/seeding.py, seeded."""
+    """Guard: adapters/browser/state/seeding.py, seeded."""
     items = [{"name": name, "value": value} for name, value in (("__proto__", "a"), ("é\u2028'", '{"b": 1}'), ("", ""))]
     plain = {"key": 1.5, "value": {"d": "no date", "list": [None, True, "'"]}}
     path = {"keyPath": "id", "autoIncrement": True}
@@ -148,7 +148,7 @@ async def test_the_first_page_is_blank_and_leads_nowhere_back(world: Backend) ->
 async def test_storage_that_is_not_taken_is_an_error_and_leaves_no_context(
     world: Backend, named: str, stored: dict[str, Any]
 ) -> None:
-    """Guard: adapters/browser/seeding.py, _write."""
+    """Guard: adapters/browser/state/seeding.py, _write."""
     assert isinstance(world.browser, ChromiumBrowser)
     before = world.browser.contexts
     with pytest.raises(MeshError) as caught:
@@ -213,7 +213,7 @@ async def test_what_of_a_frame_cannot_be_taken_is_named(world: Backend, monkeypa
 
 
 async def test_what_a_frame_keeps_for_the_site_on_top_stays_with_the_state(world: Backend) -> None:
-    """Guard: adapters/browser/partitions.py, Partitions.read."""
+    """Guard: adapters/browser/state/partitions.py, Partitions.read."""
     sites = TwoSites()
     await sites.start()
     try:

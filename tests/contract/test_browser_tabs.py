@@ -7,12 +7,12 @@ from typing import Final
 
 import pytest
 
-from adapters.browser import tabs as tabs_module
+from adapters.browser.page import tabs as tabs_module
 from adapters.ports import Browser, Outcome, Page
 from protocol import limits
 from protocol.errors import MeshError
-from protocol.page.action import Action, Back, Click, CloseTab, Goto, Locator, Reload, SwitchTab, Wait
-from protocol.recording.session import Profile
+from protocol.page.actions.action import Action, Back, Click, CloseTab, Goto, Locator, Reload, SwitchTab, Wait
+from protocol.recording.records.session import Profile
 from protocol.risk.requests import GuardPolicy
 from tests.sites.pages.server import PageServer
 from tests.sites.pages.visits import shown
@@ -70,7 +70,7 @@ async def test_what_a_page_opens_beside_it_becomes_the_tab_in_front(
 async def test_the_first_request_of_a_tab_is_judged_before_it_is_sent(
     launched: Browser, site: PageServer, way: str
 ) -> None:
-    """Guard: adapters/browser/judge.py, BrowserJudge._permits_window."""
+    """Guard: adapters/browser/egress/judge.py, BrowserJudge._permits_window."""
     page = await tabs(launched)
     site.extra["/chain.html"] = "<title>Chain</title>" + OPENERS[way].format(CLOSE)
     await shown(page, site, OPENERS[way].format("/chain.html"))
@@ -112,7 +112,7 @@ async def test_a_window_that_is_written_into_is_a_tab_and_what_it_loads_is_judge
 async def test_a_flood_of_windows_is_refused_and_leaves_the_others(
     launched: Browser, site: PageServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Guard: adapters/browser/windows.py, Windows.take."""
+    """Guard: adapters/browser/egress/windows.py, Windows.take."""
     monkeypatch.setattr(tabs_module, "_BEGINS_S", 60.0)  # all of them begin, or are refused
     page = await tabs(launched)
     many = "for (let n = 0; n < 14; n++) window.open('/popup.html?' + n)"

@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 
 from adapters.ports import Given, Page
-from node.live.acting import Driver, Gate
-from protocol.page.action import Assert, Click, Extract, Locator
-from protocol.page.dialogs import Answer
-from protocol.page.observation import encode
+from node.live.acting.driver import Driver, Gate
+from protocol.page.actions.action import Assert, Click, Extract, Locator
+from protocol.page.actions.dialogs import Answer
+from protocol.page.seen.observation import encode
 from tests.gates import unreported
 from tests.sites.pages.server import PageServer
 from tests.sites.pages.visits import element, shown

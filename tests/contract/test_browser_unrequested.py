@@ -17,16 +17,16 @@ import pytest_asyncio
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from playwright.async_api import async_playwright
 
-from adapters.browser import arguments
-from adapters.browser.attached import attacher
-from adapters.browser.chromium import launcher
-from adapters.browser.context import ChromiumContext
-from adapters.browser.settings import BrowserSettings
-from adapters.browser.unrequested import DEEDS, Deed
+from adapters.browser.base.unrequested import DEEDS, Deed
+from adapters.browser.launch import arguments
+from adapters.browser.launch.attached import attacher
+from adapters.browser.launch.chromium import launcher
+from adapters.browser.launch.settings import BrowserSettings
+from adapters.browser.page.context import ChromiumContext
 from adapters.ports import Browser, Outcome, Page
-from protocol.page.action import Click, Goto, Locator, Scroll
-from protocol.page.observation import Observation
-from protocol.recording.session import LAUNCHED, Profile
+from protocol.page.actions.action import Click, Goto, Locator, Scroll
+from protocol.page.seen.observation import Observation
+from protocol.recording.records.session import LAUNCHED, Profile
 from protocol.risk.requests import GuardPolicy
 from tests.mesh_memory import until
 from tests.sites.pages.backends import SETTINGS, running_chromium
@@ -137,9 +137,9 @@ def kept(deed: Deed, outcome: Outcome, said: list[str]) -> bool:
 
 
 async def test_each_row_of_the_table_is_kept_as_it_says(browser: Browser, site: PageServer, started: Path) -> None:
-    """Guard: adapters/browser/unrequested.py, arguments_off. Guard: adapters/browser/browser.py, _options.
+    """Guard: adapters/browser/base/unrequested.py, arguments_off. Guard: adapters/browser/launch/browser.py, _options.
 
-    Guard: adapters/browser/profile_directory.py, environment.
+    Guard: adapters/browser/launch/profile_directory.py, environment.
     """
     assert set(TRIES) | OURS == set(ROWS), "each row has its try"
     before = lines_of(started)

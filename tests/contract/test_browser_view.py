@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from adapters.browser.aria import parse
-from adapters.browser.view import Facts, assemble, masker, wanted_refs
-from protocol.page.observation import Traits
+from adapters.browser.observing.aria import parse
+from adapters.browser.observing.view import Facts, assemble, masker, wanted_refs
+from protocol.page.seen.observation import Traits
 
 CARDS = """\
 - generic [active] [ref=e1]:
@@ -118,7 +118,7 @@ def test_links_are_absolute_and_lists_have_options() -> None:
 
 
 def test_passwords_and_unknown_fields_keep_no_value() -> None:
-    """Guard: adapters/browser/view.py, _Builder._hides."""
+    """Guard: adapters/browser/observing/view.py, _Builder._hides."""
     seen = assemble(parse(CARDS), facts(), url="https://x.example/", title="T", mask=masker({})).observation
     assert {item.name: item.value for item in seen.elements if item.role == "textbox"} == {"Pass": "", "Unknown": ""}
     assert "hunter2" not in seen.text

@@ -8,12 +8,12 @@ from typing import Any
 
 import pytest
 
-from adapters.browser.page import ChromiumPage
+from adapters.browser.page.page import ChromiumPage
 from adapters.ports import Browser, Outcome
 from protocol import limits
 from protocol.errors import MeshError
-from protocol.page.action import Click, Extract, Goto, Locator, Scroll, Wait
-from protocol.recording.session import Profile
+from protocol.page.actions.action import Click, Extract, Goto, Locator, Scroll, Wait
+from protocol.recording.records.session import Profile
 from protocol.risk.requests import GuardPolicy
 from tests.sites.pages.server import LATE_S, PageServer
 from tests.sites.pages.visits import element

@@ -10,7 +10,7 @@ import pytest_asyncio
 from nacl.signing import SigningKey
 
 from adapters.ports import PeerHandler, PeerServer
-from adapters.transport.bounds import Bounds
+from adapters.transport.tls.bounds import Bounds
 from protocol import limits
 from protocol.errors import MeshError
 from tests.contract.test_transport import ALICE, BOB, CAROL, MEDIA, WAIT_S, World, echo, keys_of, node_of, peer, refused

@@ -13,9 +13,9 @@ from pathlib import Path
 
 import pytest
 
-from adapters.browser import profile_directory
-from adapters.browser.chromium import launcher
-from adapters.browser.profile_directory import (
+from adapters.browser.launch import profile_directory
+from adapters.browser.launch.chromium import launcher
+from adapters.browser.launch.profile_directory import (
     PATH_CHARS_MAX,
     lock_profile_directory,
     make_profile_directory,
@@ -25,9 +25,9 @@ from adapters.browser.profile_directory import (
 )
 from protocol import limits
 from protocol.errors import MeshError
-from protocol.page.action import Goto
-from protocol.recording.session import Profile
-from protocol.recording.time_zones import TIME_ZONES
+from protocol.page.actions.action import Goto
+from protocol.recording.records.session import Profile
+from protocol.recording.records.time_zones import TIME_ZONES
 from protocol.risk.requests import GuardPolicy
 from tests.sites.pages.backends import SETTINGS
 from tests.sites.pages.server import PageServer
@@ -159,7 +159,7 @@ async def test_chromium_takes_every_time_zone_that_a_profile_may_have() -> None:
 def test_a_directory_lies_in_memory_only_where_there_is_enough_of_it_and_nobody_says_otherwise(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Guard: adapters/browser/profile_directory.py, _in_memory."""
+    """Guard: adapters/browser/launch/profile_directory.py, _in_memory."""
     monkeypatch.delenv("TMPDIR", raising=False)
     memory, mounts = str(tmp_path), tmp_path / "mounts"
     monkeypatch.setattr(limits, "PROFILE_MEMORY_BYTES_MIN", 1)

@@ -14,8 +14,8 @@ import pytest
 from adapters.ports import ArtefactRecord, DeltaRecord, InviteRecord, LeaseRecord, PeerRecord, SearchRecord, Store
 from adapters.storage.sqlite import SqliteStore
 from protocol.errors import MeshError
-from protocol.page.action import Click, Fill, Goto, Locator, Secret
-from protocol.recording.session import BrowserInfo, Profile, Session, Step, Verdict
+from protocol.page.actions.action import Click, Fill, Goto, Locator, Secret
+from protocol.recording.records.session import BrowserInfo, Profile, Session, Step, Verdict
 from protocol.wire import cbor
 from tests.twins.storage import MemoryStore
 

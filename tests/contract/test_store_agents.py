@@ -54,7 +54,7 @@ async def test_agents_come_by_name_and_neither_name_nor_token_is_taken_twice(sto
 
 
 async def test_calls_are_counted_to_their_limit_and_not_beyond_however_many_come_at_once(store: Store) -> None:
-    """Guard: adapters/storage/records.py, with_call."""
+    """Guard: adapters/storage/files/records.py, with_call."""
     await store.add_agent(agent(calls_max=3))
     made = await asyncio.gather(*(store.count_agent_call(b"t" * 32) for _ in range(8)), return_exceptions=True)
     assert sorted(one.calls for one in made if isinstance(one, AgentRecord)) == [1, 2, 3]
@@ -63,7 +63,7 @@ async def test_calls_are_counted_to_their_limit_and_not_beyond_however_many_come
 
 
 async def test_browser_time_is_given_as_far_as_it_goes(store: Store) -> None:
-    """Guard: adapters/storage/records.py, with_browser_ms."""
+    """Guard: adapters/storage/files/records.py, with_browser_ms."""
     await store.add_agent(agent(browser_ms_max=12_000))
     given = await asyncio.gather(*(store.charge_agent(b"t" * 32, 5_000) for _ in range(3)))
     assert sorted(given) == [2_000, 5_000, 5_000]

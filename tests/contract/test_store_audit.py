@@ -13,7 +13,7 @@ import pytest
 from adapters.audit_records import AuditQuery
 from adapters.ports import DeltaRecord, LeaseRecord, SearchRecord, Store
 from adapters.storage.sqlite import DATABASE_FILE, SqliteStore
-from adapters.storage.usage import ROW_BYTES
+from adapters.storage.tables.usage import ROW_BYTES
 from protocol import audit
 from protocol.audit import START, Draft, Outcome
 from protocol.errors import MeshError
@@ -92,7 +92,7 @@ async def test_what_is_kept_of_each_peer_is_added_up(store: Store) -> None:
 
 
 async def test_nobody_changes_a_row_through_the_database(tmp_path: Path) -> None:
-    """Guard: adapters/storage/migrations.py, _AUDIT_TRAIL."""
+    """Guard: adapters/storage/files/migrations.py, _AUDIT_TRAIL."""
     store = await SqliteStore.open(tmp_path)
     for at_ms in range(3):
         await store.append_audit(draft(at_ms))

@@ -11,8 +11,8 @@ import msgspec
 import pytest
 
 from adapters.ports import LeaseRecord, PeerRecord, SearchRecord, Store
-from adapters.storage.feed_table import AFTER, NEWEST
 from adapters.storage.sqlite import DATABASE_FILE, SqliteStore
+from adapters.storage.tables.feed_table import AFTER, NEWEST
 from protocol import limits
 from protocol.errors import MeshError
 from protocol.feed import Change, Kind, News
@@ -64,7 +64,7 @@ async def test_changes_are_found_after_a_number_or_from_the_end_and_by_kind(stor
 
 
 async def test_the_oldest_changes_go_and_numbers_go_on(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Guard: adapters/storage/feed_table.py, append."""
+    """Guard: adapters/storage/tables/feed_table.py, append."""
     monkeypatch.setattr(limits, "FEED_ROWS_MAX", 5)
     for _ in range(12):
         await store.append_feed(news())

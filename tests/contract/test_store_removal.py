@@ -12,11 +12,11 @@ import pytest
 from nacl.signing import SigningKey
 
 from adapters.ports import ArtefactRecord, Store
-from adapters.storage import removal
 from adapters.storage.sqlite import SqliteStore
+from adapters.storage.tables import removal
 from node.signing.identity import artefact_record
 from protocol.errors import MeshError
-from protocol.recording.bundle import KIND
+from protocol.recording.records.bundle import KIND
 from protocol.wire.envelope import UNIQUE_ID_BYTES, Header, seal
 from tests.contract.test_store import artefact, delta, lease, search, session, step, store
 
@@ -44,7 +44,7 @@ async def test_a_removed_search_takes_everything_about_it_along_and_nothing_else
 async def test_nothing_of_what_is_removed_stays_in_a_file(tmp_path: Path, words: bytes) -> None:
     """Not in free pages, nor in the write-ahead log, while the store is open and once it is closed.
 
-    Guard: adapters/storage/database.py, _SETTINGS. Guard: adapters/storage/sqlite.py, SqliteStore.remove_session.
+    Guard: adapters/storage/files/database.py, _SETTINGS. Guard: adapters/storage/sqlite.py, SqliteStore.remove_session.
     """
     store = await SqliteStore.open(tmp_path)
 
@@ -148,7 +148,7 @@ async def test_the_check_names_sessions_whose_manifest_is_missing(store: Store) 
 
 
 async def test_a_session_that_was_taken_back_outlives_what_its_removal_left_to_do(tmp_path: Path) -> None:
-    """Guard: adapters/storage/removal.py, sweep."""
+    """Guard: adapters/storage/tables/removal.py, sweep."""
 
     async def take(opened: SqliteStore) -> tuple[bytes, bytes]:
         picture, manifest = await opened.put_blob(b"picture"), await opened.put_blob(b"manifest")

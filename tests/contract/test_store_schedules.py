@@ -11,9 +11,9 @@ import pytest
 
 from adapters.ports import Store
 from adapters.schedule_records import RunRecord
-from adapters.storage import schedule_tables
-from adapters.storage.migrations import migrate
+from adapters.storage.files.migrations import migrate
 from adapters.storage.sqlite import SqliteStore
+from adapters.storage.tables import schedule_tables
 from protocol import limits
 from protocol.errors import MeshError
 from protocol.schedule import RunStatus

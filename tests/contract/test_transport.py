@@ -10,10 +10,10 @@ import pytest_asyncio
 from nacl.signing import SigningKey
 
 from adapters.ports import PeerAddress, PeerClient, PeerServer
-from adapters.transport.bounds import Bounds
 from adapters.transport.client import MeshClient
 from adapters.transport.held import HeldTable
 from adapters.transport.server import MeshServer
+from adapters.transport.tls.bounds import Bounds
 from protocol import ids, limits
 from protocol.errors import MeshError
 from protocol.routes import INTRODUCE, ROUTES
@@ -233,7 +233,7 @@ async def test_a_peer_whose_key_was_replaced_is_refused_under_the_old_one(world:
 
 
 async def test_another_node_at_the_address_is_not_mistaken_for_the_peer(world: World) -> None:
-    """Guard: adapters/transport/certificates.py, client_context."""
+    """Guard: adapters/transport/tls/certificates.py, client_context."""
     url = await world.server(CAROL, BOB).start(echo)
     assert (await refused(world.client(BOB), peer(ALICE, url))).code == "peer.identity"
 
@@ -265,7 +265,7 @@ async def test_a_handler_that_never_answers_ends_at_the_callers_timeout(world: W
 
 
 async def test_a_peer_that_is_too_fast_is_told_so(world: World) -> None:
-    """Guard: adapters/transport/quota.py, Quota.enter."""
+    """Guard: adapters/transport/tls/quota.py, Quota.enter."""
     server = world.server(ALICE, BOB, bounds=Bounds(requests_burst=3, requests_per_s=1))
     url = await server.start(echo)
     client = world.client(BOB)
@@ -277,7 +277,7 @@ async def test_a_peer_that_is_too_fast_is_told_so(world: World) -> None:
 
 
 async def test_a_peer_has_only_so_many_requests_at_a_time(world: World) -> None:
-    """Guard: adapters/transport/quota.py, Quota.enter."""
+    """Guard: adapters/transport/tls/quota.py, Quota.enter."""
     entered, release = asyncio.Event(), asyncio.Event()
 
     async def slow(node: str, route: str, body: bytes) -> bytes:
@@ -346,7 +346,7 @@ async def test_a_caller_nobody_knows_is_heard_over_one_route(world: World) -> No
 
 
 async def test_a_caller_nobody_knows_is_not_told_why_it_is_refused(world: World) -> None:
-    """Guard: adapters/transport/answers.py, introduced."""
+    """Guard: adapters/transport/tls/answers.py, introduced."""
 
     async def tell(node: str, route: str, body: bytes) -> bytes:
         raise MeshError("peer.distrusted", "bob is distrusted here", node=node_of(BOB))
@@ -358,7 +358,7 @@ async def test_a_caller_nobody_knows_is_not_told_why_it_is_refused(world: World)
 
 
 async def test_callers_nobody_knows_are_heard_so_often_from_one_address_and_peers_all_the_same(world: World) -> None:
-    """Guard: adapters/transport/visitors.py, Visitors.enter."""
+    """Guard: adapters/transport/tls/visitors.py, Visitors.enter."""
     server = world.server(ALICE, BOB)
     at = peer(ALICE, await server.start(echo))
     stranger = world.client(CAROL)
@@ -372,7 +372,7 @@ async def test_callers_nobody_knows_are_heard_so_often_from_one_address_and_peer
 
 
 async def test_one_caller_nobody_knows_is_heard_at_a_time_from_one_address(world: World) -> None:
-    """Guard: adapters/transport/visitors.py, Visitors.enter."""
+    """Guard: adapters/transport/tls/visitors.py, Visitors.enter."""
     arrived, leave, heard = asyncio.Event(), asyncio.Event(), list[bytes]()
 
     async def linger(node: str, route: str, body: bytes) -> bytes:

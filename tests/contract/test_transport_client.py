@@ -8,12 +8,12 @@ from contextlib import asynccontextmanager
 
 import pytest
 
-from adapters.transport import answers
-from adapters.transport.addresses import ForbiddenAddressError, check_destination
-from adapters.transport.certificates import server_context
 from adapters.transport.client import MeshClient
 from adapters.transport.pairing import TlsPairingClient
 from adapters.transport.server import MeshServer
+from adapters.transport.tls import answers
+from adapters.transport.tls.addresses import ForbiddenAddressError, check_destination
+from adapters.transport.tls.certificates import server_context
 from protocol.errors import CODES, MeshError
 from protocol.wire import cbor
 from tests.e2e.channel import (
@@ -109,7 +109,7 @@ async def test_a_server_that_misbehaves_ends_in_one_known_error(data: bytes, cod
 
 
 async def test_what_a_peer_says_is_cut_and_freed_of_control_characters() -> None:
-    """Guard: adapters/transport/answers.py, decode_error."""
+    """Guard: adapters/transport/tls/answers.py, decode_error."""
     told = refusal(code="delta.gap", message="\x1b[2J" + "x" * 500, detail={"self": 1, "code": 2, "a b": 3, "good": 4})
     async with rogue(saying(told)) as url:
         error = await ask(url)

@@ -7,8 +7,8 @@ import time
 
 import pytest
 
-from adapters.transport.certificates import ChannelIdentity
-from adapters.transport.contexts import Contexts
+from adapters.transport.tls.certificates import ChannelIdentity
+from adapters.transport.tls.contexts import Contexts
 from protocol.errors import MeshError
 from tests.e2e.channel import ALICE, BOB, CAROL, MEDIA, Bench, keys_of, peer
 

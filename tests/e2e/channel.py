@@ -16,11 +16,11 @@ from cryptography.x509.oid import NameOID
 from nacl.signing import SigningKey
 
 from adapters.ports import PeerAddress
-from adapters.transport.bounds import Bounds
-from adapters.transport.certificates import Credentials, channel_certificate, client_context
 from adapters.transport.client import MeshClient
-from adapters.transport.contexts import Contexts
 from adapters.transport.server import MeshServer
+from adapters.transport.tls.bounds import Bounds
+from adapters.transport.tls.certificates import Credentials, channel_certificate, client_context
+from adapters.transport.tls.contexts import Contexts
 from protocol import ids
 from protocol.wire.envelope import content_type
 

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from adapters.browser.chromium import launcher
-from adapters.browser.settings import BrowserSettings
+from adapters.browser.launch.chromium import launcher
+from adapters.browser.launch.settings import BrowserSettings
 from adapters.ports import Browser
 from tests.e2e.test_record_replay import Node, made_node
 from tests.sites.pages.server import PageServer

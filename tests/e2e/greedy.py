@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from adapters.browser.chromium import launcher
-from adapters.browser.settings import BrowserSettings
+from adapters.browser.launch.chromium import launcher
+from adapters.browser.launch.settings import BrowserSettings
 from protocol.goal.condition import Condition, holds
 from protocol.goal.goal import parse_goal
 from protocol.goal.heuristics import candidates
-from protocol.page.action import Action, Goto, describe, target_of
-from protocol.page.locator import resolve
-from protocol.recording.session import Profile
+from protocol.page.actions.action import Action, Goto, describe, target_of
+from protocol.page.actions.locator import resolve
+from protocol.recording.records.session import Profile
 from protocol.risk.requests import GuardPolicy
 
 

@@ -11,11 +11,11 @@ import os
 import sys
 from pathlib import Path
 
-from adapters.browser import chromium
-from adapters.browser.profile_directory import PROFILE_ARGUMENT
+from adapters.browser.launch import chromium
+from adapters.browser.launch.profile_directory import PROFILE_ARGUMENT
 from node.process.wiring import open_node
-from protocol.page.action import Goto
-from protocol.recording.session import Profile
+from protocol.page.actions.action import Goto
+from protocol.recording.records.session import Profile
 from protocol.risk.requests import GuardPolicy
 
 

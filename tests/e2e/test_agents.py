@@ -100,7 +100,7 @@ def test_an_agent_records_at_its_origin_and_nowhere_else_and_its_token_is_nowher
 
 @pytest.mark.browser
 def test_an_agent_that_may_go_anywhere_does_not_reach_this_machine_and_the_owner_does(tmp_path: Path) -> None:
-    """Guard: node/live/policy.py, _private."""
+    """Guard: node/live/browsers/policy.py, _private."""
     with shop(tmp_path) as (url, _), served(tmp_path) as node:
         anywhere = agent(node, tmp_path, "anywhere", "--scope", "record")
         actions = tmp_path / "look.yaml"

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import pytest
 
-from adapters.browser.attached import attacher
-from adapters.browser.chromium import launcher
-from adapters.browser.settings import BrowserSettings
+from adapters.browser.launch.attached import attacher
+from adapters.browser.launch.chromium import launcher
+from adapters.browser.launch.settings import BrowserSettings
 from adapters.ports import Page
-from protocol.page.action import Action, Click, Fill, Goto, Locator, Press
-from protocol.page.locator import resolve
-from protocol.page.observation import encode
-from protocol.recording.session import Profile
+from protocol.page.actions.action import Action, Click, Fill, Goto, Locator, Press
+from protocol.page.actions.locator import resolve
+from protocol.page.seen.observation import encode
+from protocol.recording.records.session import Profile
 from protocol.risk.requests import GuardPolicy
 from tests.sites.pages.backends import SETTINGS, running_chromium
 from trailmesh.shop import ShopConfig, serve_shop

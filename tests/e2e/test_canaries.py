@@ -19,7 +19,7 @@ import aiohttp.client_proto
 import pytest
 from aiohttp import web
 
-from adapters.transport.listener import Connection
+from adapters.transport.tls.listener import Connection
 from node.base.control_file import CONTROL_FILE
 from node.process.runtime import serve
 from protocol.messages import KIND_MESSAGE
@@ -146,7 +146,7 @@ def seed_of(home: Path) -> bytes:
 async def test_no_canary_is_in_a_byte_that_leaves_or_in_a_file_but_its_own(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Guard: protocol/page/redaction.py, redact_url.
+    """Guard: protocol/page/secrets/redaction.py, redact_url.
     Guard: node/pairing/pairing_desk.py, PairingDesk.invite.
     """
     ear, site = Ear(monkeypatch), Site()

@@ -114,7 +114,7 @@ def cells(store: Path) -> Iterator[bytes]:
 async def test_no_value_of_a_sealed_login_is_in_a_byte_of_a_node_or_in_what_leaves_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Guard: node/live/acting.py, Driver.note_login."""
+    """Guard: node/live/acting/driver.py, Driver.note_login."""
     ear, site = Ear(monkeypatch), Members()
     anna, bruno = (Node(tmp_path / name / "home", name) for name in ("anna", "bruno"))
     made = tmp_path / "made"

@@ -13,17 +13,17 @@ import msgspec
 import pytest
 import pytest_asyncio
 
-from adapters.browser.attached import attacher
-from adapters.browser.chromium import launcher
-from adapters.browser.settings import BrowserSettings
+from adapters.browser.launch.attached import attacher
+from adapters.browser.launch.chromium import launcher
+from adapters.browser.launch.settings import BrowserSettings
 from adapters.ports import Page
 from node.api.node import Node
 from node.live import Lent, Wish, guard_for, mounted_context
 from node.process.setup import init_home
 from node.process.wiring import open_node
 from protocol.errors import MeshError
-from protocol.page.action import Click, Goto, Locator
-from protocol.recording.session import Profile
+from protocol.page.actions.action import Click, Goto, Locator
+from protocol.recording.records.session import Profile
 from tests.canaries import found_in
 from tests.sites.pages.backends import SETTINGS, running_chromium
 from tests.sites.ways_out.ground import Ground, Tried, Way, listed

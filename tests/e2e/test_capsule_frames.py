@@ -30,7 +30,7 @@ async def shows(node: Node, session: str, text: str) -> Any:
 
 
 async def test_a_login_that_a_frame_keeps_for_the_site_on_top_travels_and_is_listed_by_its_key(tmp_path: Path) -> None:
-    """Guard: node/capsules/browser_state.py, to_browser."""
+    """Guard: node/capsules/seal/browser_state.py, to_browser."""
     sites = TwoSites()
     await sites.start()
     try:

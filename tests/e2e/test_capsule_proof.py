@@ -8,7 +8,7 @@ from typing import Any
 
 from node.api.node import Node
 from protocol.capsule.contents import KIND_CONTENTS, Contents
-from protocol.recording.snapshot import snapshot_text
+from protocol.recording.records.snapshot import snapshot_text
 from protocol.wire import cbor, envelope
 from tests.canaries import found_in
 from tests.e2e.test_mounting import CANARIES, actions, ask, leaks, node_with, refusal
@@ -32,7 +32,7 @@ async def again(node: Node, site: LoginSite, directory: Path, state: dict[str, o
 
 
 async def test_what_the_page_does_not_need_is_left_out_and_the_rest_is_named_and_signed(tmp_path: Path) -> None:
-    """Guard: node/capsules/proving.py, Proving._minimal."""
+    """Guard: node/capsules/seal/proving.py, Proving._minimal."""
     site = LoginSite()
     async with node_with(site, tmp_path, whole=False) as node:
         assert await names(node) == {"sid", "token"}, "the theme and the database show nothing on the page"
@@ -51,7 +51,7 @@ async def test_what_the_page_does_not_need_is_left_out_and_the_rest_is_named_and
 
 
 async def test_a_dead_login_is_not_kept_and_one_that_no_page_shows_is_unknown(tmp_path: Path) -> None:
-    """Guard: node/capsules/proving.py, Proving.prove."""
+    """Guard: node/capsules/seal/proving.py, Proving.prove."""
     site = LoginSite()
     async with node_with(site, tmp_path) as node:
         site.sessions.clear()
@@ -68,8 +68,8 @@ async def test_a_dead_login_is_not_kept_and_one_that_no_page_shows_is_unknown(tm
 
 
 async def test_work_with_a_dead_login_fails_at_once_and_says_so(tmp_path: Path) -> None:
-    """Guard: node/live/first_look.py, LoginShown.opened.
-    Guard: node/live/mounting.py, Mount.leave.
+    """Guard: node/live/browsers/first_look.py, LoginShown.opened.
+    Guard: node/live/browsers/mounting.py, Mount.leave.
     """
     site = LoginSite()
     async with node_with(site, tmp_path) as node:
@@ -103,7 +103,7 @@ async def test_work_with_a_dead_login_fails_at_once_and_says_so(tmp_path: Path) 
 
 
 async def test_a_live_session_in_which_somebody_logged_in_is_captured(tmp_path: Path) -> None:
-    """Guard: node/live/live_session.py, LiveSession.login."""
+    """Guard: node/live/sessions/live_session.py, LiveSession.login."""
     site = LoginSite()
     async with node_with(site, tmp_path) as node:
         mounted = await ask(node, "live.open", url=f"{site.origin}/", capsule="shop")
@@ -120,8 +120,8 @@ async def test_a_live_session_in_which_somebody_logged_in_is_captured(tmp_path: 
 
 
 async def test_session_storage_travels_to_the_first_tab_once_and_is_hidden(tmp_path: Path) -> None:
-    """Guard: adapters/browser/tab_storage.py, TabStorage._navigated.
-    Guard: node/capsules/sealing.py, counted.
+    """Guard: adapters/browser/state/tab_storage.py, TabStorage._navigated.
+    Guard: node/capsules/seal/sealing.py, counted.
     """
     site = LoginSite()
     async with node_with(site, tmp_path) as node:

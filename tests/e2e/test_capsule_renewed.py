@@ -65,7 +65,7 @@ async def recorded(node: Node, site: RenewingSite) -> str:
 
 
 async def test_a_replay_holds_and_tells_nothing_that_the_site_has_renewed(tmp_path: Path) -> None:
-    """Guard: node/sessions/replayer.py, _Run.__init__."""
+    """Guard: node/sessions/replaying/replayer.py, _Run.__init__."""
     site = RenewingSite()
     async with node_with(site, tmp_path) as node:
         session = await recorded(node, site)

@@ -11,14 +11,14 @@ from typing import Any
 import msgspec
 import pytest
 
-from adapters.browser.chromium import launcher
-from adapters.browser.persistent import persistent_launcher
+from adapters.browser.launch.chromium import launcher
+from adapters.browser.launch.persistent import persistent_launcher
 from adapters.ports import Browser, OpenPersistent
 from node.api.node import Node as ApiNode
 from node.process.setup import init_home
 from node.process.wiring import open_node
 from protocol.capsule.slices import Slice
-from protocol.recording.session import Profile
+from protocol.recording.records.session import Profile
 from tests.canaries import found_in
 from tests.e2e.test_canaries_capsule import Watch
 from tests.e2e.test_mounting import ask
@@ -137,7 +137,7 @@ async def node_at(directory: Path, persistent: OpenPersistent) -> AsyncIterator[
 
 
 async def test_what_a_site_renews_in_files_is_sealed_and_every_kind_of_work_begins_with_it(tmp_path: Path) -> None:
-    """Guard: node/live/mounting.py, Mount.leave."""
+    """Guard: node/live/browsers/mounting.py, Mount.leave."""
     async with KeySite() as site:
         async with node_at(tmp_path, persistent_launcher(SETTINGS)) as node:
             flow_of(tmp_path, site.origin)

@@ -9,12 +9,12 @@ from contextlib import asynccontextmanager
 import aiohttp
 import pytest
 
-from adapters.transport.bounds import Bounds
-from adapters.transport.certificates import ChannelIdentity, client_context, server_context
 from adapters.transport.client import MeshClient
-from adapters.transport.failures import LostError
 from adapters.transport.held import Answering, HeldLink, HeldTable
 from adapters.transport.server import MeshServer
+from adapters.transport.tls.bounds import Bounds
+from adapters.transport.tls.certificates import ChannelIdentity, client_context, server_context
+from adapters.transport.tls.failures import LostError
 from protocol import limits
 from protocol.errors import MeshError
 from protocol.refusals import Refusals

@@ -8,10 +8,10 @@ from collections.abc import AsyncIterator
 import pytest
 
 from adapters.ports import PeerHandler
-from adapters.transport.bounds import Bounds
 from adapters.transport.client import MeshClient
-from adapters.transport.masks import Masks
 from adapters.transport.server import MeshServer
+from adapters.transport.tls.bounds import Bounds
+from adapters.transport.tls.masks import Masks
 from protocol.errors import MeshError
 from tests.e2e.channel import (
     ALICE,
@@ -48,7 +48,7 @@ NOT_HTTP = {
 
 @pytest.mark.parametrize("sent", NOT_HTTP.values(), ids=NOT_HTTP.keys())
 async def test_what_is_not_http_is_counted_and_not_repeated(bench: Bench, sent: bytes) -> None:
-    """Guard: adapters/transport/listener.py, Connection.handle_error."""
+    """Guard: adapters/transport/tls/listener.py, Connection.handle_error."""
     server = await bench.serve()
     raw = await bench.raw()
     raw.writer.write(sent)
@@ -87,7 +87,7 @@ async def test_a_request_without_a_length_is_counted(bench: Bench) -> None:
 
 
 async def test_idle_connections_of_one_peer_do_not_shut_out_another_at_the_same_address(bench: Bench) -> None:
-    """Guard: adapters/transport/listener.py, Listener.known."""
+    """Guard: adapters/transport/tls/listener.py, Listener.known."""
     bounds = Bounds(connections_per_address_max=3, connections_per_peer_max=3)
     server = await bench.serve(BOB, CAROL, bounds=bounds)
     idle = [await bench.raw() for _ in range(3)]
@@ -142,7 +142,7 @@ async def test_a_request_that_brings_another_key_is_answered_before_its_connecti
 
 
 async def test_a_certificate_that_is_valid_for_longer_than_a_node_makes_them_is_refused(bench: Bench) -> None:
-    """Guard: adapters/transport/certificates.py, signer_of."""
+    """Guard: adapters/transport/tls/certificates.py, signer_of."""
     server = await bench.serve()
     for days, status in ((12, 0), (11, 200)):
         shown = credentials(BOB, from_s=-86_400, until_s=(days - 1) * 86_400)
@@ -165,7 +165,7 @@ async def test_an_answer_of_another_media_type_is_not_taken(bench: Bench) -> Non
 
 
 async def test_frames_of_a_client_that_are_not_masked_end_a_held_connection(bench: Bench) -> None:
-    """Guard: adapters/transport/masks.py, Masks.follow."""
+    """Guard: adapters/transport/tls/masks.py, Masks.follow."""
     server = await bench.serve()
     raw = await bench.raw()
     key = base64.b64encode(bytes(16)).decode()

@@ -17,7 +17,7 @@ from urllib.parse import urlsplit
 import pytest
 import pytest_asyncio
 
-from adapters.transport.bounds import Bounds
+from adapters.transport.tls.bounds import Bounds
 from tests.e2e.channel import ALICE, BOB, CAROL, Bench, credentials, request, tls, until
 
 RESET: Final = struct.pack("ii", 1, 0)  # SO_LINGER: a close sends a reset
@@ -224,8 +224,8 @@ async def test_a_connection_that_is_refused_or_too_slow_is_closed_while_the_list
 ) -> None:
     """Some clients leave without reading.
 
-    Guard: adapters/transport/listener.py, Connection._expect_end.
-    Guard: adapters/transport/listener.py, _ClosedOnce.
+    Guard: adapters/transport/tls/listener.py, Connection._expect_end.
+    Guard: adapters/transport/tls/listener.py, _ClosedOnce.
     """
     await bench.serve(BOB, bounds=SHORT)
     with clients:
@@ -237,7 +237,7 @@ async def test_a_connection_that_is_refused_or_too_slow_is_closed_while_the_list
 async def test_a_connection_that_comes_as_the_listener_closes_is_closed(
     bench: Bench, clients: contextlib.ExitStack, turns: int
 ) -> None:
-    """Guard: adapters/transport/listener.py, Listener._over."""
+    """Guard: adapters/transport/tls/listener.py, Listener._over."""
     server = await bench.serve(BOB)
     await turn(5)  # a listener that waits already
     with clients, nothing_left(bench.url):

@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 import pytest_asyncio
 
-from adapters.transport.certificates import pairing_server_context
 from adapters.transport.pairing import TlsPairingClient, TlsPairingServer
+from adapters.transport.tls.certificates import pairing_server_context
 from protocol.errors import MeshError
 from tests.e2e.channel import ALICE, BOB, MEDIA, WAIT_S, Bench, credentials, peer, request, tls
 
@@ -43,7 +43,7 @@ def _answered(url: str, context: ssl.SSLContext, name: str, session: ssl.SSLSess
 
 @pytest.mark.parametrize("name", NAMES)
 async def test_an_anonymous_client_gets_in_under_no_name(bench: Bench, name: str) -> None:
-    """Guard: adapters/transport/certificates.py, _require."""
+    """Guard: adapters/transport/tls/certificates.py, _require."""
     server = await bench.serve(BOB)
     answer, _ = await asyncio.to_thread(_answered, bench.url, tls(ALICE, None), name)
     assert answer == b""
@@ -144,7 +144,7 @@ async def test_an_invite_s_name_that_resolves_elsewhere_the_second_time_is_not_f
 @pytest.mark.parametrize("address", ["0.0.0.0", "::ffff:0.0.0.0", "::"])
 async def test_the_first_look_at_an_inviter_goes_to_no_address_where_no_peer_can_be(address: str) -> None:
     """Guard: protocol/wire/destination.py, _embedded.
-    Guard: adapters/transport/leaf.py, fetch_leaf.
+    Guard: adapters/transport/tls/leaf.py, fetch_leaf.
     """
     canary = Canary()
     async with canary.listening() as port:

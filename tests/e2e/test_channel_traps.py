@@ -17,10 +17,10 @@ import pytest
 import pytest_asyncio
 from nacl.signing import SigningKey
 
-from adapters.transport.bounds import Bounds
-from adapters.transport.certificates import Credentials, pairing_client_context, signer_of
 from adapters.transport.pairing import TlsPairingClient, TlsPairingServer
 from adapters.transport.server import MeshServer
+from adapters.transport.tls.bounds import Bounds
+from adapters.transport.tls.certificates import Credentials, pairing_client_context, signer_of
 from protocol.errors import MeshError
 from tests.e2e.channel import (
     ALICE,
@@ -60,7 +60,7 @@ async def bench() -> AsyncIterator[Bench]:
 async def test_a_client_without_certificate_is_refused_before_and_after_the_trust_set_changes(bench: Bench) -> None:
     """Protects ``verify_mode = CERT_REQUIRED`` in ``certificates._require``, which holds for every context served.
 
-    Guard: adapters/transport/certificates.py, _require.
+    Guard: adapters/transport/tls/certificates.py, _require.
     """
     server = await bench.serve(BOB)
     assert await attempt(bench.url, tls(ALICE, None)) == 0
@@ -109,7 +109,7 @@ def _visit(url: str, context: ssl.SSLContext, session: ssl.SSLSession | None) ->
 async def test_no_session_can_be_resumed(bench: Bench) -> None:
     """Protects ``num_tickets = 0`` in ``certificates._context``: a resumed session skips the certificate check.
 
-    Guard: adapters/transport/certificates.py, _context.
+    Guard: adapters/transport/tls/certificates.py, _context.
     """
     await bench.serve(BOB)
     context = tls(ALICE, credentials(BOB))
@@ -180,7 +180,7 @@ async def test_certificates_are_renewed_at_half_of_their_life_without_a_restart(
 async def test_a_peer_that_makes_itself_an_authority_cannot_mint_identities(bench: Bench) -> None:
     """Protects ``path_length=0`` in ``certificates.anchor_certificate``.
 
-    Guard: adapters/transport/certificates.py, anchor_certificate.
+    Guard: adapters/transport/tls/certificates.py, anchor_certificate.
     """
     server = await bench.serve(BOB)
     assert await attempt(bench.url, tls(ALICE, authority_below(BOB))) == 0
@@ -245,7 +245,7 @@ async def _times_out(server: MeshServer, raw: Raw, reason: str, chunk: bytes = b
 async def test_a_client_that_never_shakes_hands_is_dropped(bench: Bench) -> None:
     """Protects ``ssl_handshake_timeout`` in ``Listener._attend``.
 
-    Guard: adapters/transport/listener.py, Listener._attend.
+    Guard: adapters/transport/tls/listener.py, Listener._attend.
     """
     server = await bench.serve(BOB, bounds=SHORT)
     await _times_out(server, await bench.raw_tcp(), "handshake_timeout")
@@ -255,7 +255,7 @@ async def test_a_client_that_never_shakes_hands_is_dropped(bench: Bench) -> None
 async def test_a_header_that_does_not_end_is_dropped(bench: Bench, chunk: bytes) -> None:
     """Protects ``Connection.connection_made`` arming the header timer.
 
-    Guard: adapters/transport/listener.py, Connection.connection_made.
+    Guard: adapters/transport/tls/listener.py, Connection.connection_made.
     """
     server = await bench.serve(BOB, bounds=SHORT)
     raw = await bench.raw()
@@ -267,7 +267,7 @@ async def test_a_header_that_does_not_end_is_dropped(bench: Bench, chunk: bytes)
 async def test_the_second_header_on_a_connection_has_a_deadline_too(bench: Bench) -> None:
     """Protects ``Connection.data_received`` arming the timer: between requests only the keep-alive timeout runs.
 
-    Guard: adapters/transport/listener.py, Connection.data_received.
+    Guard: adapters/transport/tls/listener.py, Connection.data_received.
     """
     server = await bench.serve(BOB, bounds=SHORT)
     raw = await bench.raw()
@@ -288,7 +288,7 @@ async def test_an_idle_connection_outlives_the_header_deadline(bench: Bench) -> 
 async def test_a_body_that_drips_is_refused_and_dropped(bench: Bench) -> None:
     """Protects the timeout in ``Listener.read_body``.
 
-    Guard: adapters/transport/listener.py, Listener.read_body.
+    Guard: adapters/transport/tls/listener.py, Listener.read_body.
     """
     server = await bench.serve(BOB, bounds=SHORT)
     raw = await bench.raw()
@@ -299,7 +299,7 @@ async def test_a_body_that_drips_is_refused_and_dropped(bench: Bench) -> None:
 async def test_a_peer_that_does_not_read_its_answer_is_dropped(bench: Bench) -> None:
     """Protects the timeout around ``write_eof`` in ``Listener._respond``.
 
-    Guard: adapters/transport/listener.py, Listener._respond.
+    Guard: adapters/transport/tls/listener.py, Listener._respond.
     """
     server = await bench.serve(BOB, bounds=SHORT)
     raw = await bench.raw()
@@ -355,7 +355,7 @@ def test_a_certificate_is_not_taken_for_that_of_the_peer_without_openssl_either(
 ) -> None:
     """Protects each check in ``certificates.signer_of``.
 
-    Guard: adapters/transport/certificates.py, _signed.
+    Guard: adapters/transport/tls/certificates.py, _signed.
     """
     signer = None
     with contextlib.suppress(MeshError):
@@ -366,7 +366,7 @@ def test_a_certificate_is_not_taken_for_that_of_the_peer_without_openssl_either(
 async def test_tls_1_2_is_refused(bench: Bench) -> None:
     """Protects ``minimum_version`` in ``certificates._context``.
 
-    Guard: adapters/transport/certificates.py, _context.
+    Guard: adapters/transport/tls/certificates.py, _context.
     """
     server = await bench.serve(BOB)
     context = tls(ALICE, credentials(BOB))
@@ -404,7 +404,7 @@ async def test_a_connection_ends_with_the_certificate_it_was_opened_under(bench:
 async def test_connections_over_the_cap_of_an_address_are_closed_before_the_handshake(bench: Bench) -> None:
     """Protects the comparison with ``connections_per_address_max`` in ``Listener._accept``.
 
-    Guard: adapters/transport/listener.py, Listener._accept.
+    Guard: adapters/transport/tls/listener.py, Listener._accept.
     """
     server = await bench.serve(BOB, bounds=Bounds(connections_per_address_max=4))
     flood = [await bench.raw_tcp() for _ in range(20)]
@@ -418,7 +418,7 @@ async def test_connections_over_the_cap_of_an_address_are_closed_before_the_hand
 async def test_connections_over_the_total_cap_are_closed(bench: Bench) -> None:
     """Protects the comparison with ``connections_max`` in ``Listener._accept``.
 
-    Guard: adapters/transport/listener.py, Listener._accept.
+    Guard: adapters/transport/tls/listener.py, Listener._accept.
     """
     server = await bench.serve(BOB, bounds=Bounds(connections_max=3, connections_per_address_max=100))
     for _ in range(5):

@@ -11,8 +11,8 @@ from typing import Any
 
 import pytest
 
-from adapters.storage.records import unpack
-from protocol.recording.session import Session, Verdict
+from adapters.storage.files.records import unpack
+from protocol.recording.records.session import Session, Verdict
 from tests.mesh_nodes import CONFIG, Node, effects_of, kill_group, shop, until
 from trailmesh.demo.mesh import pair
 

@@ -10,19 +10,19 @@ import pytest
 from aiohttp import web
 from nacl.signing import SigningKey
 
-from adapters.browser.chromium import launcher
-from adapters.browser.settings import BrowserSettings
+from adapters.browser.launch.chromium import launcher
+from adapters.browser.launch.settings import BrowserSettings
 from adapters.clock.system import SystemClock
 from adapters.ports import Browser
-from node.live.acting import Gate
-from node.live.keeping import Recording
-from node.live.recorder import Recorder, record, record_actions
-from node.sessions.action_files import parse_actions
+from node.live.acting.driver import Gate
+from node.live.recording.keeping import Recording
+from node.live.recording.recorder import Recorder, record, record_actions
+from node.sessions.actions.action_files import parse_actions
 from node.signing.identity import Identity
 from node.signing.witness import Witness
 from protocol.errors import MeshError
-from protocol.page.action import Select
-from protocol.recording.session import Skipped, Step, Verdict
+from protocol.page.actions.action import Select
+from protocol.recording.records.session import Skipped, Step, Verdict
 from protocol.risk.requests import GuardPolicy
 from tests.gates import unreported
 from tests.sites.pages.visits import element
@@ -119,7 +119,7 @@ async def test_an_option_is_chosen_by_its_value_before_its_label_and_recorded_by
 
 
 async def test_a_choice_by_value_is_judged_by_the_label_and_needs_one_of_its_own(run: Run) -> None:
-    """Guard: node/live/acting.py, prepare."""
+    """Guard: node/live/acting/driver.py, prepare."""
     assert (await run.refused(change("q")))[0] == "risk.refused"
     assert (await run.refused(change("x1")))[0] == "action.not_possible"
     assert (await run.refused(change("huge")))[0] == "action.not_possible"
@@ -136,7 +136,7 @@ async def test_a_choice_by_value_is_judged_by_the_label_and_needs_one_of_its_own
     ],
 )
 async def test_an_asserted_navigation_is_checked(run: Run, site: str, path: str, title: str, code: str) -> None:
-    """Guard: node/live/recorder.py, Recorder.perform."""
+    """Guard: node/live/recording/recorder.py, Recorder.perform."""
     event = {"type": "navigation", "url": site + path, "title": title}
     click = {"type": "click", "selectors": [["aria/Next"]], "offsetX": 1, "offsetY": 1, "assertedEvents": [event]}
     if not code:

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from adapters.browser.settings import BrowserSettings, find_executable
+from adapters.browser.launch.settings import BrowserSettings, find_executable
 from tests.e2e.test_action_files_page import _pages
 from tests.mesh_nodes import cli, serving
 

@@ -16,17 +16,17 @@ from typing import Any
 import pytest
 from playwright.async_api import Error as PlaywrightError
 
-from adapters.browser import watching
-from adapters.browser.page import ChromiumPage
+from adapters.browser.page.page import ChromiumPage
+from adapters.browser.watching import watching
 from adapters.ports import Heard
 from adapters.ports.watching import Tell
 from node.config.settings import BrowserConfig
 from node.process.wiring import open_watched
 from node.sessions import Notebook
 from protocol.errors import MeshError
-from protocol.page.action import describe
-from protocol.page.observation import Observation
-from protocol.recording.session import Profile
+from protocol.page.actions.action import describe
+from protocol.page.seen.observation import Observation
+from protocol.recording.records.session import Profile
 from protocol.risk.requests import GuardPolicy
 from tests.forked import Forked
 from tests.mesh_nodes import CONFIG, ROOT, Node, cli, shop
@@ -187,9 +187,9 @@ box.addEventListener('change', forge);
 async def test_only_what_a_person_did_is_written_and_no_secret_leaves_the_page(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Guard: adapters/browser/watch_script.py, isSecret. Guard: adapters/browser/watch_script.py, own.
+    """Guard: adapters/browser/watching/watch_script.py, isSecret. Guard: adapters/browser/watching/watch_script.py, own.
 
-    Guard: adapters/browser/watching.py, Watcher.start. Guard: adapters/browser/watching.py, Watcher._holds.
+    Guard: adapters/browser/watching/watching.py, Watcher.start. Guard: adapters/browser/watching/watching.py, Watcher._holds.
     """
     heard: list[str] = []
     sent: list[str] = []

@@ -10,13 +10,13 @@ from typing import Any
 
 import pytest
 
-from adapters.browser import watching
+from adapters.browser.watching import watching
 from adapters.ports import Heard
 from node.config.settings import BrowserConfig
 from node.process.wiring import open_watched
 from node.sessions import Notebook
-from protocol.page.action import describe
-from protocol.recording.session import Profile
+from protocol.page.actions.action import describe
+from protocol.recording.records.session import Profile
 from protocol.risk.requests import GuardPolicy
 from tests.e2e.test_headed import Desk
 from tests.person import Person
@@ -97,7 +97,7 @@ async def _watched(
 async def test_what_scripts_do_with_the_trust_of_the_browser_is_no_step(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Guard: adapters/browser/watch_script.py, byScript. Guard: adapters/browser/watching.py, Watcher._follow."""
+    """Guard: adapters/browser/watching/watch_script.py, byScript. Guard: adapters/browser/watching/watching.py, Watcher._follow."""
     async with _watched(_FORGING, tmp_path / "a.yaml", monkeypatch) as (book, _, page, person, desk):
         await person.click("#go")
         await desk.noted("name: Go")
@@ -138,9 +138,9 @@ host.shadowRoot.getElementById('j').addEventListener('keypress', event => { even
 async def test_a_secret_stays_in_the_page_in_whatever_way_it_is_shown(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Guard: adapters/browser/watch_script.py, note. Guard: adapters/browser/watch_script.py, learn.
+    """Guard: adapters/browser/watching/watch_script.py, note. Guard: adapters/browser/watching/watch_script.py, learn.
 
-    Guard: adapters/browser/watch_script.py, tells. Guard: adapters/browser/watch_script.py, isSecret.
+    Guard: adapters/browser/watching/watch_script.py, tells. Guard: adapters/browser/watching/watch_script.py, isSecret.
     """
     file = tmp_path / "b.yaml"
     async with _watched(_HIDING, file, monkeypatch) as (book, overheard, page, person, desk):

@@ -9,18 +9,18 @@ from typing import Any
 import pytest
 import pytest_asyncio
 
-from adapters.browser.chromium import launcher
+from adapters.browser.launch.chromium import launcher
 from adapters.ports import Browser
 from node.config.settings import Config, PolicyConfig
-from node.live.acting import Driver, Gate
-from node.live.browsers import Browsers
+from node.live.acting.driver import Driver, Gate
+from node.live.browsers.browsers import Browsers
 from node.verbs.approve import StateParams
 from node.verbs.caller import called_by
 from node.verbs.live import Acted, HeldRequest
 from protocol import limits
 from protocol.errors import MeshError
-from protocol.page.action import Action, Click, Goto, Locator, SwitchTab, Wait
-from protocol.recording.session import Profile
+from protocol.page.actions.action import Action, Click, Goto, Locator, SwitchTab, Wait
+from protocol.recording.records.session import Profile
 from protocol.risk.classes import Risk
 from protocol.risk.requests import GuardPolicy
 from tests.given_secrets import as_params
@@ -177,7 +177,7 @@ async def test_time_over_a_page_that_moved_on_and_an_end_send_nothing(desk: Desk
 
 
 async def test_a_page_of_which_something_is_held_is_not_believed(desk: Desk) -> None:
-    """Guard: node/live/acting.py, Driver._confirm."""
+    """Guard: node/live/acting/driver.py, Driver._confirm."""
     session = await desk.shown()
     acted = await desk.press(session, "Add")
     assert acted.observation.unconfirmed and any("In your cart" in line for line in acted.observation.lines)

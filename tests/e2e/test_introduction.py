@@ -10,8 +10,8 @@ import pytest
 import pytest_asyncio
 from nacl.signing import SigningKey
 
-from adapters.transport.bounds import Bounds
-from adapters.transport.visitors import VISITOR, VISITOR_KEY, visitor
+from adapters.transport.tls.bounds import Bounds
+from adapters.transport.tls.visitors import VISITOR, VISITOR_KEY, visitor
 from node.trust.calls import PATH_PREFIX
 from protocol import limits
 from protocol.errors import MeshError
@@ -66,7 +66,7 @@ async def test_a_visitor_may_do_nothing_but_introduce_itself(bench: Bench, asked
 
 
 async def test_a_visitor_is_heard_once(bench: Bench) -> None:
-    """Guard: adapters/transport/listener.py, Listener._respond."""
+    """Guard: adapters/transport/tls/listener.py, Listener._respond."""
     await bench.serve(BOB)
     visit = await knock(bench)
     assert await visit.ask(request(b"x", path=PATH, media=MEDIA)) == 200

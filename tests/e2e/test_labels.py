@@ -11,20 +11,20 @@ from typing import Final
 import pytest
 import pytest_asyncio
 
-from adapters.browser.chromium import launcher
+from adapters.browser.launch.chromium import launcher
 from adapters.ports import Page
 from node.config.settings import BrowserConfig
 from node.live import Driver, Gate
-from node.live.uploads import Uploads
+from node.live.acting.uploads import Uploads
 from node.process.wiring import open_watched
 from node.sessions import Notebook
-from node.sessions.action_files import parse_actions
-from node.sessions.looking import take
+from node.sessions.actions.action_files import parse_actions
+from node.sessions.actions.looking import take
 from node.verbs.page import NamedElement, SnapshotParams
 from protocol.errors import MeshError
-from protocol.page.action import Action, Goto, describe
-from protocol.page.observation import CHECKABLE_ROLES
-from protocol.recording.session import Profile
+from protocol.page.actions.action import Action, Goto, describe
+from protocol.page.seen.observation import CHECKABLE_ROLES
+from protocol.recording.records.session import Profile
 from protocol.risk.requests import GuardPolicy
 from tests.gates import unreported
 from tests.person import person_at
@@ -262,7 +262,7 @@ async def test_a_label_in_a_frame_of_another_site_is_its_control_too(desk: Desk)
 
 
 async def test_a_press_of_a_label_reaches_no_link_in_it(desk: Desk) -> None:
-    """Guard: adapters/browser/label_scripts.py, PRESSED."""
+    """Guard: adapters/browser/observing/label_scripts.py, PRESSED."""
     driver = await desk.opened()
     assert await desk.told(driver, *desk.steps("click: css=label[for=terms]")) == "terms true;"
 
@@ -297,7 +297,7 @@ async def test_what_cannot_be_done_by_a_label_says_why(desk: Desk) -> None:
 
 
 async def test_what_a_label_says_counts_as_much_as_what_its_control_is_called(desk: Desk) -> None:
-    """Guard: protocol/risk/classes.py, classify. Guard: node/live/acting.py, _called."""
+    """Guard: protocol/risk/classes.py, classify. Guard: node/live/acting/driver.py, _called."""
     desk.site.extra["/two.html"] = (
         "<form method=post><input hidden type=checkbox id=b aria-label='Show prices'><label for=b>Delete my account</label></form>"
         "<input type=checkbox id=c aria-label='Show prices'> <label for=c>Delete all</label>"

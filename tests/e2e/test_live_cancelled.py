@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 import pytest_asyncio
 
-from adapters.browser.chromium import launcher
+from adapters.browser.launch.chromium import launcher
 from adapters.ports import Browser
-from protocol.recording.session import Step, Verdict
+from protocol.recording.records.session import Step, Verdict
 from tests.sites.pages.backends import SETTINGS
 from tests.sites.pages.server import PageServer
 from tests.unit.test_live_sessions import Bench, ref_of

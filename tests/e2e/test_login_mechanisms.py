@@ -9,7 +9,7 @@ from typing import Final
 
 import pytest
 
-from adapters.browser.chromium import launcher
+from adapters.browser.launch.chromium import launcher
 from benchmarks.live_mesh import LiveNode, pair, serving
 from benchmarks.login_uses import Way, give, grant, log_in, use, way_of
 from protocol.errors import MeshError

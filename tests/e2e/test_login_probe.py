@@ -9,8 +9,8 @@ import pytest
 
 from node.config.settings import BrowserConfig
 from node.process.wiring import open_signs
-from protocol.capsule.auth_flow import read_flow
-from protocol.recording.session import Profile
+from protocol.capsule.flows.auth_flow import read_flow
+from protocol.recording.records.session import Profile
 from protocol.risk.requests import GuardPolicy
 from protocol.trust.origin import ANY
 from tests.mesh_nodes import CONFIG, cli, shop

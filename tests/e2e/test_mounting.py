@@ -11,15 +11,15 @@ from typing import Any
 import msgspec
 import pytest
 
-from adapters.browser.chromium import launcher
-from adapters.browser.settings import BrowserSettings
+from adapters.browser.launch.chromium import launcher
+from adapters.browser.launch.settings import BrowserSettings
 from node.api.node import Node
 from node.api.tokens import caller_of
 from node.process.setup import init_home
 from node.process.wiring import open_node
 from node.verbs.caller import OWNER, Caller
 from protocol.errors import MeshError
-from protocol.recording.snapshot import snapshot_text
+from protocol.recording.records.snapshot import snapshot_text
 from tests.canaries import found_in
 from tests.login_site import SESSION, TOKEN, LoginSite
 
@@ -71,7 +71,7 @@ SHOWN_AGAIN = "steps:\n  - reload:\n"
 
 
 async def test_a_recording_begins_logged_in_and_holds_nothing_of_the_login(tmp_path: Path) -> None:
-    """Guard: node/capsules/mounting.py, Mounting.mount."""
+    """Guard: node/capsules/mount/mounting.py, Mounting.mount."""
     site = LoginSite()
     async with node_with(site, tmp_path) as node:
         site.reached.clear()
@@ -153,7 +153,7 @@ async def test_a_site_that_rotates_its_sessions_stays_logged_in_from_use_to_use(
 
 
 async def test_a_live_session_keeps_to_its_capsule_and_ends_with_it(tmp_path: Path) -> None:
-    """Guard: node/capsules/mounting.py, _narrowed."""
+    """Guard: node/capsules/mount/mounting.py, _narrowed."""
     site = LoginSite()
     async with node_with(site, tmp_path, replays_max=3) as node:
         for more, code in (
@@ -185,7 +185,7 @@ async def test_a_live_session_keeps_to_its_capsule_and_ends_with_it(tmp_path: Pa
 
 
 async def test_a_login_is_checked_refreshed_sealed_anew_and_ended_on_its_site(tmp_path: Path) -> None:
-    """Guard: node/capsules/upkeep.py, Upkeep.refresh."""
+    """Guard: node/capsules/logins/upkeep.py, Upkeep.refresh."""
     site = LoginSite(rotates=True)
     async with node_with(site, tmp_path) as node:
         checked = await ask(node, "capsule.check", capsule="shop")
@@ -227,7 +227,7 @@ async def test_revoking_with_kill_logs_out_and_sees_that_the_site_refuses_the_ol
 
 
 async def test_an_agent_works_with_the_login_that_it_was_granted_and_sees_nothing_of_it(tmp_path: Path) -> None:
-    """Guard: node/sessions/reading.py, _visible."""
+    """Guard: node/sessions/keeping/reading.py, _visible."""
     site = LoginSite()
     async with node_with(site, tmp_path) as node:
         (kept,) = (await ask(node, "capsule.list")).capsules

@@ -15,7 +15,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from adapters.browser.profile_directory import browser_processes, remove_profile_directory, usual_roots
+from adapters.browser.launch.profile_directory import browser_processes, remove_profile_directory, usual_roots
 from node.process.setup import init_home
 from node.process.wiring import open_node
 from tests.sites.pages.server import PageServer
@@ -91,7 +91,7 @@ async def held(directory: Path, *options: str) -> AsyncIterator[Held]:
 
 @pytest.mark.parametrize("killed", ["node", "driver", "node and driver", "node beside a stopped driver"])
 async def test_no_process_of_the_browser_outlives_a_killed_node(tmp_path: Path, killed: str) -> None:
-    """Guard: adapters/browser/leash.py, main."""
+    """Guard: adapters/browser/launch/leash.py, main."""
     async with held(tmp_path / "home") as node:
         if "stopped" in killed:
             os.kill(node.driver, signal.SIGSTOP)
@@ -103,7 +103,7 @@ async def test_no_process_of_the_browser_outlives_a_killed_node(tmp_path: Path, 
 
 
 async def test_no_process_of_the_browser_outlives_what_ties_it_to_the_node(tmp_path: Path) -> None:
-    """Guard: adapters/browser/leash.py, main."""
+    """Guard: adapters/browser/launch/leash.py, main."""
     async with held(tmp_path / "home") as node:
         os.kill(node.driver, signal.SIGSTOP)
         os.kill(min(browser_processes(node.browser)), signal.SIGKILL)  # it was there before all others
@@ -122,7 +122,7 @@ async def test_of_a_browser_with_a_profile_of_its_own_nothing_outlives_a_killed_
 
 
 async def test_what_a_killed_node_left_all_the_same_is_ended_by_the_next_start(tmp_path: Path) -> None:
-    """Guard: adapters/browser/profile_directory.py, _removed_if_abandoned."""
+    """Guard: adapters/browser/launch/profile_directory.py, _removed_if_abandoned."""
     async with held(tmp_path / "home", "unleashed") as node:
         os.kill(node.driver, signal.SIGSTOP)
         node.process.kill()
@@ -136,7 +136,7 @@ async def test_what_a_killed_node_left_all_the_same_is_ended_by_the_next_start(t
 async def test_what_lay_in_memory_is_removed_by_the_next_start_after_a_kill(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Guard: adapters/browser/profile_directory.py, remove_abandoned."""
+    """Guard: adapters/browser/launch/profile_directory.py, remove_abandoned."""
     monkeypatch.delenv("TMPDIR", raising=False)
     if not usual_roots()[0].startswith("/dev/shm"):
         if os.environ.get("CI") == "true":

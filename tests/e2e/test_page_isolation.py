@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 from aiohttp import web
 
-from adapters.browser.chromium import launcher
-from adapters.browser.settings import BrowserSettings
-from protocol.page.action import Goto
-from protocol.recording.session import Profile
+from adapters.browser.launch.chromium import launcher
+from adapters.browser.launch.settings import BrowserSettings
+from protocol.page.actions.action import Goto
+from protocol.recording.records.session import Profile
 from protocol.risk.requests import GuardPolicy
 
 pytestmark = pytest.mark.browser
@@ -20,7 +20,7 @@ document.cookie = 'it=cookie; max-age=600'; localStorage.setItem('it', 'stored')
 
 
 async def test_pages_share_neither_cookies_nor_stored_data() -> None:
-    """Guard: adapters/browser/browser.py, ChromiumBrowser._fresh."""
+    """Guard: adapters/browser/launch/browser.py, ChromiumBrowser._fresh."""
 
     async def page(request: web.Request) -> web.Response:
         return web.Response(text=SITE, content_type="text/html")

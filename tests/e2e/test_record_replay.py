@@ -14,29 +14,29 @@ import pytest_asyncio
 from aiohttp import web
 from nacl.signing import SigningKey, VerifyKey
 
-from adapters.browser.chromium import launcher
-from adapters.browser.settings import BrowserSettings
+from adapters.browser.launch.chromium import launcher
+from adapters.browser.launch.settings import BrowserSettings
 from adapters.clock.system import SystemClock
 from adapters.ports import Browser, Page
 from adapters.storage.sqlite import SqliteStore
 from node.explorer.showing.report import ReportInput, ShownReplay, render_report
-from node.live.acting import Gate
-from node.live.keeping import Recording
-from node.live.recorder import Recorder, record, record_actions
-from node.sessions.action_files import parse_actions
-from node.sessions.handover import export_session, import_bundle
-from node.sessions.replay_plan import Recorded, Replayed, ReplayPlan
-from node.sessions.replayer import replay
-from node.sessions.reports import open_report
+from node.live.acting.driver import Gate
+from node.live.recording.keeping import Recording
+from node.live.recording.recorder import Recorder, record, record_actions
+from node.sessions.actions.action_files import parse_actions
+from node.sessions.keeping.handover import export_session, import_bundle
+from node.sessions.keeping.reports import open_report
+from node.sessions.replaying.replayer import replay
+from node.sessions.shared.replay_plan import Recorded, Replayed, ReplayPlan
 from node.signing.identity import Identity
 from node.signing.manifests import signed_manifest
 from node.signing.witness import Witness
 from protocol.errors import MeshError
-from protocol.page.action import Action, Assert, Click, Extract, Fill, Goto, Locator, Scroll, Secret
-from protocol.recording.bundle import verify_bundle
-from protocol.recording.replay import text_counts
-from protocol.recording.session import Expect, Profile, Session, Verdict
-from protocol.recording.snapshot import snapshot_text
+from protocol.page.actions.action import Action, Assert, Click, Extract, Fill, Goto, Locator, Scroll, Secret
+from protocol.recording.records.bundle import verify_bundle
+from protocol.recording.records.session import Expect, Profile, Session, Verdict
+from protocol.recording.records.snapshot import snapshot_text
+from protocol.recording.replays.replay import text_counts
 from protocol.risk.requests import GuardPolicy
 from tests.gates import unreported
 from tests.given_secrets import given
@@ -207,7 +207,7 @@ async def test_exports_of_both_nodes_are_the_same_bytes_and_importing_twice_chan
 async def test_a_bundle_cannot_replace_another_session_of_the_same_id(
     browser: Browser, nodes: tuple[Node, Node], shop: str
 ) -> None:
-    """Guard: node/sessions/handover.py, import_bundle."""
+    """Guard: node/sessions/keeping/handover.py, import_bundle."""
     anna, bruno = nodes
     recorder = await recorded_by(anna, browser, (Goto(url=shop),), url=shop)
     await bruno.store.put_session(recorder.session)
@@ -283,7 +283,7 @@ async def test_a_password_is_typed_and_stored_nowhere(
 async def test_a_literal_password_is_refused_and_not_kept(
     browser: Browser, nodes: tuple[Node, Node], shop: str
 ) -> None:
-    """Guard: adapters/browser/hands.py, _value."""
+    """Guard: adapters/browser/acting/action_performer.py, _value."""
     anna, _ = nodes
     actions = (
         Goto(url=f"{shop}/login"),
@@ -306,7 +306,7 @@ def approving(word: str) -> Gate:
 async def test_a_risky_action_is_refused_recorded_and_done_only_with_approval(
     browser: Browser, nodes: tuple[Node, Node], shop: str
 ) -> None:
-    """Guard: node/live/gate.py, Gate.admit."""
+    """Guard: node/live/acting/gate.py, Gate.admit."""
     anna, _ = nodes
     actions = (Goto(url=f"{shop}/"), Click(target=Locator(role="button", name="Sign up")))
     with pytest.raises(MeshError) as caught:

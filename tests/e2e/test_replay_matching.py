@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from adapters.ports import Browser
-from node.live.acting import Gate
-from node.sessions.action_files import parse_actions
+from node.live.acting.driver import Gate
+from node.sessions.actions.action_files import parse_actions
 from tests.e2e.test_record_replay import Node, recorded_by, replayed_by
 from tests.gates import unreported
 from tests.sites.pages.server import PageServer

@@ -7,17 +7,17 @@ from pathlib import Path
 
 import pytest
 
-from adapters.browser.chromium import launcher
-from adapters.browser.settings import BrowserSettings
+from adapters.browser.launch.chromium import launcher
+from adapters.browser.launch.settings import BrowserSettings
 from adapters.ports import Browser
-from node.live.acting import Gate
-from node.live.recorder import Recorder
-from node.sessions.action_files import parse_actions
-from node.sessions.forking import forked
+from node.live.acting.driver import Gate
+from node.live.recording.recorder import Recorder
+from node.sessions.actions.action_files import parse_actions
+from node.sessions.recording.forking import forked
 from protocol.errors import MeshError
-from protocol.page.action import Fill
-from protocol.page.written import LOST_TEXT
-from protocol.recording.session import Verdict
+from protocol.page.actions.action import Fill
+from protocol.page.secrets.written import LOST_TEXT
+from protocol.recording.records.session import Verdict
 from protocol.wire import cbor
 from tests.e2e.test_record_replay import Node, handed_over, loaded, made_node, recorded_by, replayed_by
 from tests.gates import unreported
@@ -122,7 +122,7 @@ async def test_every_text_that_equals_a_password_is_replayed_as_it_was_written(
 async def test_what_was_written_is_typed_nowhere_else_and_not_once_the_secret_has_changed(
     browser: Browser, nodes: tuple[Node, Node], site: PageServer
 ) -> None:
-    """Guard: protocol/page/written.py, again."""
+    """Guard: protocol/page/secrets/written.py, again."""
     anna, bruno = nodes
     head = STEPS.split("  - fill: {role: textbox, name: Password")[0]
     whole = await recorded(anna, browser, site, head)

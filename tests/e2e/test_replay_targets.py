@@ -5,12 +5,12 @@ from __future__ import annotations
 import pytest
 
 from adapters.ports import Browser
-from node.live.acting import Gate
-from node.live.recorder import Recorder
-from node.sessions.action_files import parse_actions
-from node.sessions.replay_plan import Replayed
+from node.live.acting.driver import Gate
+from node.live.recording.recorder import Recorder
+from node.sessions.actions.action_files import parse_actions
+from node.sessions.shared.replay_plan import Replayed
 from protocol.errors import MeshError
-from protocol.page.action import Action, Click, Locator
+from protocol.page.actions.action import Action, Click, Locator
 from protocol.risk.classes import Risk
 from tests.e2e.test_record_replay import Node, recorded_by, replayed_by
 from tests.gates import unreported

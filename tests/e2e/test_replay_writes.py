@@ -13,15 +13,15 @@ import msgspec
 import pytest
 
 from adapters.ports import Browser, Page
-from node.live.acting import Gate
-from node.live.recorder import Recorder, record, record_actions
-from node.live.uploads import Uploads
-from node.sessions.replay_plan import Replayed, ReplayPlan
-from node.sessions.replayer import replay
+from node.live.acting.driver import Gate
+from node.live.acting.uploads import Uploads
+from node.live.recording.recorder import Recorder, record, record_actions
+from node.sessions.replaying.replayer import replay
+from node.sessions.shared.replay_plan import Replayed, ReplayPlan
 from protocol.approval.forms import RequestForm, request_words
 from protocol.errors import MeshError
-from protocol.page.action import Action, Assert, Click, Goto, Locator, Upload
-from protocol.recording.session import Profile, Verdict
+from protocol.page.actions.action import Action, Assert, Click, Goto, Locator, Upload
+from protocol.recording.records.session import Profile, Verdict
 from protocol.risk.requests import GuardPolicy
 from protocol.risk.sites import SiteRule
 from tests.e2e.test_record_replay import Node, loaded, planned
@@ -145,7 +145,7 @@ def _keep(nth: int | None = None) -> Click:
 
 
 async def test_what_leaves_in_a_replay_is_exactly_what_the_recording_lists(browser: Browser, node: Node) -> None:
-    """Guard: adapters/browser/sending.py, Sending.lists. Guard: adapters/browser/sending.py, Sending.judged.
+    """Guard: adapters/browser/egress/sending.py, Sending.lists. Guard: adapters/browser/egress/sending.py, Sending.judged.
 
     Each row: how the page is in the replay, what arrives, and what the replay says of it.
     """
@@ -232,7 +232,7 @@ async def test_what_the_page_sends_beside_its_steps_decides_nothing(browser: Bro
 
 
 async def test_nothing_leaves_that_is_not_both_named_and_of_an_approved_class(browser: Browser, node: Node) -> None:
-    """Guard: adapters/browser/sending.py, Sending.not_enough."""
+    """Guard: adapters/browser/egress/sending.py, Sending.not_enough."""
     deletes = 'fetch("/notes/" + id, {method: "DELETE"})'
     table: tuple[tuple[str, str, int, list[str]], ...] = (
         (_USUAL, "", 7, []),
@@ -285,7 +285,7 @@ async def test_at_a_terminal_a_yes_sends_what_the_step_wanted_to_send_once_and_t
 
 
 async def test_after_a_mismatch_nothing_that_is_listed_leaves(browser: Browser, node: Node) -> None:
-    """Guard: node/sessions/writes.py, Writes.mismatch."""
+    """Guard: node/sessions/shared/writes.py, Writes.mismatch."""
     with _notes() as url:
         session = (await _recorded(node, browser, url, _keep(0))).session
         _Notes.got.clear()

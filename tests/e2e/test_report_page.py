@@ -11,14 +11,14 @@ import pytest
 import pytest_asyncio
 from playwright.async_api import Browser, Dialog, async_playwright
 
-from adapters.browser.chromium import launcher
-from adapters.browser.settings import find_executable
+from adapters.browser.launch.chromium import launcher
+from adapters.browser.launch.settings import find_executable
 from node.explorer.showing.report import ReportInput, render_report
 from node.sessions.showing.files import ReplaySeen
 from node.sessions.showing.report import render_replay
-from protocol.page.action import Goto, Locator
-from protocol.page.markup import MarkupShown, shown
-from protocol.recording.session import Profile
+from protocol.page.actions.action import Goto, Locator
+from protocol.page.showing.markup import MarkupShown, shown
+from protocol.recording.records.session import Profile
 from protocol.risk.requests import GuardPolicy
 from tests.report_samples import sample_report
 from tests.sites.pages.backends import SETTINGS

@@ -9,7 +9,7 @@ from typing import Final
 
 import pytest
 
-from adapters.browser.chromium import launcher
+from adapters.browser.launch.chromium import launcher
 from adapters.ports import SearchRecord
 from node.explorer.progress import Progress
 from protocol.goal.condition import Condition

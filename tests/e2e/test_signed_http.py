@@ -18,9 +18,9 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
 from nacl.signing import SigningKey
 
-from adapters.transport.bounds import Bounds
 from adapters.transport.client import MeshClient
 from adapters.transport.signed_server import SignedServer
+from adapters.transport.tls.bounds import Bounds
 from node.config.settings import Listen
 from node.process import wiring
 from protocol.errors import MeshError

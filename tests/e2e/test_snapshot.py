@@ -6,15 +6,15 @@ from pathlib import Path
 
 import pytest
 
-from adapters.browser.chromium import launcher
-from node.live.acting import prepare
-from node.sessions.action_files import parse_actions
-from node.sessions.looking import take
+from adapters.browser.launch.chromium import launcher
+from node.live.acting.driver import prepare
+from node.sessions.actions.action_files import parse_actions
+from node.sessions.actions.looking import take
 from node.verbs.page import SnapshotParams
-from protocol.page.action import Goto, Hover, target_of
-from protocol.page.locator import fitting
-from protocol.page.scope import container, part
-from protocol.recording.session import Profile
+from protocol.page.actions.action import Goto, Hover, target_of
+from protocol.page.actions.locator import fitting
+from protocol.page.actions.scope import container, part
+from protocol.recording.records.session import Profile
 from protocol.risk.requests import GuardPolicy
 from tests.mesh_nodes import CONFIG, cli, shop
 from tests.sites.pages.backends import SETTINGS

@@ -19,8 +19,8 @@ from adapters.ports import ArtefactRecord, DeltaRecord, PeerRecord
 from adapters.storage.lock import LOCK_FILE, locked
 from adapters.storage.sqlite import BLOBS_DIRECTORY, SqliteStore
 from protocol.audit import START, Draft, Outcome, follow
-from protocol.page.action import Goto
-from protocol.recording.session import BrowserInfo, Profile, Session, Step, Verdict
+from protocol.page.actions.action import Goto
+from protocol.recording.records.session import BrowserInfo, Profile, Session, Step, Verdict
 
 ROOT = Path(__file__).parents[2]
 KILLS = 10

@@ -13,16 +13,16 @@ from playwright.async_api import Browser as PlaywrightBrowser
 from playwright.async_api import Error as PlaywrightError
 from playwright.async_api import Playwright, async_playwright
 
-from adapters.browser import arguments
-from adapters.browser.attached import attacher
-from adapters.browser.chromium import launcher
-from adapters.browser.persistent import persistent_launcher
-from adapters.browser.settings import BrowserSettings, find_executable
+from adapters.browser.launch import arguments
+from adapters.browser.launch.attached import attacher
+from adapters.browser.launch.chromium import launcher
+from adapters.browser.launch.persistent import persistent_launcher
+from adapters.browser.launch.settings import BrowserSettings, find_executable
 from adapters.ports import Browser, Context
 from protocol.capsule.slices import NO_SLICE
 from protocol.errors import MeshError
-from protocol.page.action import Click, Goto, Locator
-from protocol.recording.session import ATTACHED_WALLED, Profile
+from protocol.page.actions.action import Click, Goto, Locator
+from protocol.recording.records.session import ATTACHED_WALLED, Profile
 from protocol.risk.requests import GuardPolicy
 from tests.sites.pages.backends import SETTINGS, running_chromium
 from tests.sites.ways_out import certificate
@@ -118,7 +118,7 @@ async def browsers(kind: str, extra: tuple[str, ...], patch: pytest.MonkeyPatch)
 async def test_none_of_two_hundred_ways_out_of_a_page_gets_past_the_guard(
     ground: Ground, kind: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Guard: adapters/browser/unrequested.py, DEEDS. Guard: adapters/browser/browser.py, _options.
+    """Guard: adapters/browser/base/unrequested.py, DEEDS. Guard: adapters/browser/launch/browser.py, _options.
 
     Over TLS the policy names the origin of the site, so that the tunnel knows it too.
     """

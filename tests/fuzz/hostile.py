@@ -13,8 +13,8 @@ from collections.abc import Callable
 from typing import Final
 
 from protocol import limits
-from protocol.page.observation import Element, Observation
-from protocol.recording import flat_zip
+from protocol.page.seen.observation import Element, Observation
+from protocol.recording.records import flat_zip
 from protocol.wire import cbor
 from tests.chunks import Shape, sleb, uleb
 from tests.fuzz.targets import INPUT_BYTES_MAX

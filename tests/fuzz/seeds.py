@@ -13,8 +13,8 @@ from protocol import ids
 from protocol.errors import MeshError
 from protocol.goal.condition import Condition
 from protocol.messages import Assignment, BranchLimits, BranchResult, DistrustNotice, SearchSpec
-from protocol.page.observation import Element, Observation
-from protocol.recording.session import Profile, ReplayReport, Session, Step, Verdict
+from protocol.page.seen.observation import Element, Observation
+from protocol.recording.records.session import Profile, ReplayReport, Session, Step, Verdict
 from protocol.routes import ROUTES
 from protocol.search.delta import decode_delta
 from protocol.wire import cbor

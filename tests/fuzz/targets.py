@@ -13,13 +13,13 @@ from typing import Any, Final
 import msgspec
 from nacl.signing import SigningKey
 
-from adapters.browser import aria
-from adapters.browser.text import well_formed
-from adapters.transport import answers, certificates
+from adapters.browser.base.text import well_formed
+from adapters.browser.observing import aria
+from adapters.transport.tls import answers, certificates
 from node.config.settings import parse as parse_config
-from node.sessions.action_files import parse_actions
-from node.sessions.replay_plan import Recorded
-from node.sessions.reports import open_report
+from node.sessions.actions.action_files import parse_actions
+from node.sessions.keeping.reports import open_report
+from node.sessions.shared.replay_plan import Recorded
 from protocol import ids, limits
 from protocol.capsule import file as capsule_file
 from protocol.capsule.artefacts import consent_until_ms
@@ -28,17 +28,18 @@ from protocol.capsule.state import decode_state, encode_state
 from protocol.errors import MeshError
 from protocol.goal import condition
 from protocol.messages import KIND_REPLAY_REPORT, SearchSpec
-from protocol.page import redaction
-from protocol.page.action import Locator, describe
-from protocol.page.instructions import instructions_in
-from protocol.page.locator import resolve
-from protocol.page.observation import Observation, state_hash, truncate
-from protocol.page.personal import Tokens
+from protocol.page.actions.action import Locator, describe
+from protocol.page.actions.locator import resolve
+from protocol.page.instructions.instructions import instructions_in
+from protocol.page.secrets import redaction
+from protocol.page.secrets.personal import Tokens
+from protocol.page.seen.observation import Observation, state_hash, truncate
 from protocol.pairing import by_digits as sas
 from protocol.pairing import by_invite as pairing
 from protocol.pairing import invite
-from protocol.recording import flat_zip, replay
-from protocol.recording.bundle import MEDIA_TYPE, open_bundle, verify_bundle
+from protocol.recording.records import flat_zip
+from protocol.recording.records.bundle import MEDIA_TYPE, open_bundle, verify_bundle
+from protocol.recording.replays import replay
 from protocol.risk import addresses, graphql, reads
 from protocol.search import delta, entry
 from protocol.search.chunk import decode_change

@@ -16,7 +16,8 @@ from unittest.mock import patch
 import click
 from click.testing import CliRunner
 
-from node.cli import common, main
+from node.cli import main
+from node.cli.base import common
 from node.process import client
 from node.verbs.catalogue import CATALOGUE
 from protocol.errors import MeshError

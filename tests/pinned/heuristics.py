@@ -9,7 +9,7 @@ from protocol.goal.features import drafts_of
 from protocol.goal.goal import parse_goal
 from protocol.goal.heuristics import candidates, dead_end, demands, similarity, value
 from protocol.goal.reading import Reading
-from protocol.page.action import describe
+from protocol.page.actions.action import describe
 from tests.pinned.pages import GOALS, page
 
 PAGES, IN_FULL = 260, 26

@@ -6,7 +6,7 @@ import random
 from typing import Any
 from urllib.parse import quote_plus
 
-from protocol.page.observation import Element, Observation, Traits
+from protocol.page.seen.observation import Element, Observation, Traits
 
 SITE = "http://shop.test"
 GOALS = (

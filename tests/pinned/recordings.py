@@ -9,9 +9,9 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from node.sessions.action_files import parse_actions
+from node.sessions.actions.action_files import parse_actions
 from protocol.errors import MeshError
-from protocol.page.action import describe
+from protocol.page.actions.action import describe
 
 _FOLDER = Path(__file__).parents[1] / "vectors" / "recordings"
 _CHANGES = 160

@@ -6,8 +6,8 @@ import itertools
 from collections import Counter
 from collections.abc import Iterator
 
-from protocol.page.action import Action, Check, Click, Extract, Fill, Goto, Locator, Press, Scroll, Select, Wait
-from protocol.page.observation import Element, Observation, Traits
+from protocol.page.actions.action import Action, Check, Click, Extract, Fill, Goto, Locator, Press, Scroll, Select, Wait
+from protocol.page.seen.observation import Element, Observation, Traits
 from protocol.risk.classes import classify
 from protocol.risk.requests import GuardPolicy, judge_request
 

@@ -10,7 +10,7 @@ from typing import Any
 
 from node.explorer.sharing.replica import Replica
 from protocol.errors import MeshError
-from protocol.page.action import describe
+from protocol.page.actions.action import describe
 from protocol.search.entry import decode_action
 from tests.mesh_memory import FOUND, NEVER, MemoryNode, memory_mesh
 from tests.sim.loop import SimLoop

@@ -8,7 +8,7 @@ import json
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from node.sessions.action_files import parse_actions
+from node.sessions.actions.action_files import parse_actions
 from protocol.errors import MeshError
 
 VALUES = st.recursive(

@@ -9,9 +9,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from protocol.errors import MeshError
-from protocol.page.redaction import redact_text, redact_url
-from protocol.recording import flat_zip
-from protocol.recording.bundle import verify_bundle
+from protocol.page.secrets.redaction import redact_text, redact_url
+from protocol.recording.records import flat_zip
+from protocol.recording.records.bundle import verify_bundle
 from tests.session_samples import find_key, sample_bundle
 
 BUNDLE = sample_bundle()

@@ -8,9 +8,9 @@ from hypothesis import strategies as st
 from protocol import limits
 from protocol.goal.goal import parse_goal
 from protocol.goal.heuristics import candidates, value
-from protocol.page.action import target_of
-from protocol.page.locator import locate, resolve
-from protocol.page.observation import Element, Observation, Traits
+from protocol.page.actions.action import target_of
+from protocol.page.actions.locator import locate, resolve
+from protocol.page.seen.observation import Element, Observation, Traits
 from protocol.risk.classes import APPROVAL_CLASS
 
 WORDS = st.sampled_from(

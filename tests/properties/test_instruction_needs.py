@@ -8,8 +8,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from protocol.page.instruction_needs import needs
-from protocol.page.instruction_rules import PATTERNS
+from protocol.page.instructions.instruction_needs import needs
+from protocol.page.instructions.instruction_rules import PATTERNS
 
 OTHERS = (
     r"(?:ab|cd)?ef\b[ -]?gh?",

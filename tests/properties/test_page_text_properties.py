@@ -6,9 +6,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from protocol import limits
-from protocol.recording.page_diff import differing
-from protocol.recording.page_outline import outline
-from protocol.recording.page_text import compare_text, contrast
+from protocol.recording.pages.page_diff import differing
+from protocol.recording.pages.page_text import compare_text, contrast
+from protocol.recording.records.page_outline import outline
 
 WORDS = st.text(st.sampled_from("ab £-:\n"), min_size=1, max_size=12)
 NUMBERS = st.from_regex(r"[0-9]{1,4}([.,][0-9]{1,3}){0,2}", fullmatch=True)

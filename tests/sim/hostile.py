@@ -40,7 +40,7 @@ from protocol.messages import (
     SearchSpec,
     Spend,
 )
-from protocol.page.action import Click, Locator
+from protocol.page.actions.action import Click, Locator
 from protocol.search.delta import KIND as KIND_DELTA
 from protocol.search.delta import Delta, encode_delta
 from protocol.search.entry import LeaseEntry, NodeEntry, Register, encode_action, make_update, node_key, root_key

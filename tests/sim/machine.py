@@ -18,7 +18,7 @@ from adapters.keys import words
 from adapters.keys.file import MemoryKeyStore
 from adapters.ports import LeaseRecord, PeerAddress, PeerHandler, Store
 from adapters.search.writer import TreeWriter
-from adapters.storage.records import unpack
+from adapters.storage.files.records import unpack
 from adapters.transport.pairing import TlsPairingClient, TlsPairingServer
 from node.api.node import Node
 from node.config.settings import Config, ExploreConfig

@@ -16,7 +16,7 @@ from adapters.capsule_records import (
     with_use,
     without_holder,
 )
-from adapters.storage.records import pack, unpack
+from adapters.storage.files.records import pack, unpack
 from protocol import limits
 from protocol.errors import MeshError
 from protocol.feed import News

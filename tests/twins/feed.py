@@ -5,7 +5,7 @@ from __future__ import annotations
 import msgspec
 
 from adapters.feed_records import FeedPage
-from adapters.storage.records import integer
+from adapters.storage.files.records import integer
 from protocol import limits
 from protocol.feed import Change, News
 

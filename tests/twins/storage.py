@@ -28,15 +28,16 @@ from adapters.ports import (
     SearchRecord,
 )
 from adapters.schedule_records import RunRecord, ScheduleRecord
-from adapters.storage import records, removal
-from adapters.storage.records import integer, pack, unpack
-from adapters.storage.usage import ROW_BYTES, added_up
+from adapters.storage.files import records
+from adapters.storage.files.records import integer, pack, unpack
+from adapters.storage.tables import removal
+from adapters.storage.tables.usage import ROW_BYTES, added_up
 from protocol import audit, limits
 from protocol.audit import START, Draft, Head
 from protocol.errors import MeshError
 from protocol.feed import Change, News
-from protocol.recording.bundle import KIND
-from protocol.recording.session import Session, Step
+from protocol.recording.records.bundle import KIND
+from protocol.recording.records.session import Session, Step
 from protocol.schedule import RunStatus
 from tests.twins.capsules import MemoryCapsules
 from tests.twins.feed import MemoryFeed

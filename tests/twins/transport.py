@@ -12,12 +12,12 @@ import msgspec
 from nacl.signing import SigningKey
 
 from adapters.ports import PeerAddress, PeerHandler
-from adapters.transport import answers
-from adapters.transport.bounds import Bounds
-from adapters.transport.failures import LostError, NotReachedError, may_have_been_acted_on, not_reached
 from adapters.transport.held import Answering, EndedError, HeldLink, HeldTable
-from adapters.transport.quota import Quota
-from adapters.transport.visitors import Visitors
+from adapters.transport.tls import answers
+from adapters.transport.tls.bounds import Bounds
+from adapters.transport.tls.failures import LostError, NotReachedError, may_have_been_acted_on, not_reached
+from adapters.transport.tls.quota import Quota
+from adapters.transport.tls.visitors import Visitors
 from adapters.transport.ways import HELD, Ways
 from protocol import limits
 from protocol.errors import MeshError

@@ -9,15 +9,15 @@ import pytest
 
 from adapters.ports import Given
 from node.config.settings import PolicyConfig
-from node.live.acting import Driver, Gate, never, prepare
-from node.live.arrivals import Arrival, check_arrival
-from node.live.options import fit
-from node.live.policy import guard_for
+from node.live.acting.driver import Driver, Gate, never, prepare
+from node.live.browsers.policy import guard_for
+from node.live.finding.options import fit
+from node.live.recording.arrivals import Arrival, check_arrival
 from node.verbs import OWNER, Caller, CallerKind, called_by
 from protocol.errors import MeshError
-from protocol.page.action import Action, Click, Extract, Fill, Goto, Locator, Press, Scroll, Select, target_of
-from protocol.page.observation import BLANK, Element, Observation, Traits
-from protocol.page.secrets import NO_SECRETS
+from protocol.page.actions.action import Action, Click, Extract, Fill, Goto, Locator, Press, Scroll, Select, target_of
+from protocol.page.secrets.secrets import NO_SECRETS
+from protocol.page.seen.observation import BLANK, Element, Observation, Traits
 from protocol.risk.classes import APPROVAL_CLASS, Risk
 from protocol.risk.requests import GuardPolicy
 from tests.twins.browser import Control, Document, MemoryPage, MemorySite

@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from node.live.acting import Driver, Gate
-from node.live.options import fit
+from node.live.acting.driver import Driver, Gate
+from node.live.finding.options import fit
 from protocol.errors import MeshError
-from protocol.page.action import Action, Fill, Goto, Locator, Select
-from protocol.page.observation import Element, Traits
+from protocol.page.actions.action import Action, Fill, Goto, Locator, Select
+from protocol.page.seen.observation import Element, Traits
 from protocol.risk.classes import Risk
 from protocol.risk.requests import GuardPolicy
 from tests.twins.browser import Document, MemoryPage, MemorySite
@@ -19,8 +19,8 @@ from tests.twins.browser import Document, MemoryPage, MemorySite
 ANY = Locator()
 NODE = Path(__file__).parents[2] / "node"
 MAY_REACH = {
-    "live/acting.py": 1,  # Driver.act
-    "live/browsers.py": 1,  # the page that waits as long as the configuration says passes the call on
+    "live/acting/driver.py": 1,  # Driver.act
+    "live/browsers/browsers.py": 1,  # the page that waits as long as the configuration says passes the call on
 }
 RECORDERS = {"recorder"}
 """What else has a method of this name: it records, and acts through ``Driver`` itself."""

@@ -6,12 +6,12 @@ import contextlib
 
 import pytest
 
-from node.live.acting import Prepared, judged, prepare
+from node.live.acting.driver import Prepared, judged, prepare
 from protocol.errors import MeshError
-from protocol.page.action import Action, Click, Extract, Goto, Locator, target_of
-from protocol.page.evidence import Evidence
-from protocol.page.observation import Element
-from protocol.recording.session import Profile
+from protocol.page.actions.action import Action, Click, Extract, Goto, Locator, target_of
+from protocol.page.actions.evidence import Evidence
+from protocol.page.seen.observation import Element
+from protocol.recording.records.session import Profile
 from protocol.risk.requests import GuardPolicy
 from tests.twins.browser import Control, MemoryBrowser, site_of
 from tests.unit.test_observation import card
@@ -76,7 +76,7 @@ async def test_the_element_that_a_selector_matches_is_stored_with_role_name_and_
 
 @pytest.mark.parametrize("nth", [0, 1, 7])
 async def test_the_recorded_place_does_not_count_beside_a_selector(nth: int) -> None:
-    """Guard: node/live/acting.py, prepare."""
+    """Guard: node/live/acting/driver.py, prepare."""
     ready = await prepared(drop("css=#beer", role="button", name="Drop", nth=nth))
     assert ready.ref == "e2"
     assert target_of(ready.action) == Locator(role="button", name="Drop", nth=1, selectors=("css=#beer",))
@@ -108,7 +108,8 @@ async def test_a_selector_that_matches_nothing_gives_way_to_the_next() -> None:
 async def test_no_other_element_is_taken_for_the_one_that_the_selectors_mean(
     action: Action, code: str, message: str
 ) -> None:
-    """Guard: protocol/page/locator.py, confirm. Role, name and place would have found an element in several of these cases."""
+    """Guard: protocol/page/actions/locator.py, confirm. Role, name and place would have found an element in several of these
+    cases."""
     with pytest.raises(MeshError) as caught:
         await prepared(action)
     assert caught.value.code == code
@@ -129,7 +130,7 @@ async def test_a_name_is_compared_without_regard_to_case_and_space() -> None:
     ("url", "level"), [("https://shop.example/mugs/7", 1), ("https://shop.example/mugs/7/delete", 7), ("", 4)]
 )
 def test_a_click_on_what_stands_in_a_control_has_the_class_of_the_control(url: str, level: int) -> None:
-    """Guard: node/live/acting.py, judged."""
+    """Guard: node/live/acting/driver.py, judged."""
     page = card("link" if url else "button", url)
     action = Click(target=Locator(role="heading", name="Tidewater Mug"))
     assert judged(action, page.elements[1], page).level == level
@@ -151,7 +152,7 @@ async def on_buttons(*selectors: str) -> Prepared:
 
 
 async def test_selectors_that_find_two_elements_stop_the_step_and_both_are_named() -> None:
-    """Guard: node/live/selecting.py, selected."""
+    """Guard: node/live/finding/selecting.py, selected."""
     with pytest.raises(MeshError) as caught:
         await on_buttons("css=#keep", "css=#drop")
     assert caught.value.code == "action.target_differs"
@@ -184,7 +185,7 @@ async def on_header(*selectors: str) -> Prepared:
 
 
 async def test_a_later_selector_chooses_only_among_what_the_name_fits() -> None:
-    """Guard: node/live/selecting.py, selected."""
+    """Guard: node/live/finding/selecting.py, selected."""
     assert (await on_header("aria/Price", "css=th a")).ref == "e2"
     assert (await on_header("aria/Price", "css=#gone", "css=.both", "css=th")).ref == "e1"
     for selectors, code, said in (

@@ -8,7 +8,7 @@ import msgspec
 import pytest
 
 from protocol import limits
-from protocol.page.action import (
+from protocol.page.actions.action import (
     Action,
     Assert,
     Back,

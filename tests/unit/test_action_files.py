@@ -8,12 +8,25 @@ from typing import Any
 
 import pytest
 
-from node.live.arrivals import Arrival
-from node.sessions.action_files import parse_actions, read_action_file
+from node.live.recording.arrivals import Arrival
+from node.sessions.actions.action_files import parse_actions, read_action_file
 from protocol import limits
 from protocol.errors import MeshError
-from protocol.page.action import Back, Check, Click, Extract, Fill, Goto, Locator, Press, Scroll, Secret, Select, Wait
-from protocol.recording.session import Profile
+from protocol.page.actions.action import (
+    Back,
+    Check,
+    Click,
+    Extract,
+    Fill,
+    Goto,
+    Locator,
+    Press,
+    Scroll,
+    Secret,
+    Select,
+    Wait,
+)
+from protocol.recording.records.session import Profile
 
 RECORDINGS = Path(__file__).parents[1] / "vectors" / "recordings"
 
@@ -234,7 +247,7 @@ def test_a_profile_no_browser_could_have_is_refused_with_its_place(field: str) -
 
 
 def test_a_title_beyond_its_bound_is_refused() -> None:
-    """Guard: node/sessions/action_files.py, _checked."""
+    """Guard: node/sessions/actions/action_files.py, _checked."""
     file = "title: {title}\nsteps:\n  - goto: https://shop.example/\n"
     assert parse_actions(file.format(title="t" * limits.TITLE_CHARS_MAX).encode()).title
     with pytest.raises(MeshError) as refused:

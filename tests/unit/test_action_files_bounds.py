@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from node.sessions.action_files import ActionFile, parse_actions, read_action_file, read_step
+from node.sessions.actions.action_files import ActionFile, parse_actions, read_action_file, read_step
 from protocol import limits
 from protocol.errors import MeshError
-from protocol.page.action import (
+from protocol.page.actions.action import (
     Action,
     Back,
     Check,
@@ -24,7 +24,7 @@ from protocol.page.action import (
     Secret,
     Wait,
 )
-from protocol.recording.session import Profile
+from protocol.recording.records.session import Profile
 
 START = "start: http://a.test/\nsteps:\n"
 BOX = Locator(role="checkbox", name="News")

@@ -10,14 +10,14 @@ import msgspec
 import pytest
 
 from node.config import load_yaml
-from node.sessions.action_files import ActionFile, parse_actions
-from node.sessions.yaml_asserts import READ_TEXTS, STATES
-from node.sessions.yaml_forms import LOCATOR_KEYS
-from node.sessions.yaml_steps import VERBS
+from node.sessions.actions.action_files import ActionFile, parse_actions
+from node.sessions.actions.yaml_asserts import READ_TEXTS, STATES
+from node.sessions.actions.yaml_forms import LOCATOR_KEYS
+from node.sessions.actions.yaml_steps import VERBS
 from protocol import limits
-from protocol.page import keys
-from protocol.page.action import Action, Assert, Locator, Press, Scroll, Secret, Wait
-from protocol.recording.session import Profile
+from protocol.page.actions import keys
+from protocol.page.actions.action import Action, Assert, Locator, Press, Scroll, Secret, Wait
+from protocol.recording.records.session import Profile
 
 PAGE = (Path(__file__).parents[2] / "docs/action-files.md").read_text(encoding="utf-8")
 EXAMPLES: list[str] = re.findall(r"^```yaml\n(.*?)^```$", PAGE, re.MULTILINE | re.DOTALL)

@@ -11,10 +11,10 @@ import yaml
 from click.testing import CliRunner
 
 from node.cli.main import main
-from node.sessions.action_files import parse_actions
-from node.sessions.action_schema import action_schema
-from node.sessions.action_words import vocabulary
-from node.sessions.yaml_steps import VERBS
+from node.sessions.actions.action_files import parse_actions
+from node.sessions.actions.action_schema import action_schema
+from node.sessions.actions.action_words import vocabulary
+from node.sessions.actions.yaml_steps import VERBS
 from protocol.errors import MeshError
 from scripts.docs_actions import actions_page
 from tests.unit.test_action_files_page import EXAMPLES

@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from node.sessions.action_files import parse_actions
-from node.sessions.action_writing import comment, write_file, write_step
-from protocol.page.action import Action, Assert, Click, Extract, Fill, Goto, Locator, Secret, Select, Within
+from node.sessions.actions.action_files import parse_actions
+from node.sessions.actions.action_writing import comment, write_file, write_step
+from protocol.page.actions.action import Action, Assert, Click, Extract, Fill, Goto, Locator, Secret, Select, Within
 
 PAGE = (Path(__file__).parents[2] / "docs/action-files.md").read_text()
 EXAMPLES = [text for text in re.findall(r"```yaml\n(.*?)```", PAGE, re.DOTALL) if "steps:" in text]

@@ -23,7 +23,7 @@ from node.api.node import Node
 from node.api.sights import SIGHTS
 from node.base import AGENTS_DIRECTORY, AGENTS_SOCKET_FILE, SOCKET_FILE
 from node.cli import main
-from node.cli.build import READERS
+from node.cli.base.build import READERS
 from node.config import ControlConfig
 from node.process.client import AsAgent, as_agent, call, control_info
 from node.process.setup import init_home
@@ -244,7 +244,7 @@ async def test_parameters_that_are_nested_too_deeply_are_wrong_input(served: Ser
 
 
 async def test_a_browser_is_started_for_no_agent_without_a_budget(served: Served) -> None:
-    """Guard: node/sessions/recordings.py, Recordings.record."""
+    """Guard: node/sessions/recording/recordings.py, Recordings.record."""
     token = await served.token(browser_seconds=1)
     assert await served.node.rooms.store.charge_agent(token_hash(token), 1_000) == 1_000
     actions = "title: t\nstart: https://shop.example/\nsteps:\n  - scroll: down\n"

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from node.live.acting import Gate
-from node.sessions.replay_plan import Replayed
-from protocol.page.action import Assert, Click, Goto, Locator
-from protocol.page.observation import Element
-from protocol.recording.alerts import alerts, new_alerts
-from protocol.recording.session import Level, Verdict
+from node.live.acting.driver import Gate
+from node.sessions.shared.replay_plan import Replayed
+from protocol.page.actions.action import Assert, Click, Goto, Locator
+from protocol.page.seen.observation import Element
+from protocol.recording.pages.alerts import alerts, new_alerts
+from protocol.recording.records.session import Level, Verdict
 from tests.gates import unreported
 from tests.twins.browser import Control, Document
 from tests.unit.test_replayer import HOME, Bench
@@ -78,7 +78,7 @@ async def replayed(
 
 
 async def test_a_new_alert_is_no_pass_beside_assertions_that_hold() -> None:
-    """Guard: protocol/recording/verdicts.py, holds."""
+    """Guard: protocol/recording/records/verdicts.py, holds."""
     assert (await replayed("paragraph: something else")).report.verdict is Verdict.PASS
     done = await replayed("alert: Saving failed")
     assert (done.report.verdict, done.report.reason) == (Verdict.PARTIAL, "step 1: a new alert on the page")
@@ -119,7 +119,7 @@ async def test_one_that_the_step_before_or_after_had_is_not_new() -> None:
 
 
 async def test_nothing_is_written_after_a_new_alert() -> None:
-    """Guard: protocol/recording/caution.py, forbids."""
+    """Guard: protocol/recording/replays/caution.py, forbids."""
     bench = Bench()
     bench.site.documents[HOME] = page()
     click = Click(target=Locator(role="button", name="Save"))

@@ -11,7 +11,7 @@ import click
 import pytest
 from nacl.signing import SigningKey
 
-from node.cli import apart as cli
+from node.cli.base import apart as cli
 from node.process.apart import read_trust, replay_apart, temporary_node, verify_apart
 from protocol.errors import MeshError
 from protocol.keys import keylog
@@ -124,7 +124,7 @@ def test_keys_are_given_as_text_or_by_file(tmp_path: Path) -> None:
     ],
 )
 def test_a_call_that_mixes_a_node_with_a_key_is_refused(home: str | None, typed: dict[str, Any], code: str) -> None:
-    """Guard: node/cli/apart.py, _is_apart."""
+    """Guard: node/cli/base/apart.py, _is_apart."""
     with pytest.raises(MeshError) as caught, click.Context(click.Command("verify")):
         cli.verify(home, "session.verify", {}, typed, None)
     assert caught.value.code == code

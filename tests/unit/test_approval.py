@@ -16,8 +16,8 @@ from protocol.approval.leaving import request_exact
 from protocol.approval.owners import OwnerEntry, Owners, owner_id, sign_change
 from protocol.approval.question import Cover, Question, cover_of, digest_of, level_of
 from protocol.errors import MeshError
-from protocol.page.action import Action, Check, Click, Fill, Goto, Locator, Press, Secret, Select
-from protocol.page.observation import Element
+from protocol.page.actions.action import Action, Check, Click, Fill, Goto, Locator, Press, Secret, Select
+from protocol.page.seen.observation import Element
 from protocol.wire import cbor, envelope
 from tests.owners import ANNA, BEN, CARL, NOW_S, UNIQUE, answer, approval, begun, entry
 

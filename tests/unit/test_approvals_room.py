@@ -12,9 +12,9 @@ from nacl.signing import SigningKey
 from adapters.ports import Leaving
 from node.approvals import Approvals, OwnerKeys
 from node.live import Asking, Sought
-from node.live.live_sessions import LiveSessions
-from node.live.verbs import LiveVerbs
-from node.sessions.action_files import read_step
+from node.live.sessions.live_sessions import LiveSessions
+from node.live.sessions.verbs import LiveVerbs
+from node.sessions.actions.action_files import read_step
 from node.verbs import OWNER, Caller, CallerKind, called_by
 from node.verbs.approve import AnswerParams, Asked, ListParams, Shown, ShowParams, StateParams
 from node.verbs.owner import Changed, ChangeParams
@@ -24,8 +24,8 @@ from protocol.approval.owners import Owners
 from protocol.approval.question import Question
 from protocol.errors import MeshError
 from protocol.feed import Kind
-from protocol.page.action import Click, Locator
-from protocol.recording.manifest import effect_of
+from protocol.page.actions.action import Click, Locator
+from protocol.recording.records.manifest import effect_of
 from protocol.wire import cbor
 from tests.owners import ANNA, BEN, NOW_S, answer, entry
 from tests.unit.test_live_sessions import ANNA as AGENT
@@ -104,7 +104,7 @@ async def code_of(doing: Any) -> str:
 
 
 async def test_what_the_gate_refuses_becomes_a_question_that_the_error_names(bench: Asks) -> None:
-    """Guard: node/live/gate.py, Gate.admit."""
+    """Guard: node/live/acting/gate.py, Gate.admit."""
     session = (await bench.open(by=AGENT)).session
     error = await bench.doubt(session, by=AGENT)
     assert len(await bench.questions()) == 1
@@ -150,7 +150,7 @@ async def test_nothing_but_what_the_yes_covers_is_sent_and_only_while_the_action
 
 
 async def test_requests_that_the_guard_refused_are_asked_about_and_covered_by_their_form(bench: Asks) -> None:
-    """Guard: node/live/gate.py, Gate.performed."""
+    """Guard: node/live/acting/gate.py, Gate.performed."""
     session = (await bench.open()).session
     press = 'click: {role: button, name: "Tell me"}'
     await bench.call("act", session, action=press, approve_class=4)
@@ -470,9 +470,9 @@ async def test_what_has_no_origin_is_not_asked_about(bench: Asks) -> None:
 
 
 async def test_a_secret_stands_in_no_question(bench: Asks) -> None:
-    """Guard: node/live/asking.py, askable."""
-    from node.live.asking import askable
-    from protocol.page.secrets import GivenSecret, Secrets
+    """Guard: node/live/acting/asking.py, askable."""
+    from node.live.acting.asking import askable
+    from protocol.page.secrets.secrets import GivenSecret, Secrets
 
     secrets = Secrets({"pin": GivenSecret(value="hunter2", origins=(ORIGIN,))}, begins=ORIGIN)
     clean = request_form("POST", f"{ORIGIN}/tell")

@@ -14,7 +14,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from node.cli import asking
+from node.cli.base import asking
 from node.process.answering import answering
 from node.process.client import call
 from node.verbs import Caller
@@ -22,9 +22,9 @@ from node.verbs.session_question import Question
 from node.verbs.session_results import Replayed
 from protocol import limits
 from protocol.errors import MeshError
-from protocol.page.action import Fill, Goto
-from protocol.page.observation import Element, Traits
-from protocol.page.secrets import NO_SECRETS
+from protocol.page.actions.action import Fill, Goto
+from protocol.page.secrets.secrets import NO_SECRETS
+from protocol.page.seen.observation import Element, Traits
 from tests.twins.browser import Control, Document
 from tests.unit.test_control_api import serving
 from tests.unit.test_privileged import agent, dispatch, opened, rows
@@ -78,7 +78,7 @@ class Person:
 
 
 async def test_yes_performs_one_step_and_the_next_one_is_asked_about_again() -> None:
-    """Guard: node/sessions/writes.py, Writes.admit."""
+    """Guard: node/sessions/shared/writes.py, Writes.admit."""
     bench, recorder = await diverged()
     person = Person(True, False)
     done = await bench.replay(recorder, on_mismatch="ask", ask=person)
@@ -189,7 +189,7 @@ async def bench() -> Bench:
 
 
 async def test_an_answer_counts_once_and_for_the_question_that_it_names(bench: Bench) -> None:
-    """Guard: node/sessions/questions.py, Questions.answer."""
+    """Guard: node/sessions/shared/questions.py, Questions.answer."""
     replay, told = await waiting(bench)
     first = await told.asked()
     assert (await bench.refused("answer", question="0" * 32, yes=True)).code == "input.not_found"
@@ -315,7 +315,7 @@ async def test_only_yes_is_a_yes(keyboard: int, typed: bytes, said: bool) -> Non
 async def test_what_was_typed_before_the_question_is_no_answer(
     keyboard: int, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Guard: node/cli/asking.py, ask."""
+    """Guard: node/cli/base/asking.py, ask."""
     os.write(keyboard, b"y\n")
     assert await asking.ask(QUESTION | {"timeout_s": 0.05}) is None
     shown = capsys.readouterr().err

@@ -8,13 +8,13 @@ import msgspec
 import pytest
 
 from adapters.ports import Page
-from node.live.acting import Driver, Gate
-from node.sessions.action_files import parse_actions
+from node.live.acting.driver import Driver, Gate
+from node.sessions.actions.action_files import parse_actions
 from protocol.errors import MeshError
-from protocol.page.action import Assert, Goto, Locator, Wait, describe
-from protocol.page.assertion import Seen, fits_response, found, holds
-from protocol.page.observation import Element, Traits
-from protocol.recording.session import Verdict
+from protocol.page.actions.action import Assert, Goto, Locator, Wait, describe
+from protocol.page.actions.assertion import Seen, fits_response, found, holds
+from protocol.page.seen.observation import Element, Traits
+from protocol.recording.records.session import Verdict
 from protocol.risk.requests import GuardPolicy
 from tests.gates import unreported
 from tests.given_secrets import given_all
@@ -394,7 +394,7 @@ def rows(*names: str, ticked: str = "", alike: str = "Done") -> Document:
     "target", ["role: checkbox, name: Done, nth: 1", 'selectors: ["css=#row1 input"]'], ids=["place", "selector"]
 )
 async def test_a_replay_is_not_content_with_the_state_of_another_row(bench: Bench, target: str) -> None:
-    """Guard: node/live/asserting.py, _agreeing."""
+    """Guard: node/live/finding/asserting.py, _agreeing."""
     bench.site.documents[HOME] = rows("Tea", "Milk", "Rum", ticked="Milk")
     done = await bench.record(file(f"assert: {{{target}, checked: yes, timeout_ms: 1}}"))
     assert (await bench.store.steps(done.id))[-1].evidence is not None

@@ -6,7 +6,7 @@ import pytest
 
 from protocol import limits
 from protocol.errors import MeshError
-from protocol.recording.replay import rebase
+from protocol.recording.replays.replay import rebase
 from protocol.trust.grants import check_grants
 
 START = "https://Shop.example:8443/mugs?q=1"

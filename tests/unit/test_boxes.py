@@ -7,9 +7,9 @@ from typing import Any, cast
 import msgspec
 import pytest
 
-from node.live.acting import judged, prepare
-from protocol.page.action import Click, Hover, Locator
-from protocol.page.observation import Element, Observation, Traits, Tree
+from node.live.acting.driver import judged, prepare
+from protocol.page.actions.action import Click, Hover, Locator
+from protocol.page.seen.observation import Element, Observation, Traits, Tree
 from protocol.risk.judgement import Risk
 
 SITE = "https://shop.example"
@@ -52,7 +52,7 @@ def click(seen: Observation) -> Risk:
 def test_a_click_on_a_box_has_the_class_of_its_control_unless_the_box_says_something_grave(
     box: str, control: Element, level: int
 ) -> None:
-    """Guard: node/live/acting.py, judged."""
+    """Guard: node/live/acting/driver.py, judged."""
     assert click(page(box, control)).level == level
 
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import asyncio
 
-from adapters.browser.ahead import Ahead
+from adapters.browser.observing.ahead import Ahead
 from protocol.errors import MeshError
-from protocol.page.hidden_text import HiddenTexts
+from protocol.page.instructions.hidden_text import HiddenTexts
 
 
 class Watched:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from playwright.async_api import Error
 
-from adapters.browser.faults import translated, unreadable
+from adapters.browser.base.faults import translated, unreadable
 from protocol.errors import MeshError
 
 UNKNOWN = 'Unknown engine "foo" while parsing selector a >> foo=b'

@@ -10,12 +10,12 @@ import pytest
 from playwright.async_api import CDPSession, Page
 from playwright.async_api import Error as PlaywrightError
 
-from adapters.browser.activity import Activity
-from adapters.browser.judge import BrowserJudge
-from adapters.browser.network import NetworkGuard
-from adapters.browser.opening import until_opened
-from adapters.browser.tabs import Tabs
-from adapters.browser.windows import Windows
+from adapters.browser.egress.activity import Activity
+from adapters.browser.egress.judge import BrowserJudge
+from adapters.browser.egress.network import NetworkGuard
+from adapters.browser.egress.windows import Windows
+from adapters.browser.page.opening import until_opened
+from adapters.browser.page.tabs import Tabs
 from protocol.risk.requests import GuardPolicy
 
 pytestmark = pytest.mark.virtual_time

@@ -11,8 +11,8 @@ from adapters.ports import Context
 from node.live import Browsers
 from node.verbs.caller import Caller, CallerKind, called_by
 from protocol.errors import MeshError
-from protocol.page.action import Goto
-from protocol.recording.session import Profile
+from protocol.page.actions.action import Goto
+from protocol.recording.records.session import Profile
 from protocol.risk.requests import GuardPolicy
 from tests.twins.browser import Document, MemoryBrowser, MemorySite
 
@@ -154,7 +154,7 @@ def by(kind: CallerKind, browsers: Browsers, **more: float) -> asyncio.Task[Cont
 @pytest.mark.parametrize("guest", [CallerKind.AGENT, CallerKind.PEER])
 @pytest.mark.parametrize("host", [CallerKind.OWNER, CallerKind.SCHEDULE, CallerKind.NODE])
 async def test_agents_and_peers_leave_the_share_of_the_owner_alone(guest: CallerKind, host: CallerKind) -> None:
-    """Guard: node/live/places.py, Places.take."""
+    """Guard: node/live/browsers/places.py, Places.take."""
     browsers = Browsers(Started(), contexts_max=5, contexts_for_owner=2)
     held = [await by(guest, browsers) for _ in range(3)]
     waits = by(guest, browsers)

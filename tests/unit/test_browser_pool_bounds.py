@@ -10,16 +10,16 @@ from typing import Any, ClassVar
 import pytest
 
 from adapters.ports import Browser, BrowserState
-from node.live.browsers import Browsers, Lent
-from node.live.metering import End, Meter, until_spent
-from node.live.places import Places
-from node.live.pool import Pool
+from node.live.browsers.browsers import Browsers, Lent
+from node.live.browsers.metering import End, Meter, until_spent
+from node.live.browsers.places import Places
+from node.live.browsers.pool import Pool
 from node.verbs.caller import Caller, CallerKind, called_by
 from protocol import limits
 from protocol.errors import MeshError
-from protocol.page.action import Action, Back, Goto, Scroll, Wait
-from protocol.page.observation import Element, Traits
-from protocol.recording.session import Profile
+from protocol.page.actions.action import Action, Back, Goto, Scroll, Wait
+from protocol.page.seen.observation import Element, Traits
+from protocol.recording.records.session import Profile
 from protocol.risk.requests import GuardPolicy
 from tests.twins.browser import Control, Document, MemoryBrowser, MemoryContext, MemoryPage, MemorySite
 from tests.unit.test_browser_pool import HOME, Started, code, opened, title

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from adapters.browser.aria import parse
-from adapters.browser.view import Facts, assemble
-from protocol.page.observation import encode
+from adapters.browser.observing.aria import parse
+from adapters.browser.observing.view import Facts, assemble
+from protocol.page.seen.observation import encode
 
 
 def test_lone_surrogates_of_a_page_do_not_reach_an_observation() -> None:

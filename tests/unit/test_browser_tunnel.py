@@ -8,8 +8,8 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from adapters.browser.destinations import Destinations
-from adapters.browser.tunnel import Tunnel
+from adapters.browser.egress.destinations import Destinations
+from adapters.browser.egress.tunnel import Tunnel
 from protocol import limits
 from protocol.risk.requests import GuardPolicy
 

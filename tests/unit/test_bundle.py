@@ -15,8 +15,8 @@ from nacl.signing import SigningKey
 from protocol import ids, limits
 from protocol.errors import MeshError
 from protocol.log import merkle
-from protocol.recording import flat_zip
-from protocol.recording.bundle import (
+from protocol.recording.records import flat_zip
+from protocol.recording.records.bundle import (
     MEDIA_TYPE,
     Manifest,
     Writer,
@@ -27,7 +27,7 @@ from protocol.recording.bundle import (
     verify_bundle,
     write_bundle,
 )
-from protocol.recording.session import Step, Verdict
+from protocol.recording.records.session import Step, Verdict
 from protocol.wire import cbor
 from tests.session_samples import (
     NODE,
@@ -151,8 +151,8 @@ def test_every_flipped_byte_of_an_element_names_exactly_that_element() -> None:
 def test_an_element_that_was_exchanged_with_its_checksum_is_found() -> None:
     """The archive is right throughout, and only what was signed tells.
 
-    Guard: protocol/recording/bundle.py, Bundle.element.
-    Guard: protocol/recording/bundle.py, open_bundle.
+    Guard: protocol/recording/records/bundle.py, Bundle.element.
+    Guard: protocol/recording/records/bundle.py, open_bundle.
     """
     parts = parts_of(BUNDLE)
     for place, (name, data) in enumerate(parts[2:], 2):
@@ -259,7 +259,7 @@ HOSTILE: dict[str, Callable[[bytes], bytes]] = {
 
 @pytest.mark.parametrize("name", HOSTILE)
 def test_a_file_that_is_not_canonical_is_refused(name: str) -> None:
-    """Guard: protocol/recording/flat_zip.py, read_directory."""
+    """Guard: protocol/recording/records/flat_zip.py, read_directory."""
     assert refusal(HOSTILE[name](BUNDLE)).code == "bundle.invalid"
 
 
@@ -283,7 +283,7 @@ def test_another_media_type_is_refused() -> None:
 
 
 def test_only_a_trusted_key_of_the_recorder_opens_it() -> None:
-    """Guard: protocol/recording/bundle.py, _check_session."""
+    """Guard: protocol/recording/records/bundle.py, _check_session."""
     other = SigningKey(bytes(32))
     stranger = resigned(lambda manifest: manifest, key=other)
     assert refusal(stranger).code == "envelope.key_unknown"

@@ -14,10 +14,10 @@ import pytest
 from protocol import ids, limits
 from protocol.errors import MeshError
 from protocol.log import merkle
-from protocol.page.dialogs import Dialog
-from protocol.page.downloads import Download
-from protocol.recording import bundle, flat_zip
-from protocol.recording.bundle import (
+from protocol.page.actions.dialogs import Dialog
+from protocol.page.actions.downloads import Download
+from protocol.recording.records import bundle, flat_zip
+from protocol.recording.records.bundle import (
     MEDIA_TYPE,
     VERSION,
     Manifest,
@@ -27,8 +27,8 @@ from protocol.recording.bundle import (
     open_bundle,
     verify_bundle,
 )
-from protocol.recording.flat_zip import Entry
-from protocol.recording.session import Expect, RequestFault, Verdict
+from protocol.recording.records.flat_zip import Entry
+from protocol.recording.records.session import Expect, RequestFault, Verdict
 from protocol.wire import cbor
 from tests.session_samples import find_key, sample_bundle, sample_manifest, sample_session, sample_steps, sign
 
@@ -344,7 +344,7 @@ def test_a_signed_step_is_whole_or_is_a_fault_of_its_own(changes: dict[str, Any]
     ids=str,
 )
 def test_a_session_that_did_not_pass_is_not_believed_to_have_passed(changes: dict[str, Any], reason: str) -> None:
-    """Guard: protocol/recording/bundle.py, Bundle.faults. Its signer could hide a step that failed from every replay."""
+    """Guard: protocol/recording/records/bundle.py, Bundle.faults. Its signer could hide a step that failed from every replay."""
     data = with_element(len(ELEMENTS) - 1, cbor.encode(msgspec.structs.replace(STEPS[3], **changes)))
     assert opened(data).step(4) == msgspec.structs.replace(STEPS[3], **changes)
     code, message, _ = refusal(verified, data)

@@ -9,10 +9,10 @@ import pytest
 
 from protocol import limits
 from protocol.errors import MeshError
-from protocol.page.action import Click, Locator, Wait, Within
-from protocol.page.evidence import Evidence
-from protocol.page.observation import Element, Observation
-from protocol.recording.call_log import call_log, page_lines
+from protocol.page.actions.action import Click, Locator, Wait, Within
+from protocol.page.actions.evidence import Evidence
+from protocol.page.seen.observation import Element, Observation
+from protocol.recording.replays.call_log import call_log, page_lines
 from tests.given_secrets import as_params
 from tests.session_samples import sample_steps
 from tests.twins.browser import Control, Document

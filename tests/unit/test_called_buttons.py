@@ -8,10 +8,10 @@ import pytest
 
 from protocol.errors import MeshError
 from protocol.goal.features import Draft, one_per_address
-from protocol.page.action import Click, Locator
-from protocol.page.evidence import Evidence, Judge, collect
-from protocol.page.locator import resolve
-from protocol.page.observation import Element, Observation, Traits, Tree
+from protocol.page.actions.action import Click, Locator
+from protocol.page.actions.evidence import Evidence, Judge, collect
+from protocol.page.actions.locator import resolve
+from protocol.page.seen.observation import Element, Observation, Traits, Tree
 
 NOWHERE = ("https://shop.example/people#", "javascript:void(0)")
 BUTTONS = [("button", url) for url in (*NOWHERE, "https://shop.example/people")] + [("link", url) for url in NOWHERE]

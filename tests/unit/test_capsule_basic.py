@@ -9,18 +9,18 @@ import pytest
 
 from adapters.ports import BrowserState
 from node.capsules import from_browser
-from node.capsules.basic_login import answers_of, hiding, require_basic, with_given
-from node.capsules.sealing import counted, within
-from node.capsules.unsealing import left_out, pages_of
+from node.capsules.mount.unsealing import left_out, pages_of
+from node.capsules.seal.basic_login import answers_of, hiding, require_basic, with_given
+from node.capsules.seal.sealing import counted, within
+from protocol.capsule.flows.login import Look, judge_proof
+from protocol.capsule.flows.portability import findings, standing
+from protocol.capsule.flows.probe import judge_page, learned
 from protocol.capsule.handle import cookies_of, is_handle
-from protocol.capsule.login import Look, judge_proof
-from protocol.capsule.portability import findings, standing
-from protocol.capsule.probe import judge_page, learned
 from protocol.capsule.state import BasicLogin, CapsuleState, decode_state, encode_state
 from protocol.errors import MeshError
-from protocol.page.observation import Observation
-from protocol.page.redaction import redact_text
-from protocol.page.secrets import LOGIN_BASIC, GivenSecret, Secrets
+from protocol.page.secrets.redaction import redact_text
+from protocol.page.secrets.secrets import LOGIN_BASIC, GivenSecret, Secrets
+from protocol.page.seen.observation import Observation
 from tests.capsules import SHOP, STATE, header, policy
 
 OTHER = "https://other.example"
@@ -34,7 +34,7 @@ def login(origin: str = SHOP, user: str = "ann", password: str = "Tell-nobody") 
 
 
 def test_they_are_sealed_with_the_state_and_go_with_its_origin_alone() -> None:
-    """Guard: node/capsules/sealing.py, within."""
+    """Guard: node/capsules/seal/sealing.py, within."""
     assert HELD.basic == (login(),) and decode_state(encode_state(HELD)) == HELD
     assert within(HELD, (OTHER,)).basic == () and within(HELD, (SHOP,)).basic == HELD.basic
     assert [each.basic for each in counted(CapsuleState(basic=HELD.basic), policy())] == [1]

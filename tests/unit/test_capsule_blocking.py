@@ -9,11 +9,11 @@ from pathlib import Path
 import pytest
 
 from node.capsules import Mounting, Proving, to_browser
-from node.capsules.proving import Asked
+from node.capsules.seal.proving import Asked
 from node.live import mounted
 from protocol.capsule.state import CapsuleState, Cookie, Item, OriginStorage, encode_state
-from protocol.page.observation import Element
-from protocol.recording.session import Profile
+from protocol.page.seen.observation import Element
+from protocol.recording.records.session import Profile
 from tests.capsule_nodes import CapsuleNode, two
 from tests.capsules import CANARY, SHOP
 from tests.mesh_memory import MemoryMesh

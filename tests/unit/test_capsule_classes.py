@@ -7,19 +7,19 @@ from typing import Final
 import msgspec
 import pytest
 
-from adapters.browser.activity import Activity
-from adapters.browser.network import NetworkGuard
-from adapters.browser.sending import Asked
+from adapters.browser.egress.activity import Activity
+from adapters.browser.egress.network import NetworkGuard
+from adapters.browser.egress.sending import Asked
 from adapters.ports import Given
-from node.live.gate import Gate
-from node.live.giving import accepting
-from node.live.mounting import Mount
+from node.live.acting.gate import Gate
+from node.live.acting.giving import accepting
+from node.live.browsers.mounting import Mount
 from protocol.approval.forms import request_form
 from protocol.approval.question import Cover
-from protocol.page.action import Click, Fill, Locator
-from protocol.page.dialogs import Answer, Dialog
-from protocol.page.observation import Element
-from protocol.recording.manifest import Listed, effect_of
+from protocol.page.actions.action import Click, Fill, Locator
+from protocol.page.actions.dialogs import Answer, Dialog
+from protocol.page.seen.observation import Element
+from protocol.recording.records.manifest import Listed, effect_of
 from protocol.risk.classes import Risk, classify
 from protocol.risk.pressing import UNSURE, raised
 from protocol.risk.refused import CAPSULE_CLASS, may_be_allowed, what_helps
@@ -47,7 +47,7 @@ CASES: Final = (
 
 @pytest.mark.parametrize("kind", ["yes", "yes to all", "list", "allow", "site", "open", "wait"])
 async def test_nothing_graver_leaves_than_the_capsule_allows(kind: str) -> None:
-    """Guard: adapters/browser/sending.py, Sending.is_beyond."""
+    """Guard: adapters/browser/egress/sending.py, Sending.is_beyond."""
     let_through = 0
     for method, path, body, level in CASES:
         free = _tried(kind, method, path, body)

@@ -10,14 +10,14 @@ import pytest
 
 from adapters.ports import BrowserState
 from node.capsules import digests, from_browser
-from node.cli.capsule import _login_line
+from node.cli.capsules.capsule import _login_line
 from node.process.logging_in import logged_in
-from protocol.capsule.login import Look, asks_for_login, judge_login, judge_proof
+from protocol.capsule.flows.login import Look, asks_for_login, judge_login, judge_proof
 from protocol.capsule.state import CapsuleState, Cookie
 from protocol.errors import MeshError
 from protocol.goal.condition import Condition
-from protocol.page.observation import Element, Observation, Traits
-from protocol.recording.session import BrowserInfo
+from protocol.page.seen.observation import Element, Observation, Traits
+from protocol.recording.records.session import BrowserInfo
 from tests.capsules import CANARY, STATE
 
 PASSWORD = Element(ref="e1", role="textbox", name="Password", traits=Traits(tag="input", input_type="password"))
@@ -65,7 +65,7 @@ def test_a_form_that_sets_a_password_or_confirms_one_is_no_login(elements: tuple
 
 
 def test_a_login_needs_a_page_without_its_form_and_something_new_in_the_browser() -> None:
-    """Guard: protocol/capsule/login.py, judge_login."""
+    """Guard: protocol/capsule/flows/login.py, judge_login."""
     before = Look(seen=page(PASSWORD), held=STRANGER)
     assert judge_login(before, Look(seen=page(), held=MEMBER), None) == ""
     assert "still asks" in judge_login(before, Look(seen=page(PASSWORD), held=MEMBER), None)
@@ -92,14 +92,14 @@ def test_a_state_is_proven_by_what_a_stranger_gets() -> None:
 
 
 def test_a_fault_of_the_network_proves_no_login() -> None:
-    """Guard: protocol/capsule/login.py, _differences."""
+    """Guard: protocol/capsule/flows/login.py, _differences."""
     given = Look(seen=page())
     assert judge_proof(Look(failed="browser.timeout"), given, None).fails
     assert judge_proof(Look(failed="browser.refused"), given, None).reasons
 
 
 def test_a_condition_proves_nothing_if_a_stranger_meets_it_too() -> None:
-    """Guard: protocol/capsule/login.py, judge_proof."""
+    """Guard: protocol/capsule/flows/login.py, judge_proof."""
     until = Condition(text="orders")
     given = Look(seen=page(text="Orders"))
     assert judge_proof(Look(seen=page()), given, until).reasons

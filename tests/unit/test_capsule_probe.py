@@ -7,12 +7,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from protocol.capsule.contents import named
-from protocol.capsule.login import Look
+from protocol.capsule.flows.login import Look
+from protocol.capsule.flows.probe import Probe, judge_page, learned
 from protocol.capsule.minimal import Halving, Part, as_minimal, only, parts_of, shown_by
-from protocol.capsule.probe import Probe, judge_page, learned
 from protocol.capsule.state import CapsuleState, Cookie, OriginStorage
 from protocol.goal.condition import Condition
-from protocol.page.observation import Element, Observation, Traits
+from protocol.page.seen.observation import Element, Observation, Traits
 from tests.capsules import CANARY, STATE
 
 PASSWORD = Element(ref="e1", role="textbox", name="Password", traits=Traits(tag="input", input_type="password"))
@@ -25,7 +25,7 @@ def page(*elements: Element, url: str = PAGE, text: str = "") -> Observation:
 
 
 def test_one_look_tells_what_the_comparison_at_the_capture_has_shown() -> None:
-    """Guard: protocol/capsule/probe.py, judge_page."""
+    """Guard: protocol/capsule/flows/probe.py, judge_page."""
     probe = learned([Look(seen=page(PASSWORD, url=f"{LOGIN}?next=account"))], page(LEAVES), None)
     assert probe == Probe(asks=True, leads=LOGIN, leaves=True) and probe.decides
     assert judge_page(probe, PAGE, PAGE, page()) == "alive"

@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from node.capsules.browser_state import to_browser
-from node.capsules.curl import words_of
-from node.capsules.reading import read_state, state_of
+from node.capsules.seal.browser_state import to_browser
+from node.capsules.seal.curl import words_of
+from node.capsules.seal.reading import read_state, state_of
 from protocol import limits
 from protocol.capsule.state import CapsuleState, Cookie, Entry, Item
 from protocol.errors import MeshError

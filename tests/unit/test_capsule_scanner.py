@@ -15,12 +15,12 @@ import pytest
 
 from node.verbs.capsule import ShowParams
 from protocol.capsule.attestation import KIND_ATTESTATION, Attestation, Attested, handle_of, open_attestation
+from protocol.capsule.flows.portability import findings
 from protocol.capsule.hidden import hidden_values
-from protocol.capsule.portability import findings
 from protocol.capsule.scanner import SCANNER, Weak, counted, scan
 from protocol.capsule.state import CapsuleState, Cookie, Item, OriginStorage
 from protocol.errors import MeshError
-from protocol.page import personal_forms
+from protocol.page.secrets import personal_forms
 from protocol.wire import envelope
 from tests.capsule_nodes import CapsuleNode, two
 from tests.capsules import CANARY, SHOP
@@ -105,7 +105,7 @@ async def test_a_peers_capsule_is_scanned_by_the_node_that_imports_it(nodes: lis
 
 
 async def test_state_that_was_not_scanned_is_not_used(nodes: list[CapsuleNode]) -> None:
-    """Guard: node/capsules/capsules.py, Capsules.using."""
+    """Guard: node/capsules/seal/capsules.py, Capsules.using."""
     alice, _ = nodes
     kept = await alice.capture()
     record = await alice.node.store.capsule(kept.id)
@@ -171,7 +171,7 @@ def _seconds(look: Callable[[CapsuleState], object], value: str) -> float:
 def test_what_a_page_stores_is_read_in_time_that_grows_with_it(
     look: Callable[[CapsuleState], object], filling: str, chars: int
 ) -> None:
-    """Guard: protocol/page/token_looks.py, WEB_TOKEN.
+    """Guard: protocol/page/secrets/token_looks.py, WEB_TOKEN.
 
     Beginning at each of them would take the square: of some megabytes hours, in which the node does nothing else.
     """

@@ -12,8 +12,8 @@ import msgspec
 import pytest
 
 from node.capsules import Unsealing
-from node.capsules.browser_state import to_browser
-from node.capsules.unsealing import left_out, pages_of
+from node.capsules.mount.unsealing import left_out, pages_of
+from node.capsules.seal.browser_state import to_browser
 from node.verbs.capsule_unseal import UNSEAL, UnsealedCapsule, UnsealParams
 from node.verbs.capsule_upkeep import RevokeParams
 from node.verbs.verb import OWNER_ONLY
@@ -57,7 +57,7 @@ async def uses(node: CapsuleNode) -> int:
 async def test_a_login_in_clear_is_a_new_private_file_a_use_a_row_and_news(
     nodes: list[CapsuleNode], tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """Guard: node/capsules/unsealing.py, Unsealing._written."""
+    """Guard: node/capsules/mount/unsealing.py, Unsealing._written."""
     caplog.set_level(logging.DEBUG)
     alice, _ = nodes
     kept = await alice.capture(cross_installation=False, replays_max=2)
@@ -84,7 +84,7 @@ async def test_a_login_in_clear_is_a_new_private_file_a_use_a_row_and_news(
 async def test_the_file_is_never_over_another_one_nor_behind_a_link_nor_standard_output(
     nodes: list[CapsuleNode], tmp_path: Path
 ) -> None:
-    """Guard: node/capsules/unsealing.py, _new."""
+    """Guard: node/capsules/mount/unsealing.py, _new."""
     alice, _ = nodes
     await alice.capture()
     there, link, aim = tmp_path / "there", tmp_path / "link", tmp_path / "aim"
@@ -97,7 +97,7 @@ async def test_the_file_is_never_over_another_one_nor_behind_a_link_nor_standard
 
 
 async def test_the_policy_of_a_peer_is_not_shed(nodes: list[CapsuleNode], tmp_path: Path) -> None:
-    """Guard: node/capsules/unsealing.py, Unsealing.unseal."""
+    """Guard: node/capsules/mount/unsealing.py, Unsealing.unseal."""
     alice, bob = nodes
     await alice.capture()
     await bob.take(await alice.give(bob))

@@ -14,7 +14,7 @@ import pytest
 from nacl.signing import SigningKey
 
 from adapters.capsule_records import LedgerRecord
-from adapters.storage.records import pack, unpack
+from adapters.storage.files.records import pack, unpack
 from node.api.clock import ClockVerbs
 from node.approvals import Approvals
 from node.capsules import Mounting, Repolicy, Wanted, ahead
@@ -229,7 +229,7 @@ async def test_one_use_at_a_time(nodes: list[CapsuleNode]) -> None:
 async def test_a_node_that_cannot_sign_uses_nothing(nodes: list[CapsuleNode]) -> None:
     """A copy of a store whose peers hold a later log.
 
-    Guard: node/capsules/capsules.py, Capsules.using.
+    Guard: node/capsules/seal/capsules.py, Capsules.using.
     """
     alice, _ = nodes
     await alice.capture()
@@ -249,7 +249,7 @@ async def test_a_node_that_cannot_sign_uses_nothing(nodes: list[CapsuleNode]) ->
 
 
 async def test_a_peer_uses_what_it_was_given_and_the_issuer_counts(nodes: list[CapsuleNode]) -> None:
-    """Guard: node/capsules/exchange.py, CapsuleExchange.on_use."""
+    """Guard: node/capsules/exchange/exchange.py, CapsuleExchange.on_use."""
     alice, bob = nodes
     await alice.capture(replays_max=2)
     await bob.take(await alice.give(bob))
@@ -273,7 +273,7 @@ async def test_an_old_copy_of_the_file_resets_no_count(nodes: list[CapsuleNode])
 
 
 async def test_offline_a_capsule_lives_no_longer_than_its_freshness_window(nodes: list[CapsuleNode]) -> None:
-    """Guard: node/capsules/capsules.py, Capsules._reported."""
+    """Guard: node/capsules/seal/capsules.py, Capsules._reported."""
     alice, bob = nodes
     await alice.capture(fresh_s=3_600)
     await bob.take(await alice.give(bob))
@@ -382,7 +382,7 @@ async def test_what_may_not_leave_is_refused_at_export_or_at_use(
 
 
 async def test_a_peer_without_the_grant_gets_and_gives_nothing(nodes: list[CapsuleNode]) -> None:
-    """Guard: node/capsules/exchange.py, CapsuleExchange.check_granted."""
+    """Guard: node/capsules/exchange/exchange.py, CapsuleExchange.check_granted."""
     alice, bob = nodes
     await alice.capture(origins=(SHOP,))
     file = await alice.give(bob)
@@ -480,7 +480,7 @@ async def test_a_consent_of_nobody_or_to_something_else_is_refused(nodes: list[C
 
 
 async def test_the_consent_of_an_owner_whose_key_was_revoked_is_over(nodes: list[CapsuleNode]) -> None:
-    """Guard: node/capsules/kept.py, Kept.consent_until_ms."""
+    """Guard: node/capsules/seal/kept.py, Kept.consent_until_ms."""
     alice, bob = nodes
     await alice.own(ANNA)
     await alice.capture(consent=True)
@@ -501,7 +501,7 @@ async def test_the_consent_of_an_owner_whose_key_was_revoked_is_over(nodes: list
 
 
 async def test_a_sealing_key_is_renewed_in_time_and_destroyed_when_it_ends(nodes: list[CapsuleNode]) -> None:
-    """Guard: node/capsules/sealing_keys.py, SealingKeys.sweep."""
+    """Guard: node/capsules/seal/sealing_keys.py, SealingKeys.sweep."""
     alice, bob = nodes
     await alice.capture(expires_s=90 * 86_400)
     await bob.take(await alice.give(bob))
@@ -522,7 +522,7 @@ async def test_a_sealing_key_is_renewed_in_time_and_destroyed_when_it_ends(nodes
 
 
 async def test_a_sealing_key_opens_only_under_the_witness_key_of_its_node(nodes: list[CapsuleNode]) -> None:
-    """Guard: node/capsules/sealing_keys.py, SealingKeys._write."""
+    """Guard: node/capsules/seal/sealing_keys.py, SealingKeys._write."""
     alice, bob = nodes
     await alice.capture()
     shutil.rmtree(bob.home / "sealing", ignore_errors=True)
@@ -560,7 +560,7 @@ async def test_an_export_that_cannot_be_written_is_an_error(nodes: list[CapsuleN
 async def test_uses_are_counted_by_the_witness_log_where_the_row_of_the_ledger_is_gone_or_edited(
     nodes: list[CapsuleNode],
 ) -> None:
-    """Guard: node/capsules/kept.py, Kept.recount."""
+    """Guard: node/capsules/seal/kept.py, Kept.recount."""
     alice, _ = nodes
     kept = await alice.capture(replays_max=2)
     await alice.use()
@@ -576,7 +576,7 @@ async def test_uses_are_counted_by_the_witness_log_where_the_row_of_the_ledger_i
 
 
 async def test_a_revoked_capsule_that_is_put_back_stays_revoked(nodes: list[CapsuleNode]) -> None:
-    """Guard: node/capsules/capsules.py, Capsules.using."""
+    """Guard: node/capsules/seal/capsules.py, Capsules.using."""
     alice, _ = nodes
     await alice.capture()
     stored = alice.node.store
@@ -642,7 +642,7 @@ async def test_a_clock_that_was_ahead_can_be_accepted_and_gives_nothing_back(nod
 
 
 async def test_what_was_refused_as_expired_stays_so_with_the_clock_set_back(nodes: list[CapsuleNode]) -> None:
-    """Guard: node/capsules/capsules.py, Capsules.using."""
+    """Guard: node/capsules/seal/capsules.py, Capsules.using."""
     alice, _ = nodes
     await alice.capture(expires_s=3_600)
     pass_ms(alice, 1_800_000)
@@ -697,7 +697,7 @@ async def test_a_narrower_policy_is_the_next_generation_and_ends_copies_and_cons
 
 
 async def test_a_wider_policy_says_so_and_ends_consents_grants_and_offers(nodes: list[CapsuleNode]) -> None:
-    """Guard: node/capsules/mounting.py, Mounting._granted. Guard: node/capsules/repolicy.py, Repolicy.change."""
+    """Guard: node/capsules/mount/mounting.py, Mounting._granted. Guard: node/capsules/seal/repolicy.py, Repolicy.change."""
     alice, _ = nodes
     await alice.own(ANNA)
     kept = await alice.capture(class_max=2, consent=True)

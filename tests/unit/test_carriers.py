@@ -6,8 +6,8 @@ import json
 
 import pytest
 
-from protocol.page.personal import TOKEN
-from protocol.page.secrets import GivenSecret
+from protocol.page.secrets.personal import TOKEN
+from protocol.page.secrets.secrets import GivenSecret
 from tests.carriers import CARRIERS, leaks_of, visit
 from tests.unit.test_secret_search import MADE, VALUES
 from tests.unit.test_sessions_room import ORIGIN
@@ -23,7 +23,7 @@ def test_a_secret_is_in_nothing_that_is_stored_or_told_of_a_site_that_says_it_ev
 
 
 def test_an_element_whose_name_holds_a_secret_is_found_again_by_a_replay() -> None:
-    """Guard: node/live/personal.py, shown_name."""
+    """Guard: node/live/finding/personal.py, shown_name."""
     left = visit(VALUE, {"word": GivenSecret(value=VALUE, origins=(ORIGIN,), text=True)})
     replayed = json.loads(left.told["replayed"])["report"]["steps"]
     assert [step.get("error", "") for step in replayed] == [""] * 9

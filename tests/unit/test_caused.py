@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from adapters.browser.caused import Caused, FrameDocument
+from adapters.browser.egress.caused import Caused, FrameDocument
 
 PAGE = "https://a.example/"
 

@@ -8,13 +8,13 @@ import time
 import msgspec
 import pytest
 
-from protocol.page.action import Click, Fill, Goto, Locator
-from protocol.page.observation import Element, Traits
-from protocol.recording.caution import contradiction, forbids
-from protocol.recording.known_changes import KnownChanges
-from protocol.recording.masks import apply_masks, find_masks, mask_text
-from protocol.recording.replay import Met, compare
-from protocol.recording.session import RequestFault, Step
+from protocol.page.actions.action import Click, Fill, Goto, Locator
+from protocol.page.seen.observation import Element, Traits
+from protocol.recording.pages.masks import apply_masks, find_masks, mask_text
+from protocol.recording.records.session import RequestFault, Step
+from protocol.recording.replays.caution import contradiction, forbids
+from protocol.recording.replays.known_changes import KnownChanges
+from protocol.recording.replays.replay import Met, compare
 from tests.twins.browser import Control, Document, Effect
 from tests.unit.test_replayer import HOME, Bench
 
@@ -113,7 +113,7 @@ def test_data_that_another_version_may_ask_for_and_is_not_given_does_not_forbid_
 
 
 def test_a_step_that_was_to_write_there_and_was_refused_forbids_it() -> None:
-    """Guard: protocol/recording/caution.py, _is_broken."""
+    """Guard: protocol/recording/replays/caution.py, _is_broken."""
     assert said(elsewhere=True, fault="POST /rest", risk=4) == "a request that went wrong"
     assert said(elsewhere=True, fault="GET /rest", risk=4) == ""
 
@@ -194,7 +194,7 @@ async def test_a_replay_on_a_newer_version_writes_although_it_has_another_link()
 
 
 async def test_it_does_not_overwrite_what_a_field_holds_there() -> None:
-    """Guard: protocol/recording/caution.py, contradiction."""
+    """Guard: protocol/recording/replays/caution.py, contradiction."""
     bench = Bench()
     bench.site.documents[HOME] = form()
     recorder = await bench.record(actions=(Goto(url=HOME), Fill(target=NAME, value="Wine")))
@@ -205,7 +205,7 @@ async def test_it_does_not_overwrite_what_a_field_holds_there() -> None:
 
 
 async def test_a_page_at_the_recorded_origin_is_another_address_when_replayed_at_another_one() -> None:
-    """Guard: protocol/recording/replay.py, Rebase.homeward. A test system whose links lead to the one in use."""
+    """Guard: protocol/recording/replays/replay.py, Rebase.homeward. A test system whose links lead to the one in use."""
     bench = Bench()
     link = Control(
         element=Element(ref="", role="link", name="Form", url=f"{HOME}form"), effect=Effect(go=f"{HOME}form")
@@ -229,7 +229,7 @@ async def test_at_the_same_origin_another_link_still_stops_it() -> None:
 
 
 async def test_without_evidence_of_the_element_nothing_is_written_after_a_mismatch() -> None:
-    """Guard: node/sessions/writes.py, Writes._against."""
+    """Guard: node/sessions/shared/writes.py, Writes._against."""
     bench = Bench()
     bench.site.documents[HOME] = form()
     recorder = await bench.record(actions=(Goto(url=HOME), Fill(target=NAME, value="Wine")))
@@ -273,7 +273,8 @@ def test_all_that_a_line_masks_is_masked() -> None:
 
 
 def test_a_long_run_of_digits_does_not_stop_a_replay() -> None:
-    """Guard: protocol/recording/caution.py, contradiction. Amounts are looked for once at each number, and not at each digit."""
+    """Guard: protocol/recording/replays/caution.py, contradiction. Amounts are looked for once at each number, and not at each
+    digit."""
     page = f"- paragraph: {'1' * 15_000}"
     began = time.process_time()
     assert contradiction(page, f"{page}2") == ""

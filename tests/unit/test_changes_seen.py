@@ -9,9 +9,9 @@ from typing import Final
 import msgspec
 import pytest
 
-from protocol.page.action import Goto
-from protocol.page.observation import Element
-from protocol.recording.masks import find_masks
+from protocol.page.actions.action import Goto
+from protocol.page.seen.observation import Element
+from protocol.recording.pages.masks import find_masks
 from tests.twins.browser import Control, Document
 from tests.unit.test_replayer import HOME, Bench
 

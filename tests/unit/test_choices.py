@@ -8,8 +8,8 @@ from typing import Any
 import msgspec
 import pytest
 
-from protocol.page.action import Action, Check, Click, Fill, Locator, Press, Select
-from protocol.page.observation import Element, Observation, Traits
+from protocol.page.actions.action import Action, Check, Click, Fill, Locator, Press, Select
+from protocol.page.seen.observation import Element, Observation, Traits
 from protocol.risk.classes import classify
 from protocol.risk.segments import words_in
 

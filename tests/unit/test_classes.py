@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from protocol.page.action import (
+from protocol.page.actions.action import (
     Action,
     Assert,
     Back,
@@ -30,7 +30,7 @@ from protocol.page.action import (
     Upload,
     Wait,
 )
-from protocol.page.observation import Element, Observation, Traits
+from protocol.page.seen.observation import Element, Observation, Traits
 from protocol.risk.classes import classify
 
 ANY = Locator()

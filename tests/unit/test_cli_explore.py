@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from node.cli.explore_words import progress_line, read_condition
-from node.cli.schedule import _duration
-from node.cli.session_replays import _is_other, refusals, status_of_replay
+from node.cli.searches.explore_words import progress_line, read_condition
+from node.cli.searches.schedule import _duration
+from node.cli.sessions.session_replays import _is_other, refusals, status_of_replay
 from protocol import limits
 from protocol.errors import MeshError
 from tests.commands import Answers

@@ -10,7 +10,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from node.cli import main
-from node.cli.events import _line
+from node.cli.nodes.events import _line
 from node.process import client
 from tests.commands import Answers
 

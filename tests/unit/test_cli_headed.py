@@ -9,7 +9,7 @@ import pytest
 from click.testing import CliRunner
 
 from node.cli import main
-from node.cli.headed import _line, show
+from node.cli.sessions.headed import _line, show
 from node.process.watching import refuse_without_display
 from protocol.errors import MeshError
 from protocol.risk.unguarded import limits_of
@@ -88,7 +88,7 @@ def test_what_no_guard_sees_in_a_browser_of_somebody_else_is_told_as_the_work_be
 
 
 def test_the_command_at_the_end_is_one_of_a_shell_whatever_a_page_sends(capsys: pytest.CaptureFixture[str]) -> None:
-    """Guard: node/cli/headed.py, show."""
+    """Guard: node/cli/sessions/headed.py, show."""
     sent = ["POST https://shop.example/a';touch$IFS/tmp/x;'", "POST https://shop.example/*"]
     show({"output": "my file.yaml", "steps": 1, "secrets": [], "sent": sent, "risk": 1, "scripted": 0})
     command = capsys.readouterr().out.split("trailmesh ", 1)[1]

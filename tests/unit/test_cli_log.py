@@ -8,12 +8,12 @@ from typing import Any
 
 import pytest
 
-from node.cli.log import check_bundle
+from node.cli.nodes.log import check_bundle
 from protocol import limits
 from protocol.errors import MeshError
 from protocol.log import log_proof, witness_log
 from protocol.log.log_proof import InclusionProof, KeyOf
-from protocol.recording.bundle import verify_bundle
+from protocol.recording.records.bundle import verify_bundle
 from tests.commands import Answers, Done
 from tests.logs import Tree
 from tests.session_samples import KEY, NODE, PUBLIC, SESSION_ID, find_key, sample_bundle

@@ -13,7 +13,7 @@ from click.testing import CliRunner, Result
 
 from node.base import LineFormatter
 from node.cli import main
-from node.cli.mcp import _OPENING, _log_to_standard_error, _require_sites
+from node.cli.nodes.mcp import _OPENING, _log_to_standard_error, _require_sites
 from node.process import client
 from node.verbs import live as verbs
 from protocol.errors import MeshError

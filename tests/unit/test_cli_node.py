@@ -11,8 +11,8 @@ import pytest
 from click.testing import CliRunner, Result
 
 from node.cli import main
-from node.cli.keys import _key_number, _show_change, _show_revoked
-from node.cli.node import _log_in_words, _show_doctor, _show_init, _way
+from node.cli.nodes.keys import _key_number, _show_change, _show_revoked
+from node.cli.nodes.node import _log_in_words, _show_doctor, _show_init, _way
 from node.process import client, runtime
 from node.process.setup import init_home
 from protocol.errors import MeshError

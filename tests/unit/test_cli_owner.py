@@ -22,7 +22,7 @@ from node.process.setup import init_home
 from node.process.wiring import open_node
 from protocol.approval.forms import action_exact, action_form
 from protocol.errors import MeshError
-from protocol.page.action import Click, Locator
+from protocol.page.actions.action import Click, Locator
 
 PASSPHRASE = "correct horse battery"
 _WAIT_S = 60

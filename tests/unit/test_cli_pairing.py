@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from node.cli.pairing import _described, read_peer
+from node.cli.nodes.pairing import _described, read_peer
 from protocol.errors import MeshError
 from protocol.pairing.invite import parse_invite
 

@@ -11,8 +11,9 @@ from typing import Any
 import pytest
 import segno
 
-from node.cli import main, pairing
-from node.cli.pairing import read_peer
+from node.cli import main
+from node.cli.nodes import pairing
+from node.cli.nodes.pairing import read_peer
 from protocol.errors import MeshError
 from protocol.limits import INVITE_CHARS_MAX, PAIRING_WINDOW_S
 from tests.commands import Answers, Terminal

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from node.cli.build import READERS, given
+from node.cli.base.build import READERS, given
 from node.verbs.session_upkeep import FORK
 from protocol import limits
 from protocol.errors import MeshError

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from node.cli.session import _show_list
+from node.cli.sessions.session import _show_list
 
 
 def test_a_session_is_listed_with_all_it_is_known_by(capsys: pytest.CaptureFixture[str]) -> None:

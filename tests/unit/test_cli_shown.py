@@ -9,7 +9,7 @@ import click
 import msgspec
 import pytest
 
-from node.cli import agent, audit, live, main, node, schedule  # noqa: F401 (held)
+from node.cli import main
 from node.verbs import Verb
 from node.verbs.catalogue import CATALOGUE
 from protocol.routes import ROUTES

@@ -9,7 +9,7 @@ import pytest
 from click.testing import CliRunner
 
 from node.cli import main
-from node.cli.node import group
+from node.cli.nodes.node import group
 from protocol.errors import CODES
 from scripts.docs import commands, help_text
 

@@ -9,7 +9,7 @@ import pytest
 from protocol import limits
 from protocol.errors import MeshError
 from protocol.goal.condition import check, holds, parse
-from protocol.page.observation import Element, Observation
+from protocol.page.seen.observation import Element, Observation
 
 PAGE = Observation(
     url="https://shop.example/products/7?colour=blue",

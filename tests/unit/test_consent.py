@@ -6,13 +6,13 @@ import msgspec
 import pytest
 
 from node.live import as_told
-from node.sessions.consent import consents, effects_digest
-from node.sessions.replay_plan import Recorded
+from node.sessions.shared.consent import consents, effects_digest
+from node.sessions.shared.replay_plan import Recorded
 from protocol import ids
 from protocol.errors import MeshError
-from protocol.page.action import Click, Locator
-from protocol.recording.manifest import effect_of
-from protocol.recording.session import Step
+from protocol.page.actions.action import Click, Locator
+from protocol.recording.records.manifest import effect_of
+from protocol.recording.records.session import Step
 from tests.given_secrets import given
 from tests.session_samples import NODE, sample_session
 
@@ -45,7 +45,7 @@ def answer(of: Recorded, *writes: str) -> bool | str:
 
 
 def test_a_manifest_is_consent_only_by_its_digest_or_of_the_owner_who_recorded_it_here() -> None:
-    """Guard: node/sessions/consent.py, consents."""
+    """Guard: node/sessions/shared/consent.py, consents."""
     own, search = recorded(), ids.make_id("sea", bytes(ids.ID_RANDOM_BYTES))
     digest, other = effects_digest(own), f"sha256:{'0' * 64}"
     foreign = [

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from node.live.console import Console
+from node.live.finding.console import Console
 from protocol import limits
-from protocol.page.action import Goto
+from protocol.page.actions.action import Goto
 from protocol.risk.requests import GuardPolicy
 from tests.given_secrets import given
 from tests.twins.browser import Document, MemoryPage, MemorySite
@@ -12,7 +12,7 @@ from tests.unit.test_replayer import HOME, Bench
 
 
 async def test_each_step_has_the_errors_that_came_in_it() -> None:
-    """Guard: node/live/console.py, redact_console."""
+    """Guard: node/live/finding/console.py, redact_console."""
     bench = Bench()
     there = f"{HOME}mugs"
     said = "GET http://shop.test/api?token=abc123 failed for Ann-Marie"

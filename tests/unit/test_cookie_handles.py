@@ -115,7 +115,7 @@ async def test_newer_cookies_are_requested_again_and_one_attestation_serves_a_ge
 
 
 async def test_without_an_offer_a_grant_or_trust_nothing_is_answered(nodes: list[CapsuleNode]) -> None:
-    """Guard: node/capsules/handles.py, CookieHandles._offered.
+    """Guard: node/capsules/exchange/handles.py, CookieHandles._offered.
 
     Every refusal before the last one is also what Bob is told who asks for what is not there.
     """
@@ -136,7 +136,7 @@ async def test_without_an_offer_a_grant_or_trust_nothing_is_answered(nodes: list
 
 
 async def test_a_grant_that_was_taken_back_outweighs_the_offer(nodes: list[CapsuleNode]) -> None:
-    """Guard: node/capsules/handles.py, CookieHandles.on_request."""
+    """Guard: node/capsules/exchange/handles.py, CookieHandles.on_request."""
     alice, bob = nodes
     other = "https://other.example"
     await grant(alice, bob, f"capsule:import={SHOP},{other}")
@@ -172,7 +172,7 @@ async def test_an_older_login_is_answered_once_the_newest_has_ended(nodes: list[
 
 
 async def test_an_offer_waits_for_whoever_stores_the_capsule(nodes: list[CapsuleNode]) -> None:
-    """Guard: node/capsules/handles.py, CookieHandles.offer.
+    """Guard: node/capsules/exchange/handles.py, CookieHandles.offer.
 
     Each stores the whole record: an offer between would undo that the capsule was exported, and to whom.
     """
@@ -188,7 +188,7 @@ async def test_an_offer_waits_for_whoever_stores_the_capsule(nodes: list[Capsule
 
 
 async def test_an_offer_that_ends_while_its_answer_waits_is_not_answered(nodes: list[CapsuleNode]) -> None:
-    """Guard: node/capsules/handles.py, CookieHandles.on_request."""
+    """Guard: node/capsules/exchange/handles.py, CookieHandles.on_request."""
     alice, bob = nodes
     kept = await alice.capture(origins=(SHOP,))
     await offer(alice, bob)
@@ -202,7 +202,7 @@ async def test_an_offer_that_ends_while_its_answer_waits_is_not_answered(nodes: 
 
 
 async def test_a_peer_is_answered_only_so_often(nodes: list[CapsuleNode], monkeypatch: pytest.MonkeyPatch) -> None:
-    """Guard: node/capsules/handles.py, CookieHandles._count."""
+    """Guard: node/capsules/exchange/handles.py, CookieHandles._count."""
     monkeypatch.setattr(limits, "COOKIES_PER_HOUR_MAX", 3)
     alice, bob = nodes
     await alice.capture(origins=(SHOP,))
@@ -240,7 +240,7 @@ async def test_the_whole_login_is_not_replaced_by_its_cookies(nodes: list[Capsul
 
 
 async def test_an_attestation_counts_exactly_if_its_signer_is_trusted_for_that(nodes: list[CapsuleNode]) -> None:
-    """Guard: node/capsules/handles.py, CookieHandles._accept."""
+    """Guard: node/capsules/exchange/handles.py, CookieHandles._accept."""
     alice, bob = nodes
     other = "https://other.example"
     await grant(alice, bob, f"capsule:import={SHOP},{other}")

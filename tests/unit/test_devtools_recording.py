@@ -7,12 +7,12 @@ from typing import Any
 
 import pytest
 
-from node.live.arrivals import Arrival
-from node.sessions.action_files import ActionFile, parse_actions
-from node.sessions.devtools_recording import parse_devtools
+from node.live.recording.arrivals import Arrival
+from node.sessions.actions.action_files import ActionFile, parse_actions
+from node.sessions.importing.devtools_recording import parse_devtools
 from protocol import limits
 from protocol.errors import MeshError
-from protocol.page.action import (
+from protocol.page.actions.action import (
     Action,
     Assert,
     Click,
@@ -27,7 +27,7 @@ from protocol.page.action import (
     SwitchTab,
     Wait,
 )
-from protocol.recording.session import Profile
+from protocol.recording.records.session import Profile
 
 HOME = "http://a.example/"
 NAVIGATE = {"type": "navigate", "url": HOME}
@@ -205,7 +205,7 @@ def test_what_a_step_says_is_what_is_done(steps: list[object], actions: list[Act
     ],
 )
 def test_a_step_that_cannot_be_done_is_refused_with_its_number_and_field(step: object, field: str, words: str) -> None:
-    """Guard: node/sessions/devtools_recording.py, _Reader._check_fields."""
+    """Guard: node/sessions/importing/devtools_recording.py, _Reader._check_fields."""
     error = refusal(step)
     assert error.detail["step"] == 2
     assert error.detail.get("field", "") == field

@@ -7,13 +7,13 @@ from typing import Any
 import msgspec
 import pytest
 
-from node.sessions.devtools_keys import Keys
-from node.sessions.devtools_recording import parse_devtools
-from node.sessions.foreign import Foreign
+from node.sessions.importing.devtools_keys import Keys
+from node.sessions.importing.devtools_recording import parse_devtools
+from node.sessions.importing.foreign import Foreign
 from protocol import limits
 from protocol.errors import MeshError
-from protocol.page.action import Action, Click, Fill, Goto, Locator, Press, Scroll, Secret, Wait
-from protocol.recording.session import Profile
+from protocol.page.actions.action import Action, Click, Fill, Goto, Locator, Press, Scroll, Secret, Wait
+from protocol.recording.records.session import Profile
 from tests.unit.test_devtools_recording import FIRST, HOME, NAVIGATE, TOP, VIEWPORT, A, arriving, key
 
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from node.sessions.action_files import parse_actions
+from node.sessions.actions.action_files import parse_actions
 from protocol.errors import MeshError
-from protocol.page.dialogs import Answer, Dialog, DialogKind, require_expected, unexpected
-from protocol.page.observation import Element
-from protocol.recording.effects import redact_dialogs, redact_expect
-from protocol.recording.session import Expect
+from protocol.page.actions.dialogs import Answer, Dialog, DialogKind, require_expected, unexpected
+from protocol.page.seen.observation import Element
+from protocol.recording.records.effects import redact_dialogs, redact_expect
+from protocol.recording.records.session import Expect
 from protocol.risk.answers import with_answer
 from protocol.risk.classes import Risk
 from tests.twins.browser import Control, Document, Effect
@@ -132,7 +132,7 @@ async def test_a_dialog_is_accepted_recorded_and_accepted_again_in_a_replay() ->
 
 
 async def test_a_dialog_that_says_another_number_or_more_is_a_difference() -> None:
-    """Guard: protocol/recording/verdicts.py, matches."""
+    """Guard: protocol/recording/records/verdicts.py, matches."""
     bench = await bench_with(asking(message="Sure? It is 1 page."))
     done = await bench.record(STEPS + "  expect: {dialog: {kind: confirm, text: Sure?, accept: yes}}")
     bench.site.documents[f"{ORIGIN}/"] = asking(message="Sure? It is 900 pages.")
@@ -154,7 +154,7 @@ async def test_a_dialog_that_nobody_expects_is_dismissed_and_the_session_does_no
 
 
 async def test_a_dialog_that_asks_for_more_than_was_approved_is_dismissed() -> None:
-    """Guard: node/live/giving.py, accepting."""
+    """Guard: node/live/acting/giving.py, accepting."""
     bench = await bench_with(asking(message="Sure? This will delete the account."))
     step = STEPS + "  expect: {dialog: {kind: confirm, text: Sure?, accept: yes}}"
     refused = await bench.refused("record", actions=step)

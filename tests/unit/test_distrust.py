@@ -15,7 +15,7 @@ from protocol.keys import keylog
 from protocol.keys.key_event import EVENT_RANDOM_BYTES
 from protocol.keys.keylog import KeyLog
 from protocol.messages import KeysPush, StatusAsk, StatusTell
-from protocol.page.action import Click, Locator
+from protocol.page.actions.action import Click, Locator
 from protocol.search.entry import encode_action
 from protocol.wire import envelope
 from tests.mesh_memory import GOAL_PATH, NEVER, MemoryMesh, MemoryNode, memory_mesh, until

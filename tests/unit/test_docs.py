@@ -17,7 +17,7 @@ import pytest
 from node.base.statuses import exit_code
 from node.config import Config
 from node.config.settings import parse
-from node.live.endings import ENDINGS
+from node.live.sessions.endings import ENDINGS
 from protocol.errors import CODES
 from scripts import docs_records
 from scripts.docs import PAGES, ROOT, commands, errors_page, help_text, stale, unit_of

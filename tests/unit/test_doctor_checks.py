@@ -21,13 +21,13 @@ from adapters.schedule_records import ScheduleRecord
 from node.config.settings import BrowserConfig, Config, Listen, load, render
 from node.health import doctor, metrics, remedies
 from node.health.doctor_schedules import check_schedules
-from node.live.browsers import Browsers
+from node.live.browsers.browsers import Browsers
 from node.rooms import Rooms
 from node.signing import identity
 from node.verbs.node import Check
 from protocol import ids, limits
 from protocol.errors import MeshError, PeerError
-from protocol.recording.session import BrowserInfo
+from protocol.recording.records.session import BrowserInfo
 from protocol.refusals import caller_label
 from tests.schedules import HOUR_MS, SCHEDULE, Bench
 from tests.session_samples import sample_session, sample_steps

@@ -7,13 +7,13 @@ import hashlib
 import msgspec
 import pytest
 
-from node.sessions.action_files import parse_actions
+from node.sessions.actions.action_files import parse_actions
 from protocol.errors import MeshError
-from protocol.page.action import Assert
-from protocol.page.downloads import Download, describe_download, named
-from protocol.page.observation import Element
-from protocol.recording.effects import redact_downloads
-from protocol.recording.session import Level
+from protocol.page.actions.action import Assert
+from protocol.page.actions.downloads import Download, describe_download, named
+from protocol.page.seen.observation import Element
+from protocol.recording.records.effects import redact_downloads
+from protocol.recording.records.session import Level
 from tests.twins.browser import Control, Document, Effect
 from tests.unit.test_sessions_handover import node_of
 from tests.unit.test_sessions_room import ORIGIN, Bench

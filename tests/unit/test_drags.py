@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from node.sessions.action_files import parse_actions
+from node.sessions.actions.action_files import parse_actions
 from protocol.errors import MeshError
-from protocol.page.action import Drag, Locator, describe
-from protocol.page.observation import Element, Traits
-from protocol.page.redaction import redact_action
+from protocol.page.actions.action import Drag, Locator, describe
+from protocol.page.secrets.redaction import redact_action
+from protocol.page.seen.observation import Element, Traits
 from protocol.risk.drops import dropped
 from tests.twins.browser import Control, Document, Effect
 from tests.unit.test_sessions_handover import node_of

@@ -10,7 +10,20 @@ import pytest
 
 from protocol import ids, limits
 from protocol.errors import MeshError
-from protocol.page.action import Action, Check, Click, Extract, Fill, Goto, Locator, Press, Scroll, Secret, Select, Wait
+from protocol.page.actions.action import (
+    Action,
+    Check,
+    Click,
+    Extract,
+    Fill,
+    Goto,
+    Locator,
+    Press,
+    Scroll,
+    Secret,
+    Select,
+    Wait,
+)
 from protocol.search import entry
 from protocol.search.entry import REGISTER, SCALE, LeaseEntry, NodeEntry, Register, TreeUpdate, make_update
 from protocol.wire import cbor

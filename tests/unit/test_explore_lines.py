@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from node.base.plain import counted
-from node.cli.explore_words import progress_line as _line
+from node.cli.searches.explore_words import progress_line as _line
 from tests.mesh_memory import NEVER, memory_mesh, until
 
 pytestmark = pytest.mark.virtual_time

@@ -11,7 +11,7 @@ from collections.abc import Awaitable, Callable
 from benchmarks.loop import longest_block
 from node.explorer.sharing.replica import Replica
 from protocol.goal.heuristics import Candidate
-from protocol.page.action import Click, Locator
+from protocol.page.actions.action import Click, Locator
 from protocol.search.delta import encode_delta
 from protocol.search.entry import NodeEntry, Register, make_update
 from tests.trees import node

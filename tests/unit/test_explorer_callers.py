@@ -13,7 +13,7 @@ from node.live import guard_for, may_open
 from node.verbs import NODE, OWNER, Caller, CallerKind, called_by
 from node.verbs.explore import RUN, RunParams
 from protocol.errors import MeshError
-from protocol.recording.session import Profile
+from protocol.recording.records.session import Profile
 from protocol.risk.requests import GuardPolicy
 from tests.mesh_memory import FOUND, NEVER, ORIGIN, memory_mesh, until
 from tests.mesh_searches import has_status, leases_of, search_of
@@ -109,7 +109,7 @@ async def test_an_agent_takes_the_peers_that_it_names_and_nobody_by_default() ->
 
 
 async def test_every_page_of_a_search_keeps_to_the_origins_of_its_agent() -> None:
-    """Guard: node/live/policy.py, guard_for."""
+    """Guard: node/live/browsers/policy.py, guard_for."""
     guards: list[GuardPolicy] = []
     async with memory_mesh("anna") as (anna,):
         open_page = anna.browsers.opened
@@ -226,13 +226,13 @@ NAMED: Final = ("http://127.0.0.1:8080", "http://169.254.169.254")
 def test_an_agent_reaches_private_networks_where_they_are_named_and_a_peer_never_what_no_site_is(
     caller: Caller, policy: tuple[str, ...], within: tuple[str, ...] | None, private: tuple[str, ...]
 ) -> None:
-    """Guard: node/live/policy.py, _private."""
+    """Guard: node/live/browsers/policy.py, _private."""
     with called_by(caller):
         assert guard_for(PolicyConfig(origins=policy), within=within).private == private
 
 
 def test_nothing_in_common_is_refused_and_never_everything() -> None:
-    """Guard: node/live/policy.py, guard_for."""
+    """Guard: node/live/browsers/policy.py, guard_for."""
     with called_by(agent("https://b.test")), pytest.raises(MeshError) as refused:
         guard_for(PolicyConfig(origins=("https://a.test",)))
     assert refused.value.code == "caller.refused"

@@ -16,7 +16,7 @@ from protocol.errors import MeshError
 from protocol.goal.condition import Condition
 from protocol.goal.heuristics import Candidate
 from protocol.messages import BranchResult, Spend
-from protocol.page.action import Click, Fill, Goto, Locator, Secret, Wait
+from protocol.page.actions.action import Click, Fill, Goto, Locator, Secret, Wait
 from protocol.risk.requests import GuardPolicy
 from protocol.search.entry import decode_action, encode_action
 from protocol.wire import cbor

@@ -22,7 +22,7 @@ from protocol import limits
 from protocol.errors import MeshError
 from protocol.goal.heuristics import Candidate
 from protocol.messages import KIND_SEARCH, Assignment, BranchLimits, Done
-from protocol.page.action import Click, Locator
+from protocol.page.actions.action import Click, Locator
 from protocol.search.lease import Event, Lease
 from protocol.trust.grants import parse_grants
 from tests.mesh_memory import MemoryNode, Script, memory_mesh

@@ -21,7 +21,7 @@ from node.explorer.sharing.visit import Visit
 from protocol.audit import read
 from protocol.errors import MeshError
 from protocol.goal.heuristics import Candidate
-from protocol.page.action import Click, Locator
+from protocol.page.actions.action import Click, Locator
 from protocol.search import tree as tree_module
 from protocol.search.delta import encode_delta
 from protocol.search.entry import Register, encode_action, make_update, node_key

@@ -19,7 +19,7 @@ from node.explorer.sharing.visit import Visit
 from protocol.errors import MeshError
 from protocol.goal.heuristics import Candidate
 from protocol.messages import KIND_RESULT, KIND_SEARCH, Assignment, BranchResult, Done, Spend
-from protocol.page.action import Click, Locator
+from protocol.page.actions.action import Click, Locator
 from protocol.search.lease import Event
 from protocol.wire import cbor
 from tests.mesh_memory import MemoryNode, memory_mesh, until

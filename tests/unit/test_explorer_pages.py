@@ -18,9 +18,9 @@ from node.verbs import called_by
 from protocol.errors import MeshError
 from protocol.goal.condition import Condition, ElementTest
 from protocol.messages import BranchResult, Spend
-from protocol.page.action import Click, Locator
-from protocol.page.observation import Element
-from protocol.recording.session import Profile, Verdict
+from protocol.page.actions.action import Click, Locator
+from protocol.page.seen.observation import Element
+from protocol.recording.records.session import Profile, Verdict
 from protocol.risk.requests import GuardPolicy
 from protocol.search.entry import encode_action
 from tests.mesh_memory import ORIGIN, MemoryNode, memory_mesh, shop_site

@@ -12,7 +12,7 @@ from node.explorer.sharing.replica import Replica
 from protocol.errors import MeshError
 from protocol.goal.heuristics import Candidate
 from protocol.messages import KIND_ASSIGNMENT, BranchAssign, Done, SearchSpec
-from protocol.page.action import Click, Locator
+from protocol.page.actions.action import Click, Locator
 from protocol.trust.grants import parse_grants
 from tests.mesh_memory import NEVER, MemoryNode, Script, memory_mesh, until
 from tests.mesh_searches import has_status, leases_of, scripted, search_of

@@ -39,8 +39,8 @@ from protocol.messages import (
     SearchSpec,
     Spend,
 )
-from protocol.page.action import Click, Locator
-from protocol.recording.session import Profile
+from protocol.page.actions.action import Click, Locator
+from protocol.recording.records.session import Profile
 from protocol.search.delta import KIND, encode_delta
 from protocol.search.entry import Register, encode_action, make_update, node_key, root_key
 from protocol.wire.envelope import key_id

@@ -11,7 +11,7 @@ from node.explorer.sharing.visit import Visit, register_of
 from protocol import limits
 from protocol.errors import MeshError
 from protocol.goal.heuristics import Candidate
-from protocol.page.action import Click, Goto, Locator
+from protocol.page.actions.action import Click, Goto, Locator
 from protocol.search.entry import (
     STATE_UNKNOWN,
     NodeEntry,

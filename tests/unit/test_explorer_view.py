@@ -8,7 +8,7 @@ from node.explorer.sharing.replica import Replica
 from node.explorer.sharing.visit import Visit, WalkStep
 from protocol.errors import MeshError
 from protocol.goal.heuristics import Candidate
-from protocol.page.action import Click, Locator
+from protocol.page.actions.action import Click, Locator
 from protocol.search.delta import encode_delta
 from protocol.search.entry import NodeEntry, Register, decode_action, encode_action, make_update
 from tests.trees import node

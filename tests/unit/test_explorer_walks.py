@@ -12,9 +12,9 @@ from node.explorer.sharing.visit import WalkStep
 from node.explorer.working.walker import Walker
 from node.live import Gate
 from protocol.errors import MeshError
-from protocol.page.action import Action, Click, Locator
-from protocol.page.observation import Element
-from protocol.page.secrets import NO_SECRETS, GivenSecret, Secrets
+from protocol.page.actions.action import Action, Click, Locator
+from protocol.page.secrets.secrets import NO_SECRETS, GivenSecret, Secrets
+from protocol.page.seen.observation import Element
 from protocol.risk.classes import Risk
 from protocol.risk.requests import GuardPolicy
 from protocol.search.entry import encode_action, node_key

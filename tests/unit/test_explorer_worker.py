@@ -21,8 +21,8 @@ from protocol.goal.condition import Condition
 from protocol.goal.goal import parse_goal
 from protocol.goal.heuristics import candidates, value
 from protocol.messages import Assignment, BranchLimits, BranchResult, Spend
-from protocol.page.action import Action, Press
-from protocol.page.observation import Element, Traits
+from protocol.page.actions.action import Action, Press
+from protocol.page.seen.observation import Element, Traits
 from protocol.search.entry import SCALE, Register, decode_action, encode_action
 from tests.mesh_memory import NEVER, ORIGIN
 from tests.twins.browser import Control, Document, Effect, MemorySite

@@ -8,9 +8,9 @@ import json
 import msgspec
 import pytest
 
-from node.sessions.action_files import parse_actions
+from node.sessions.actions.action_files import parse_actions
 from node.sessions.exporting import Written, write_playwright, write_recorder
-from protocol.page.action import (
+from protocol.page.actions.action import (
     Action,
     Assert,
     Back,
@@ -34,10 +34,10 @@ from protocol.page.action import (
     Wait,
     Within,
 )
-from protocol.page.dialogs import Answer
-from protocol.page.evidence import Evidence
-from protocol.page.fits import Fit
-from protocol.recording.session import Expect, Session, Skipped, Step
+from protocol.page.actions.dialogs import Answer
+from protocol.page.actions.evidence import Evidence
+from protocol.page.actions.fits import Fit
+from protocol.recording.records.session import Expect, Session, Skipped, Step
 from tests.session_samples import sample_session, sample_steps
 
 ALL, _ = sample_steps()

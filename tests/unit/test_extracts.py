@@ -7,16 +7,16 @@ from typing import Any
 import msgspec
 import pytest
 
-from node.sessions.action_files import parse_actions
-from node.sessions.action_writing import write_step
+from node.sessions.actions.action_files import parse_actions
+from node.sessions.actions.action_writing import write_step
 from protocol.errors import MeshError
-from protocol.page.action import Assert, Extract, Goto, describe
-from protocol.recording.learning import unlike
-from protocol.recording.replay import Met, compare
-from protocol.recording.reports import check_report
-from protocol.recording.session import ReplayReport, Step, StepMatch, Verdict
-from protocol.recording.uncounted import in_words, level_in_words, uncounted, verdict_in_words
-from protocol.recording.verdicts import LEVELS, default_level, doubts, judge_replay
+from protocol.page.actions.action import Assert, Extract, Goto, describe
+from protocol.recording.pages.learning import unlike
+from protocol.recording.records.session import ReplayReport, Step, StepMatch, Verdict
+from protocol.recording.records.verdicts import LEVELS, default_level, doubts, judge_replay
+from protocol.recording.replays.replay import Met, compare
+from protocol.recording.replays.reports import check_report
+from protocol.recording.replays.uncounted import in_words, level_in_words, uncounted, verdict_in_words
 from tests.session_samples import BROWSER, NODE, SESSION_ID, matched, sample_session, sample_steps
 from tests.unit.test_replayer import HOME, Bench
 
@@ -88,7 +88,7 @@ def test_an_extract_counts_by_its_value_at_every_level_that_compares_beside_asse
 
 
 def test_no_report_says_that_an_extract_holds_and_read_something_else() -> None:
-    """Guard: protocol/recording/reports.py, _is_extract_sound."""
+    """Guard: protocol/recording/replays/reports.py, _is_extract_sound."""
     plain, free = extracts("£10"), extracts("£10", compare="none")
     for step, changes, sound in (
         (plain, {}, True),

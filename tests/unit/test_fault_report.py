@@ -18,7 +18,7 @@ from click.testing import CliRunner
 
 from node.base import LineFormatter, Reported, fault, in_short, write_report
 from node.base.fault_report import REPORTS_MAX
-from node.cli.common import Program, common_options
+from node.cli.base.common import Program, common_options
 from protocol.errors import CODES, MeshError
 
 SECRET = "hunter2-of-the-shop"

@@ -10,8 +10,8 @@ from protocol.goal.features import Draft, drafts_of, one_per_address, short_numb
 from protocol.goal.goal import Threshold, parse_goal
 from protocol.goal.reading import Reading
 from protocol.goal.weights import WEIGHTS
-from protocol.page.action import Check, Click
-from protocol.page.observation import Element, Observation, Traits
+from protocol.page.actions.action import Check, Click
+from protocol.page.seen.observation import Element, Observation, Traits
 
 SITE = "http://shop.test"
 HERE = SITE + "/list"

@@ -12,7 +12,7 @@ import pytest
 from node.rooms import Rooms
 from node.verbs.keys import RevokeParams
 from protocol.feed import Change, Kind
-from protocol.page.action import Click, Locator
+from protocol.page.actions.action import Click, Locator
 from protocol.search.entry import encode_action
 from protocol.trust.grants import parse_grants
 from tests.mesh_memory import MemoryNode, memory_mesh, until

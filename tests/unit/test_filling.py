@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from protocol.page.filling import Taken, accepted_form, instead, noted, taken, typed_into
+from protocol.page.actions.filling import Taken, accepted_form, instead, noted, taken, typed_into
 
 
 @pytest.mark.parametrize(

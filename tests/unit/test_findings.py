@@ -5,7 +5,7 @@ from __future__ import annotations
 import msgspec
 import pytest
 
-from protocol.recording.findings import Aspect, Difference, changed_part, in_words, merged, noted, where
+from protocol.recording.records.findings import Aspect, Difference, changed_part, in_words, merged, noted, where
 
 
 def found(step: int, what: Aspect, recorded: str, met: str) -> Difference:

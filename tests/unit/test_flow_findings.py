@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from protocol.capsule.auth_flow import SendSign, Signs
-from protocol.capsule.flow_findings import Ended, judge_flow
-from protocol.capsule.login import Proof
+from protocol.capsule.flows.auth_flow import SendSign, Signs
+from protocol.capsule.flows.flow_findings import Ended, judge_flow
+from protocol.capsule.flows.login import Proof
 
 SHOP, IDP, OTHER = "https://shop.example", "https://idp.example", "https://count.example"
 TOKEN = "ab12Cd34Ef56Gh78Jk90"

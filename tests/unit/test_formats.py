@@ -17,8 +17,8 @@ import pytest
 
 import protocol
 from node.health.backup_file import CONTENTS_FILE, unpack
-from node.sessions.replay_plan import Recorded
-from node.sessions.reports import open_report
+from node.sessions.keeping.reports import open_report
+from node.sessions.shared.replay_plan import Recorded
 from protocol.capsule import file as capsule_file
 from protocol.errors import MeshError
 from protocol.keys.key_event import read_event
@@ -26,7 +26,7 @@ from protocol.keys.keylog import KeyLog
 from protocol.log import log_proof
 from protocol.messages import KIND_MESSAGE
 from protocol.pairing.invite import parse_invite
-from protocol.recording.bundle import Bundle, Manifest, verify_bundle
+from protocol.recording.records.bundle import Bundle, Manifest, verify_bundle
 from protocol.trust.trust_key import read_trust_keys
 from protocol.wire import cbor, envelope, formats
 from protocol.wire.formats import FORMATS, Format

@@ -12,7 +12,7 @@ from node.config.settings import parse
 from node.verbs import agent, live_params, schedule
 from node.verbs.catalogue import CATALOGUE
 from protocol.errors import MeshError
-from protocol.page.action import Action
+from protocol.page.actions.action import Action
 
 
 @pytest.mark.parametrize(

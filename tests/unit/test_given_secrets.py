@@ -5,15 +5,15 @@ from __future__ import annotations
 import msgspec
 import pytest
 
-from node.sessions.working import own_start
+from node.sessions.keeping.working import own_start
 from node.verbs.live_params import OpenParams
 from node.verbs.session_params import RecordParams, ReplayParams
 from protocol import limits
 from protocol.errors import MeshError
-from protocol.page.action import Fill, Locator, Secret
-from protocol.page.observation import Element, Traits
-from protocol.page.redaction import redact_text, reveal_action
-from protocol.page.secrets import GivenSecret, Secrets, takes_no_text
+from protocol.page.actions.action import Fill, Locator, Secret
+from protocol.page.secrets.redaction import redact_text, reveal_action
+from protocol.page.secrets.secrets import GivenSecret, Secrets, takes_no_text
+from protocol.page.seen.observation import Element, Traits
 from tests.session_samples import sample_session, sample_steps
 from tests.twins.browser import Control, Document
 from tests.unit.test_sessions_handover import node_of
@@ -51,18 +51,18 @@ def test_a_secret_is_for_the_password_fields_of_its_site() -> None:
      "about:blank", "about:srcdoc", "data:text/html,x", "", "https://shop.example\\@evil.example/"],
 )  # fmt: skip
 def test_it_is_typed_nowhere_else(url: str) -> None:
-    """Guard: protocol/page/secrets.py, Secrets.value_for."""
+    """Guard: protocol/page/secrets/secrets.py, Secrets.value_for."""
     assert refusal(secret(SHOP, text=True), PASSWORD, url).code == "action.secret_elsewhere"
 
 
 def test_other_fields_take_it_only_if_its_giver_said_so() -> None:
-    """Guard: protocol/page/secrets.py, Secrets.value_for."""
+    """Guard: protocol/page/secrets/secrets.py, Secrets.value_for."""
     assert refusal(secret(SHOP), SEARCH, SHOP + "/").code == "action.secret_elsewhere"
     assert secret(SHOP, text=True).value_for("word", SEARCH, SHOP + "/") == "tell-nobody"
 
 
 def test_without_a_site_it_is_for_the_address_that_its_giver_chose_or_for_none() -> None:
-    """Guard: protocol/page/secrets.py, _origins."""
+    """Guard: protocol/page/secrets/secrets.py, _origins."""
     assert secret(begins=SHOP + "/a").value_for("word", PASSWORD, SHOP + "/b") == "tell-nobody"
     assert refusal(secret("https://id.example", begins=SHOP), PASSWORD, SHOP).code == "action.secret_elsewhere"
     for begins in ("", "about:blank"):
@@ -86,7 +86,7 @@ def test_what_names_no_site_is_refused(pattern: str) -> None:
 def test_a_recording_decides_for_which_site_a_secret_is_only_if_the_owner_made_it_here(
     changes: dict[str, str], own: bool
 ) -> None:
-    """Guard: node/sessions/working.py, own_start."""
+    """Guard: node/sessions/keeping/working.py, own_start."""
     steps, _ = sample_steps()
     session = msgspec.structs.replace(sample_session(steps), **{"caller": "", "search": "", **changes})
     assert own_start(session, sample_session(steps).node) == (session.start_url if own else "")
@@ -98,7 +98,7 @@ def test_a_secret_that_was_not_given_is_missing() -> None:
 
 @pytest.mark.parametrize("text", ["‹secret:word›", "my ‹secret:word›"])
 def test_a_placeholder_in_a_recorded_text_is_typed_as_the_checked_secret_or_not_at_all(text: str) -> None:
-    """Guard: protocol/page/redaction.py, reveal_action."""
+    """Guard: protocol/page/secrets/redaction.py, reveal_action."""
     field = Locator(role="textbox", name="Comment")
     shown = reveal_action(Fill(target=field, value=text), secret(SHOP))
     assert shown == Fill(target=field, value=Secret(secret="word") if text.startswith("‹") else text)
@@ -182,7 +182,7 @@ PLAIN_FIELDS = (
     ],
 )
 def test_fields_for_codes_and_cards_take_no_text(traits: Traits, nothing: bool) -> None:
-    """Guard: protocol/page/secrets.py, takes_no_text."""
+    """Guard: protocol/page/secrets/secrets.py, takes_no_text."""
     assert takes_no_text(traits) is nothing
 
 
@@ -190,7 +190,7 @@ def test_fields_for_codes_and_cards_take_no_text(traits: Traits, nothing: bool) 
     "traits", [Traits(tag="input", input_type="password"), Traits(tag="input", autocomplete="one-time-code")]
 )
 async def test_no_error_repeats_what_was_to_be_typed(traits: Traits) -> None:
-    """Guard: node/live/recorder.py, Recorder.told."""
+    """Guard: node/live/recording/recorder.py, Recorder.told."""
     bench = await node_of()
     field = Control(element=Element(ref="", role="textbox", name="Code", traits=traits))
     bench.site.documents[f"{ORIGIN}/"] = Document(title="Sign in", controls=(field,))
@@ -205,7 +205,7 @@ async def test_no_error_repeats_what_was_to_be_typed(traits: Traits) -> None:
 
 
 def test_what_a_site_makes_for_a_login_is_found_by_whoever_has_the_secrets_already() -> None:
-    """Guard: protocol/page/secrets.py, Secrets.note_login."""
+    """Guard: protocol/page/secrets/secrets.py, Secrets.note_login."""
     secrets = Secrets({"word": GivenSecret(value="correct horse", origins=(SHOP,))})
     keyed = secrets.keyed(None)
     stored = keyed.stored
@@ -228,7 +228,7 @@ def basic(value: str = "ann:tell-nobody", *origins: str) -> Secrets:
 
 
 def test_credentials_are_for_the_very_origin_and_are_typed_nowhere() -> None:
-    """Guard: protocol/page/secrets.py, Secrets.basic."""
+    """Guard: protocol/page/secrets/secrets.py, Secrets.basic."""
     assert basic().basic(SHOP) == ("word", "ann", "tell-nobody")
     for origin in (
         "http://shop.example",

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from adapters.storage.database import BATCH_CALLS_MAX, Database
+from adapters.storage.files.database import BATCH_CALLS_MAX, Database
 from adapters.storage.sqlite import DATABASE_FILE
 from protocol.errors import MeshError
 

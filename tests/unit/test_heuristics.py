@@ -9,9 +9,9 @@ import msgspec
 from protocol import limits
 from protocol.goal.goal import parse_goal
 from protocol.goal.heuristics import MASKED_SHOWN_MAX, VALUE_UNPROVEN_MAX, Candidate, candidates, value
-from protocol.page.action import Click, Fill, Press, Select, describe
-from protocol.page.locator import locate
-from protocol.page.observation import Element, Observation, Traits, Tree
+from protocol.page.actions.action import Click, Fill, Press, Select, describe
+from protocol.page.actions.locator import locate
+from protocol.page.seen.observation import Element, Observation, Traits, Tree
 from protocol.risk.classes import APPROVAL_CLASS
 
 HOME = "http://shop.test/"

@@ -22,8 +22,8 @@ from protocol.goal.heuristics import (
     value,
 )
 from protocol.goal.reading import Reading
-from protocol.page.action import Action, Check, Click, Fill, Locator, Press, Select
-from protocol.page.observation import Element, Observation, Traits
+from protocol.page.actions.action import Action, Check, Click, Fill, Locator, Press, Select
+from protocol.page.seen.observation import Element, Observation, Traits
 
 SITE = "http://shop.test"
 

@@ -51,7 +51,7 @@ def stepping_aside(monkeypatch: pytest.MonkeyPatch, owner: Any, name: str, *, tu
 
 
 async def test_a_capsule_whose_issuer_is_not_trusted_any_more_hides_no_other(nodes: list[CapsuleNode]) -> None:
-    """Guard: node/capsules/kept.py, Kept._holding."""
+    """Guard: node/capsules/seal/kept.py, Kept._holding."""
     alice, bob = nodes
     await alice.capture()
     await bob.take(await alice.give(bob))
@@ -64,7 +64,7 @@ async def test_a_capsule_whose_issuer_is_not_trusted_any_more_hides_no_other(nod
 
 
 async def test_the_id_of_a_capsule_that_is_gone_is_no_name_of_another(nodes: list[CapsuleNode]) -> None:
-    """Guard: node/capsules/kept.py, Kept.find."""
+    """Guard: node/capsules/seal/kept.py, Kept.find."""
     alice, bob = nodes
     gone = await bob.capture(name="gone")
     await bob.capsules.remove(CapsuleParams(capsule=gone.id))
@@ -74,7 +74,7 @@ async def test_the_id_of_a_capsule_that_is_gone_is_no_name_of_another(nodes: lis
 
 
 async def test_the_capsule_of_a_peer_takes_no_name_from_an_own_one(nodes: list[CapsuleNode]) -> None:
-    """Guard: node/capsules/kept.py, Kept.find."""
+    """Guard: node/capsules/seal/kept.py, Kept.find."""
     alice, bob = nodes
     own = await bob.capture(expires_s=60)
     await alice.capture()
@@ -126,7 +126,7 @@ async def test_an_export_while_newer_state_is_sealed_is_not_forgotten(
 async def test_a_capsule_that_is_removed_while_newer_state_is_sealed_does_not_come_back(
     nodes: list[CapsuleNode], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Guard: node/capsules/capsules.py, Capsules.remove."""
+    """Guard: node/capsules/seal/capsules.py, Capsules.remove."""
     alice, _ = nodes
     kept = await alice.capture()
     record = await alice.node.store.capsule(kept.id)
@@ -144,7 +144,7 @@ async def test_a_capsule_that_is_removed_while_newer_state_is_sealed_does_not_co
 async def test_a_revocation_while_a_capsule_is_being_mounted_ends_the_work_at_once(
     nodes: list[CapsuleNode], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Guard: node/capsules/mounting.py, Mounting.mount."""
+    """Guard: node/capsules/mount/mounting.py, Mounting.mount."""
     alice, _ = nodes
     await alice.capture()
     mounting = Mounting(alice.capsules, check_s=1e9)
@@ -184,7 +184,7 @@ async def test_work_ends_if_its_capsule_cannot_be_judged_again(
 
 
 async def test_a_holder_that_does_not_know_a_capsule_confirms_no_revocation(nodes: list[CapsuleNode]) -> None:
-    """Guard: node/capsules/exchange.py, CapsuleExchange.on_revoke."""
+    """Guard: node/capsules/exchange/exchange.py, CapsuleExchange.on_revoke."""
     alice, bob = nodes
     await alice.capture()
     file = await alice.give(bob)
@@ -256,7 +256,7 @@ def _much_lost() -> CapsuleState:
 async def test_no_state_is_sealed_that_could_not_be_opened_again(
     nodes: list[CapsuleNode], made: Callable[[], CapsuleState]
 ) -> None:
-    """Guard: node/capsules/sealing.py, _encoded."""
+    """Guard: node/capsules/seal/sealing.py, _encoded."""
     alice, _ = nodes
     kept = await alice.capture()
     assert await code_of(alice.capsules.renew_state(kept.id, made())) == "capsule.invalid"

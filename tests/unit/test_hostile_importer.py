@@ -112,7 +112,7 @@ async def test_an_altered_policy_is_refused_in_the_file_and_in_the_store(
 
 
 async def test_a_consent_that_was_cut_out_of_the_file_is_missed(nodes: list[CapsuleNode], tmp_path: Path) -> None:
-    """Guard: node/capsules/exchange.py, CapsuleExchange.take_in."""
+    """Guard: node/capsules/exchange/exchange.py, CapsuleExchange.take_in."""
     alice, bob = nodes
     await alice.capture()
     file = files.unpack((await alice.give(bob)).read_bytes())
@@ -256,7 +256,7 @@ async def test_an_importer_with_a_clock_of_its_own_is_judged_by_that_of_the_issu
 
 async def test_state_that_was_rolled_back_to_an_older_generation_is_refused(nodes: list[CapsuleNode]) -> None:
     """Guard: adapters/capsule_records.py, with_use.
-    Guard: node/capsules/exchange.py, CapsuleExchange.on_use.
+    Guard: node/capsules/exchange/exchange.py, CapsuleExchange.on_use.
     """
     alice, bob = nodes
     await given(alice, bob)
@@ -301,7 +301,7 @@ async def _reported(alice: CapsuleNode, bob: CapsuleNode, **changes: Any) -> str
 
 async def test_a_receipt_of_a_use_counts_once_and_for_nobody_else(nodes: list[CapsuleNode], tmp_path: Path) -> None:
     """Guard: adapters/capsule_records.py, merged.
-    Guard: node/capsules/exchange.py, CapsuleExchange.on_use.
+    Guard: node/capsules/exchange/exchange.py, CapsuleExchange.on_use.
     """
     alice, bob = nodes
     kept = await given(alice, bob, replays_max=3)
@@ -332,7 +332,7 @@ async def test_a_receipt_of_a_use_counts_once_and_for_nobody_else(nodes: list[Ca
 async def test_only_who_had_a_revoked_capsule_can_tell_it_from_one_that_never_was(
     nodes: list[CapsuleNode], tmp_path: Path
 ) -> None:
-    """Guard: node/capsules/exchange.py, CapsuleExchange.on_use."""
+    """Guard: node/capsules/exchange/exchange.py, CapsuleExchange.on_use."""
     alice, bob = nodes
     kept = await given(alice, bob)
     node = await alice.node.mesh.add("carol")
@@ -431,7 +431,7 @@ RULES: list[tuple[str, dict[str, Any], dict[str, Any], Breaks, dict[str, str]]] 
 async def test_each_rule_of_a_policy_refuses_on_each_side_with_its_own_code(
     tmp_path: Path, rules: dict[str, Any], wanted: dict[str, Any], before: Breaks, codes: dict[str, str]
 ) -> None:
-    """Guard: node/capsules/exchange.py, CapsuleExchange.on_use."""
+    """Guard: node/capsules/exchange/exchange.py, CapsuleExchange.on_use."""
     mesh = MemoryMesh()
     try:
         alice, bob = await two(mesh, tmp_path, machines=("m1", "m2"))

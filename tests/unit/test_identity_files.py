@@ -16,7 +16,7 @@ from protocol import ids, limits
 from protocol.errors import MeshError
 from protocol.keys import recovery
 from protocol.messages import StatusAsk
-from protocol.recording.bundle import KIND
+from protocol.recording.records.bundle import KIND
 from protocol.wire import envelope
 from tests.key_logs import FIRST, SECOND, START_S, log_of, revoked, rotated
 from tests.session_samples import SESSION_ID, sample_session, sample_steps

@@ -8,14 +8,14 @@ from typing import Any
 import msgspec
 import pytest
 
-from node.sessions.action_files import parse_actions
+from node.sessions.actions.action_files import parse_actions
 from protocol import limits
 from protocol.errors import MeshError
-from protocol.page.action import Assert, Fill, Locator, Secret
-from protocol.page.observation import Element, Traits
-from protocol.recording.inputs import Exchange, change, given_anew, recorded_value, values_of
-from protocol.recording.reports import check_report
-from protocol.recording.session import ChangedInput, Input, ReplayReport
+from protocol.page.actions.action import Assert, Fill, Locator, Secret
+from protocol.page.seen.observation import Element, Traits
+from protocol.recording.records.inputs import Exchange, change, given_anew, recorded_value, values_of
+from protocol.recording.records.session import ChangedInput, Input, ReplayReport
+from protocol.recording.replays.reports import check_report
 from tests.given_secrets import as_params
 from tests.session_samples import sample_session, sample_steps
 from tests.twins.browser import Control, Document
@@ -130,7 +130,7 @@ def test_values_are_exchanged_as_whole_words(changed: ChangedInput, met: str, ho
 
 
 def test_a_price_that_became_the_recorded_value_is_no_exchanged_one() -> None:
-    """Guard: protocol/recording/inputs.py, Exchange.home. Two mugs instead of one, and £2 became £1."""
+    """Guard: protocol/recording/records/inputs.py, Exchange.home. Two mugs instead of one, and £2 became £1."""
     exchange = Exchange((ChangedInput(name="amount", recorded="1", value="2"),))
     assert exchange.home("2 mugs, £2") == "1 mugs, £1"
     assert exchange.home("2 mugs, £1") != "1 mugs, £2"
@@ -138,7 +138,7 @@ def test_a_price_that_became_the_recorded_value_is_no_exchanged_one() -> None:
 
 
 async def test_inputs_that_were_the_same_cannot_be_mixed_up_unseen(bench: Bench) -> None:
-    """Guard: protocol/recording/inputs.py, change."""
+    """Guard: protocol/recording/records/inputs.py, change."""
     twice = FILE.replace('{value: "2", type: number}', "Ada")
     done = await bench.record(twice)
     refused = await bench.refused("replay", session=done.id, inputs={"customer": "Bob", "amount": "Eve"})
@@ -176,7 +176,7 @@ async def test_the_text_of_a_step_is_changed_by_its_number(bench: Bench) -> None
 
 
 async def test_what_differs_besides_the_inputs_is_red_and_signed(bench: Bench, tmp_path: Path) -> None:
-    """Guard: protocol/recording/inputs.py, Exchange."""
+    """Guard: protocol/recording/records/inputs.py, Exchange."""
     bench.site.documents[HOME] = form("Hello Ada")
     done = await bench.record(FILE)
     out = tmp_path / "report"
@@ -226,7 +226,7 @@ async def test_an_input_that_does_not_fit_is_refused_before_anything_is_done(
 
 
 async def test_no_secret_is_an_input_and_no_input_takes_the_place_of_a_secret(bench: Bench) -> None:
-    """Guard: protocol/recording/inputs.py, _require_plain."""
+    """Guard: protocol/recording/records/inputs.py, _require_plain."""
     refused = await bench.refused(
         "record", actions=FILE.replace("Ada", "tell-nobody"), secrets=as_params(word="tell-nobody")
     )
@@ -279,7 +279,7 @@ async def test_a_peer_replays_with_other_inputs_and_the_recorder_checks_the_repo
 async def test_a_report_names_the_inputs_of_its_recording_and_differences_of_its_steps(
     bench: Bench, forged: dict[str, Any]
 ) -> None:
-    """Guard: protocol/recording/inputs.py, check_inputs."""
+    """Guard: protocol/recording/records/inputs.py, check_inputs."""
     bench.site.documents[HOME] = form("Hello Ada")
     done = await bench.record(FILE)
     report = await replayed(bench, done.id, customer="Bob")

@@ -7,7 +7,7 @@ import asyncio
 import pytest
 from nacl.signing import SigningKey
 
-from adapters.transport.visitors import Visitors
+from adapters.transport.tls.visitors import Visitors
 from protocol import limits
 from protocol.errors import MeshError
 from protocol.introduction import open_introduction
@@ -102,7 +102,7 @@ def test_what_is_too_large_or_no_message_is_refused() -> None:
 
 
 async def test_few_are_heard_at_a_time_wherever_they_come_from() -> None:
-    """Guard: adapters/transport/visitors.py, Visitors.enter."""
+    """Guard: adapters/transport/tls/visitors.py, Visitors.enter."""
     visitors = Visitors()
     assert all(visitors.enter(f"address {number}") for number in range(limits.VISITORS_MAX))
     assert not visitors.enter("one more")
@@ -111,7 +111,7 @@ async def test_few_are_heard_at_a_time_wherever_they_come_from() -> None:
 
 
 async def test_few_are_heard_in_a_minute_wherever_they_come_from(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Guard: adapters/transport/visitors.py, Visitors.enter."""
+    """Guard: adapters/transport/tls/visitors.py, Visitors.enter."""
     now_s = 0.0
     monkeypatch.setattr(asyncio.get_running_loop(), "time", lambda: now_s)
     visitors = Visitors()

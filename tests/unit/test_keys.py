@@ -7,7 +7,7 @@ import string
 import pytest
 
 from protocol.errors import MeshError
-from protocol.page.keys import EDITING_KEYS, MOVING_KEYS, Stroke, read_key, require_key
+from protocol.page.actions.keys import EDITING_KEYS, MOVING_KEYS, Stroke, read_key, require_key
 
 
 def stroke(name: str, *modifiers: str) -> Stroke:

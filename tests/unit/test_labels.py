@@ -19,7 +19,7 @@ from protocol.goal.labels import (
     url_stems,
     verdict,
 )
-from protocol.page.observation import Element, Traits
+from protocol.page.seen.observation import Element, Traits
 
 SITE = "http://shop.test"
 

@@ -6,9 +6,9 @@ import msgspec
 import pytest
 
 from protocol.errors import CODES, MeshError
-from protocol.recording.lacking import lacking
-from protocol.recording.replay import not_performed
-from protocol.recording.session import Step, StepMatch
+from protocol.recording.records.session import Step, StepMatch
+from protocol.recording.replays.lacking import lacking
+from protocol.recording.replays.replay import not_performed
 from tests.session_samples import matched, sample_steps
 
 STEPS, _ = sample_steps()

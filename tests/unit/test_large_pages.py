@@ -10,9 +10,9 @@ from collections.abc import Awaitable, Callable
 import pytest
 
 from benchmarks.loop import longest_block
-from node.sessions.gated import gated
+from node.sessions.keeping.gated import gated
 from protocol import limits
-from protocol.page.action import Assert, Goto
+from protocol.page.actions.action import Assert, Goto
 from tests.given_secrets import as_params
 from tests.twins.browser import Document, MemoryPage
 from tests.unit.test_live_sessions import ORIGIN

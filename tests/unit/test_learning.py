@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 from node.verbs.session_upkeep import LearnedSession
-from protocol.recording.learning import learn_between
-from protocol.recording.masks import apply_masks, find_masks
-from protocol.recording.session import Verdict
+from protocol.recording.pages.learning import learn_between
+from protocol.recording.pages.masks import apply_masks, find_masks
+from protocol.recording.records.session import Verdict
 from tests.given_secrets import as_params
 from tests.twins.browser import Control, Document
 from tests.unit.test_sessions_handover import node_of
@@ -63,7 +63,7 @@ def test_a_number_that_changed_is_masked_beside_what_changes_by_its_form(
     ],
 )
 def test_a_price_a_control_a_bare_number_and_another_word_are_refused_and_listed(earlier: str, text: str) -> None:
-    """Guard: protocol/recording/learning.py, _line."""
+    """Guard: protocol/recording/pages/learning.py, _line."""
     assert between(earlier, text)[1] == [(earlier, text)]
 
 
@@ -125,7 +125,7 @@ async def test_a_number_that_another_run_shows_is_masked_in_a_new_signed_session
 async def test_anything_else_ends_the_run_before_the_next_step_and_nothing_is_signed(
     bench: Bench, changed: dict[str, Any], listed: str
 ) -> None:
-    """Guard: node/live/following.py, Following.check."""
+    """Guard: node/live/recording/following.py, Following.check."""
     says(bench, "runs so far 3", "Price: £10")
     first = await bench.record(FILE)
     text = changed.pop("text")

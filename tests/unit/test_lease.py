@@ -6,7 +6,7 @@ import pytest
 
 from protocol import limits
 from protocol.errors import MeshError
-from protocol.page.action import Action, Extract, Fill, Goto, Locator, Secret, Wait
+from protocol.page.actions.action import Action, Extract, Fill, Goto, Locator, Secret, Wait
 from protocol.search.entry import encode_action
 from protocol.search.lease import LIVE, TRANSITIONS, Event, Lease, LeaseBook, State, check_claim
 from protocol.wire import cbor

@@ -14,8 +14,8 @@ from node.verbs.agent import AddParams, NameParams
 from node.verbs.live import Opened
 from protocol.errors import MeshError
 from protocol.feed import Kind
-from protocol.page.action import Goto
-from protocol.recording.session import Verdict
+from protocol.page.actions.action import Goto
+from protocol.recording.records.session import Verdict
 from protocol.refusals import Refusals
 from protocol.trust.agent_token import token_hash
 from tests.twins.browser import Document
@@ -76,7 +76,7 @@ async def bench() -> Rented:
 
 
 async def test_the_time_a_live_session_is_open_is_counted_between_calls_too(bench: Rented) -> None:
-    """Guard: node/live/live_session.py, LiveSession.end."""
+    """Guard: node/live/sessions/live_session.py, LiveSession.end."""
     token = await bench.add(browser_seconds=60)
     session = await bench.opened(token)
     await bench.clock.run(12_000)
@@ -97,7 +97,7 @@ async def test_the_live_sessions_of_the_owner_are_not_counted(bench: Rented) -> 
 
 
 async def test_an_agent_that_has_no_time_left_opens_nothing(bench: Rented) -> None:
-    """Guard: node/live/browsers.py, Browsers.context."""
+    """Guard: node/live/browsers/browsers.py, Browsers.context."""
     token = await bench.add(browser_seconds=1)
     await bench.store.charge_agent(token_hash(token), 1_000)
     assert (await bench.denied(token, "open", url=f"{ORIGIN}/")).code == "agent.budget"
@@ -162,7 +162,7 @@ async def test_what_cannot_be_opened_costs_nothing_more(bench: Rented) -> None:
 
 
 async def test_a_live_session_ends_when_the_time_of_its_agent_is_used_up(bench: Rented) -> None:
-    """Guard: node/live/live_sessions.py, LiveSessions._watch."""
+    """Guard: node/live/sessions/live_sessions.py, LiveSessions._watch."""
     token = await bench.add(browser_seconds=6)
     session = await bench.opened(token)
     await bench.clock.run(5_900)
@@ -177,7 +177,7 @@ async def test_a_live_session_ends_when_the_time_of_its_agent_is_used_up(bench: 
 
 
 async def test_a_live_session_ends_when_the_token_of_its_agent_expires(bench: Rented) -> None:
-    """Guard: node/live/live_session.py, LiveSession.due."""
+    """Guard: node/live/sessions/live_session.py, LiveSession.due."""
     session = await bench.opened(await bench.add(expires_s=60))
     await bench.clock.run(60_100)
     assert (await bench.ended(session)).reason == "expired"
@@ -185,7 +185,7 @@ async def test_a_live_session_ends_when_the_token_of_its_agent_expires(bench: Re
 
 
 async def test_a_new_agent_of_the_same_name_does_not_get_what_the_old_one_had_open(bench: Rented) -> None:
-    """Guard: node/live/live_session.py, LiveSession.due."""
+    """Guard: node/live/sessions/live_session.py, LiveSession.due."""
     old = await bench.opened(await bench.add())
     assert await bench.remove() == 1
     await bench.clock.run(1)
@@ -201,7 +201,7 @@ async def test_a_new_agent_of_the_same_name_does_not_get_what_the_old_one_had_op
 
 
 async def test_a_live_session_ends_when_its_agent_is_removed_and_nobody_calls(bench: Rented) -> None:
-    """Guard: node/live/live_sessions.py, LiveSessions._watch."""
+    """Guard: node/live/sessions/live_sessions.py, LiveSessions._watch."""
     session = await bench.opened(await bench.add())
     await bench.remove()
     assert (await bench.ended(session)).reason == "removed"
@@ -225,7 +225,7 @@ async def test_an_agent_that_is_removed_while_it_opens_one_leaves_nothing_open(b
 
 
 async def test_no_further_action_is_begun_once_the_agent_may_not_go_on(bench: Rented) -> None:
-    """Guard: node/live/live_session.py, LiveSession._need_room."""
+    """Guard: node/live/sessions/live_session.py, LiveSession._need_room."""
     session = await bench.opened(await bench.add())
     held = bench.live._open[session]
     async with held.turn():

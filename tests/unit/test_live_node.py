@@ -77,7 +77,7 @@ async def test_an_agent_acts_under_its_name_and_approves_nothing(tmp_path: Path)
 
 
 async def test_an_agent_sees_no_session_that_another_is_recording_and_none_beyond_its_origins(tmp_path: Path) -> None:
-    """Guard: node/sessions/reading.py, _visible."""
+    """Guard: node/sessions/keeping/reading.py, _visible."""
     home, site = tmp_path / "home", shop()
     init_home(home, name="anna", listen="127.0.0.1:0", config_file=None, recovery_out=str(tmp_path / "r.txt"))
 

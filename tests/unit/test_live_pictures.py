@@ -13,10 +13,10 @@ from PIL import Image, ImageDraw
 
 from benchmarks.loop import longest_block
 from node.live import compacted, data_address
-from node.live.pictures import Pictures
+from node.live.recording.pictures import Pictures
 from protocol import limits
 from protocol.errors import MeshError
-from protocol.recording.picture import form_of
+from protocol.recording.records.picture import form_of
 
 
 def png(image: Image.Image) -> bytes:
@@ -77,7 +77,7 @@ def test_a_picture_with_too_many_pixels_is_not_decoded() -> None:
 
 
 def test_the_size_of_a_picture_is_read_from_its_first_bytes() -> None:
-    """Guard: protocol/recording/picture.py, form_of."""
+    """Guard: protocol/recording/records/picture.py, form_of."""
     given = png(Image.new("RGB", (301, 99), "navy"))
     assert form_of(given[:24]) == ("image/png", 301, 99)
     assert form_of(compacted(given)[:25]) == ("image/webp", 301, 99)

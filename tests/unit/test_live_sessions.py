@@ -13,12 +13,12 @@ from nacl.signing import SigningKey
 
 from node.base.serving import Serving
 from node.config.settings import Config, PolicyConfig
-from node.live import live_session
-from node.live.browsers import Browsers
-from node.live.endings import ENDINGS
-from node.live.live_sessions import LiveSessions
-from node.live.verbs import LiveVerbs
-from node.sessions.action_files import read_step
+from node.live.browsers.browsers import Browsers
+from node.live.sessions import live_session
+from node.live.sessions.endings import ENDINGS
+from node.live.sessions.live_sessions import LiveSessions
+from node.live.sessions.verbs import LiveVerbs
+from node.sessions.actions.action_files import read_step
 from node.signing.identity import Identity
 from node.signing.witness import Witness
 from node.verbs.caller import OWNER, Caller, CallerKind, called_by
@@ -26,9 +26,9 @@ from node.verbs.live import Acted, LiveClosed, LiveList, LiveShown, Observed, Op
 from protocol import limits
 from protocol.errors import MeshError
 from protocol.feed import Kind
-from protocol.page.action import Goto
-from protocol.page.observation import Element, Traits
-from protocol.recording.session import Verdict
+from protocol.page.actions.action import Goto
+from protocol.page.seen.observation import Element, Traits
+from protocol.recording.records.session import Verdict
 from tests.given_secrets import as_params
 from tests.twins.browser import BLACK, Control, Document, Effect, MemoryBrowser, MemorySite
 from tests.twins.clock import ManualClock
@@ -221,7 +221,7 @@ async def test_fields_are_filled_and_options_chosen_by_label_or_value(bench: Ben
 
 
 async def test_a_secret_is_typed_by_its_name_and_shown_to_nobody(bench: Bench) -> None:
-    """Guard: node/live/live_session.py, LiveSession.picture."""
+    """Guard: node/live/sessions/live_session.py, LiveSession.picture."""
     opened = await bench.open(secrets=as_params(password="hunter2!", word="Welcome"), approve_class=7)
     assert "‹secret:word›" in opened.observation.lines[-1]
     assert b64decode((await bench.call("screenshot", opened.session)).png) == BLACK
@@ -272,7 +272,7 @@ async def test_a_picture_is_given(bench: Bench) -> None:
 
 
 async def test_an_agent_cannot_do_what_needs_an_approval_and_the_owner_can_in_its_session(bench: Bench) -> None:
-    """Guard: node/live/live_session.py, LiveSession._approves."""
+    """Guard: node/live/sessions/live_session.py, LiveSession._approves."""
     bench.browsers._attached = True
     opened = await bench.open(by=ANNA, approve_class=0)
     buy = ref_of(opened.observation, "Buy now")
@@ -333,7 +333,7 @@ async def test_pages_that_were_closed_in_the_middle_leave_the_others_in_order(be
 
 
 async def test_a_live_session_is_for_its_caller_and_the_owner_of_the_node_alone(bench: Bench) -> None:
-    """Guard: node/live/live_sessions.py, LiveSessions.find."""
+    """Guard: node/live/sessions/live_sessions.py, LiveSessions.find."""
     opened = await bench.open(by=ANNA)
     calls: list[tuple[str, dict[str, Any]]] = [
         ("snapshot", {}),
@@ -366,7 +366,7 @@ async def test_a_live_session_is_for_its_caller_and_the_owner_of_the_node_alone(
 
 
 async def test_an_address_in_which_another_site_can_be_read_is_neither_opened_nor_recorded(bench: Bench) -> None:
-    """Guard: node/live/recorder.py, Recorder.perform."""
+    """Guard: node/live/recording/recorder.py, Recorder.perform."""
     url = "http://shop.test\\@bank.test/other"
     assert (await bench.refused("open", url=url)).code == "browser.scheme"
     assert await bench.store.sessions() == []
@@ -388,7 +388,7 @@ async def test_an_agent_inherits_nothing_of_one_that_had_its_name(bench: Bench) 
 
 
 async def test_an_agent_has_so_many_open_and_no_more(bench: Bench) -> None:
-    """Guard: node/live/live_sessions.py, LiveSessions._counted."""
+    """Guard: node/live/sessions/live_sessions.py, LiveSessions._counted."""
     opened = [await bench.open(by=ANNA) for _ in range(limits.LIVE_PER_CALLER_MAX)]
     refused = await bench.refused("open", by=ANNA, url=f"{ORIGIN}/")
     assert (refused.code, refused.retryable) == ("live.busy", True)
@@ -398,7 +398,7 @@ async def test_an_agent_has_so_many_open_and_no_more(bench: Bench) -> None:
 
 
 async def test_an_agent_visits_its_origins_only() -> None:
-    """Guard: node/live/policy.py, guard_for."""
+    """Guard: node/live/browsers/policy.py, guard_for."""
     elsewhere = msgspec.structs.replace(ANNA, origins=("http://other.test",))
     anywhere = Bench()
     await anywhere.witness.load()
@@ -458,7 +458,7 @@ async def test_it_ends_when_its_time_to_live_is_over_however_busy(bench: Bench) 
 
 
 async def test_it_ends_when_nobody_calls_for_its_idle_limit_and_without_being_asked(bench: Bench) -> None:
-    """Guard: node/live/live_session.py, LiveSession.due."""
+    """Guard: node/live/sessions/live_session.py, LiveSession.due."""
     opened = await bench.open(idle=50)
     await bench.clock.run(49_000)
     await bench.call("snapshot", opened.session)
@@ -472,7 +472,7 @@ async def test_it_ends_when_nobody_calls_for_its_idle_limit_and_without_being_as
 
 
 async def test_it_ends_with_the_first_action_beyond_its_budget(bench: Bench) -> None:
-    """Guard: node/live/live_session.py, LiveSession._need_room."""
+    """Guard: node/live/sessions/live_session.py, LiveSession._need_room."""
     opened = await bench.open(actions=3)
     assert opened.actions_left == 2
     await bench.call("act", opened.session, action="scroll: down")
@@ -547,7 +547,7 @@ async def test_a_crash_ends_only_the_sessions_of_that_browser() -> None:
 
 
 async def test_every_end_gives_its_place_back(bench: Bench) -> None:
-    """Guard: node/live/live_session.py, LiveSession.end."""
+    """Guard: node/live/sessions/live_session.py, LiveSession.end."""
     opened = [await bench.open(idle=60, ttl=90), await bench.open(idle=30), await bench.open(actions=1)]
     await bench.call("pages", opened[0].session, action="new")
     assert bench.browsers.contexts == 3
@@ -604,7 +604,7 @@ async def test_the_end_of_the_node_signs_what_was_recorded(bench: Bench) -> None
 
 
 async def test_what_a_killed_node_left_open_is_interrupted_and_what_was_recorded_is_kept(bench: Bench) -> None:
-    """Guard: node/live/live_sessions.py, LiveSessions.load."""
+    """Guard: node/live/sessions/live_sessions.py, LiveSessions.load."""
     opened = await bench.open(by=ANNA)
     bench.clock.advance(3_000)
     await bench.call("click", opened.session, by=ANNA, ref="s1e1")

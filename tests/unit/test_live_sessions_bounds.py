@@ -8,15 +8,15 @@ from typing import Any
 import msgspec
 import pytest
 
-from node.live import live_session
-from node.live.endings import ENDINGS, ended
+from node.live.sessions import live_session
+from node.live.sessions.endings import ENDINGS, ended
 from node.verbs.caller import OWNER, Caller, CallerKind
 from node.verbs.live import Acted, LiveClosed, LiveShown, LiveSummary, Opened, PageList
 from protocol import ids, limits
 from protocol.errors import MeshError
-from protocol.page.action import Select
-from protocol.page.redaction import redact_url
-from protocol.recording.session import Profile, Verdict
+from protocol.page.actions.action import Select
+from protocol.page.secrets.redaction import redact_url
+from protocol.recording.records.session import Profile, Verdict
 from tests.given_secrets import as_params
 from tests.twins.browser import Document
 from tests.twins.clock import START_MS
@@ -335,7 +335,7 @@ async def test_another_kind_of_caller_owns_nothing_of_an_agent(bench: Bench) -> 
 async def test_a_node_that_stops_leaves_a_call_in_progress_alone_and_says_so(
     bench: Bench, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    from node.live import live_sessions
+    from node.live.sessions import live_sessions
 
     monkeypatch.setattr(live_sessions, "_STOP_WAIT_S", 0.01)
     busy, idle = await bench.open(), await bench.open()

@@ -13,9 +13,9 @@ from node.verbs import live
 from node.verbs.live import Acted, Observed, PageList, Pictured
 from protocol import limits
 from protocol.errors import MeshError
-from protocol.page.action import Fill, Locator, Scroll
-from protocol.page.observation import Traits
-from protocol.recording.session import Verdict
+from protocol.page.actions.action import Fill, Locator, Scroll
+from protocol.page.seen.observation import Traits
+from protocol.recording.records.session import Verdict
 from tests.twins.browser import Effect
 from tests.unit.test_live_sessions import ORIGIN, Bench, control, ref_of
 

@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 
 from protocol.errors import MeshError
-from protocol.page import locator as page_locator
-from protocol.page.action import Locator
-from protocol.page.locator import FORMS, confirm, locate, require_selector, resolve, unmatched
-from protocol.page.observation import Element, Observation
+from protocol.page.actions import locator as page_locator
+from protocol.page.actions.action import Locator
+from protocol.page.actions.locator import FORMS, confirm, locate, require_selector, resolve, unmatched
+from protocol.page.seen.observation import Element, Observation
 
 
 def element(ref: str, role: str, name: str, frame: str = "") -> Element:

@@ -16,8 +16,8 @@ from protocol import ids
 from protocol.errors import MeshError
 from protocol.log import log_proof
 from protocol.messages import LogProveAsk, LogProven
-from protocol.recording.bundle import KIND, write_bundle
-from protocol.recording.session import Session
+from protocol.recording.records.bundle import KIND, write_bundle
+from protocol.recording.records.session import Session
 from tests.mesh_memory import MemoryNode, memory_mesh
 from tests.session_samples import SESSION_ID, sample_manifest, sample_session, sample_steps
 from tests.unit.test_log_exchange import TwoFaced, code_of

@@ -23,7 +23,7 @@ from protocol.approval.question import Question
 from protocol.capsule.work import KIND_WORK, WorkVerdict, ask_digest, open_verdict
 from protocol.errors import MeshError
 from protocol.messages import WorkAsk, WorkFetch, WorkLook, WorkTell
-from protocol.page.observation import Element
+from protocol.page.seen.observation import Element
 from protocol.trust.grants import parse_grants
 from protocol.wire import cbor
 from tests.canaries import found_in
@@ -122,7 +122,7 @@ async def test_with_the_grant_the_session_comes_too_and_nothing_of_the_login(nod
 
 
 async def test_a_session_comes_only_from_an_origin_that_may_be_read(nodes: list[Worker]) -> None:
-    """Guard: node/capsules/work.py, LoginWork._check_readable."""
+    """Guard: node/capsules/exchange/work.py, LoginWork._check_readable."""
     alice, bob = nodes
     await alice.capture()
     elsewhere = parse_grants([f"login:use={SHOP}", "login:read=https://other.example"])
@@ -131,7 +131,7 @@ async def test_a_session_comes_only_from_an_origin_that_may_be_read(nodes: list[
 
 
 async def test_work_outside_of_the_grant_or_without_a_login_is_refused(nodes: list[Worker]) -> None:
-    """Guard: node/capsules/work.py, LoginWork.on_ask.
+    """Guard: node/capsules/exchange/work.py, LoginWork.on_ask.
     Guard: node/sessions/for_peers.py, ForPeers.start_of.
     Guard: node/sessions/for_peers.py, _check.
     """
@@ -153,7 +153,7 @@ async def test_work_outside_of_the_grant_or_without_a_login_is_refused(nodes: li
 
 
 async def test_a_login_that_a_peer_gave_is_not_for_other_peers(nodes: list[Worker]) -> None:
-    """Guard: node/capsules/kept.py, Kept.own_login."""
+    """Guard: node/capsules/seal/kept.py, Kept.own_login."""
     alice, bob = nodes
     grants = parse_grants([f"login:use={SHOP}", f"capsule:offer={SHOP}", f"capsule:import={SHOP}"])
     await alice.node.mesh.pair(alice.node, bob.node, grants)
@@ -175,7 +175,7 @@ async def test_what_needs_an_approval_is_not_done_for_a_peer(nodes: list[Worker]
 
 
 async def test_a_peer_writes_nothing_that_the_owner_allows_herself(nodes: list[Worker]) -> None:
-    """Guard: node/sessions/working.py, Working._risk_max."""
+    """Guard: node/sessions/keeping/working.py, Working._risk_max."""
     alice, bob = nodes
     await alice.capture(class_max=7)
     fills = f"title: Name\nstart: {SHOP}/orders\nsteps:\n  - fill: {{role: textbox, name: Your name, value: Bob}}\n"
@@ -203,7 +203,7 @@ async def test_a_work_that_ends_by_a_defect_is_not_waited_for(
 
 
 async def test_asking_again_starts_nothing_new_and_nobody_else_sees_a_work(nodes: list[Worker]) -> None:
-    """Guard: node/capsules/work.py, LoginWork._of."""
+    """Guard: node/capsules/exchange/work.py, LoginWork._of."""
     alice, bob = nodes
     await alice.capture()
     ask = WorkAsk(id=bytes(16), task="record", actions=ORDERS)
@@ -217,7 +217,7 @@ async def test_asking_again_starts_nothing_new_and_nobody_else_sees_a_work(nodes
 
 
 async def test_a_peer_has_only_so_much_done_at_once_and_none_once_it_is_distrusted(nodes: list[Worker]) -> None:
-    """Guard: node/capsules/work.py, LoginWork.on_ask."""
+    """Guard: node/capsules/exchange/work.py, LoginWork.on_ask."""
     alice, bob = nodes
     await alice.capture()
     for number in range(limits.WORK_PER_PEER_MAX):
@@ -294,7 +294,7 @@ async def _restarted(node: Worker) -> Worker:
 
 
 async def test_a_verdict_is_still_there_after_a_restart(nodes: list[Worker]) -> None:
-    """Guard: node/capsules/work.py, LoginWork.load."""
+    """Guard: node/capsules/exchange/work.py, LoginWork.load."""
     alice, bob = nodes
     await alice.capture()
     done = await bob.ask(alice, actions=ORDERS)
@@ -309,8 +309,8 @@ async def test_a_verdict_is_still_there_after_a_restart(nodes: list[Worker]) -> 
 async def test_work_that_a_restart_ended_is_told_so_to_whoever_asked_and_forgotten_in_time(
     nodes: list[Worker], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Guard: node/capsules/work.py, _told.
-    Guard: node/capsules/asking_work.py, WorkAsking._looked.
+    """Guard: node/capsules/exchange/work.py, _told.
+    Guard: node/capsules/exchange/asking_work.py, WorkAsking._looked.
     """
     alice, bob = nodes
     await alice.capture()
@@ -339,7 +339,7 @@ async def test_work_that_a_restart_ended_is_told_so_to_whoever_asked_and_forgott
 async def test_a_peer_that_is_distrusted_while_it_asks_has_nothing_done(
     nodes: list[Worker], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Guard: node/capsules/work.py, LoginWork.on_ask."""
+    """Guard: node/capsules/exchange/work.py, LoginWork.on_ask."""
     alice, bob = nodes
     await alice.capture()
     real = alice.node.store.put_work
@@ -357,7 +357,7 @@ async def test_a_peer_that_is_distrusted_while_it_asks_has_nothing_done(
 async def test_work_that_waits_for_its_turn_is_not_done_once_the_grant_is_withdrawn(
     nodes: list[Worker], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Guard: node/capsules/work.py, LoginWork._performed."""
+    """Guard: node/capsules/exchange/work.py, LoginWork._performed."""
     alice, bob = nodes
     kept = await alice.capture()
     turn = alice.work._turns.setdefault(kept.id, asyncio.Lock())
@@ -381,7 +381,7 @@ async def test_work_that_waits_for_its_turn_is_not_done_once_the_grant_is_withdr
 async def test_a_peer_that_fetches_many_sessions_at_once_fills_no_memory(
     nodes: list[Worker], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Guard: node/capsules/work.py, LoginWork._bundled."""
+    """Guard: node/capsules/exchange/work.py, LoginWork._bundled."""
     alice, bob = nodes
     monkeypatch.setattr(limits, "WORK_PART_BYTES", 64)  # so that none of them ends with its first part
     await alice.capture()
@@ -397,7 +397,7 @@ async def test_a_peer_that_fetches_many_sessions_at_once_fills_no_memory(
 
 
 async def test_a_session_that_went_on_to_an_origin_that_may_not_be_read_does_not_come(nodes: list[Worker]) -> None:
-    """Guard: node/capsules/work.py, LoginWork._check_readable."""
+    """Guard: node/capsules/exchange/work.py, LoginWork._check_readable."""
     alice, bob = nodes
     await alice.capture(origins=(SHOP, BANK))
     both = parse_grants([f"login:use={SHOP}", f"login:use={BANK}", f"login:read={SHOP}"])

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from adapters.ports import Blocked
 from node.config import Config
-from node.live.browsers import Browsers
-from node.sessions.looking import PageVerbs
+from node.live.browsers.browsers import Browsers
+from node.sessions.actions.looking import PageVerbs
 from node.verbs.page import SNAPSHOT, SnapshotParams
 from tests.carriers import TOKEN
 from tests.twins.browser import Document, MemoryBrowser, MemoryPage

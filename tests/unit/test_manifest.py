@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from protocol import limits
 from protocol.errors import MeshError
-from protocol.recording.manifest import (
+from protocol.recording.records.manifest import (
     Effect,
     Listed,
     SentFile,
@@ -114,7 +114,7 @@ def test_only_what_is_listed_may_leave_and_ids_differ_only_where_they_may() -> N
 
 
 def test_a_listed_request_leaves_once_and_never_above_its_class_or_after_a_mismatch() -> None:
-    """Guard: protocol/recording/manifest.py, Listed.takes."""
+    """Guard: protocol/recording/records/manifest.py, Listed.takes."""
     listed = Listed((form(), form()), told=lambda each: each, level_max=4)
     assert [listed.takes(form()) for _ in range(3)] == [True, True, False]
     assert listed.left == {}

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import time
 
-from adapters.browser.aria import parse
-from adapters.browser.view import Facts, assemble, masker
-from protocol.page.action import Locator, Within
-from protocol.page.evidence import Judge, collect
-from protocol.page.naming import Naming
-from protocol.page.observation import Observation
-from protocol.page.outline import outline, window
-from protocol.page.scope import container
+from adapters.browser.observing.aria import parse
+from adapters.browser.observing.view import Facts, assemble, masker
+from protocol.page.actions.action import Locator, Within
+from protocol.page.actions.evidence import Judge, collect
+from protocol.page.actions.scope import container
+from protocol.page.seen.observation import Observation
+from protocol.page.showing.naming import Naming
+from protocol.page.showing.outline import outline, window
 
 ROWS = 3_000
 ROW = """  - row "Part {0} Open" [ref=e{1}]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from protocol import limits
-from protocol.page.markup import Markup, Node, Way, shown
+from protocol.page.showing.markup import Markup, Node, Way, shown
 
 SECRET = {"word": "tell-nobody"}
 
@@ -31,7 +31,7 @@ def test_a_text_stands_with_its_element_and_each_line_says_which_ways_lead_to_it
 
 
 def test_a_secret_is_in_no_text_attribute_address_or_way_also_if_it_is_spread_over_elements() -> None:
-    """Guard: protocol/page/markup.py, shown."""
+    """Guard: protocol/page/showing/markup.py, shown."""
     nodes = (
         Node(depth=1, tag="p", attributes=(("title", "of tell-nobody"), ("class", "tell-nobody"))),
         Node(depth=2, tag="i"),

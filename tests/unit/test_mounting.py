@@ -14,11 +14,11 @@ from typing import Any, cast
 import msgspec
 import pytest
 
-from adapters.browser.state import read_state
+from adapters.browser.state.state import read_state
 from adapters.ports import BrowserState
 from node.capsules import Mounting
-from node.capsules.browser_state import from_browser, same, to_browser
-from node.capsules.upkeep import _address
+from node.capsules.logins.upkeep import _address
+from node.capsules.seal.browser_state import from_browser, same, to_browser
 from node.config import Config
 from node.health.doctor_capsules import check_capsules
 from node.live import Gate, Mount, Wish, mounted
@@ -27,15 +27,15 @@ from node.verbs import Caller, CallerKind, called_by
 from node.verbs.capsule import CapsuleParams, CaptureParams
 from node.verbs.capsule_upkeep import RevokeParams
 from protocol import limits
+from protocol.capsule.flows.portability import Finding, findings, logout_control, place_of, standing, verdict_of
 from protocol.capsule.hidden import hidden_values
-from protocol.capsule.portability import Finding, findings, logout_control, place_of, standing, verdict_of
 from protocol.capsule.state import CapsuleState, Cookie, Item, Lost, OriginStorage
 from protocol.errors import MeshError
-from protocol.page.action import Click, Locator
-from protocol.page.observation import Element, Observation, Traits
-from protocol.page.redaction import redact_text
-from protocol.page.secret_search import Search
-from protocol.page.secrets import NO_SECRETS, GivenSecret, Secrets
+from protocol.page.actions.action import Click, Locator
+from protocol.page.secrets.redaction import redact_text
+from protocol.page.secrets.secret_search import Search
+from protocol.page.secrets.secrets import NO_SECRETS, GivenSecret, Secrets
+from protocol.page.seen.observation import Element, Observation, Traits
 from protocol.risk.classes import Risk
 from protocol.risk.requests import GuardPolicy, judge_request
 from tests.capsule_nodes import CapsuleNode, two
@@ -78,7 +78,7 @@ async def ends_with(code: str) -> AsyncIterator[None]:
 
 
 async def test_work_gets_the_origins_of_the_capsule_its_state_and_what_to_hide(nodes: list[CapsuleNode]) -> None:
-    """Guard: node/capsules/mounting.py, _narrowed."""
+    """Guard: node/capsules/mount/mounting.py, _narrowed."""
     alice, _ = nodes
     kept = await alice.capture()
     allowing = GuardPolicy(allow=(f"POST {SHOP}/orders",))
@@ -106,7 +106,7 @@ async def test_work_gets_the_origins_of_the_capsule_its_state_and_what_to_hide(n
 async def test_work_that_goes_beyond_the_policy_is_refused_and_not_counted(
     nodes: list[CapsuleNode], changes: dict[str, Any], code: str
 ) -> None:
-    """Guard: node/capsules/mounting.py, _narrowed."""
+    """Guard: node/capsules/mount/mounting.py, _narrowed."""
     alice, _ = nodes
     await alice.capture(tasks=("replay",))
     assert await code_of(alice, **changes) == code
@@ -116,7 +116,7 @@ async def test_work_that_goes_beyond_the_policy_is_refused_and_not_counted(
 async def test_an_agent_is_given_the_capsules_that_it_was_granted_for_that_work_and_no_other(
     nodes: list[CapsuleNode],
 ) -> None:
-    """Guard: node/capsules/mounting.py, Mounting._granted."""
+    """Guard: node/capsules/mount/mounting.py, Mounting._granted."""
     alice, _ = nodes
     kept = await alice.capture()
     helper = Caller(kind=CallerKind.AGENT, name="helper", scopes=frozenset({"live", "replay"}))
@@ -146,7 +146,7 @@ async def test_an_agent_is_given_the_capsules_that_it_was_granted_for_that_work_
 
 
 async def test_work_ends_at_once_when_its_capsule_is_revoked_here_and_at_a_peer(nodes: list[CapsuleNode]) -> None:
-    """Guard: node/capsules/mounting.py, Mounting.ended."""
+    """Guard: node/capsules/mount/mounting.py, Mounting.ended."""
     alice, bob = nodes
     await alice.capture()
     await bob.take(await alice.give(bob))
@@ -164,7 +164,7 @@ async def test_work_ends_at_once_when_its_capsule_is_revoked_here_and_at_a_peer(
 
 
 async def test_work_ends_at_once_when_its_capsule_is_removed(nodes: list[CapsuleNode]) -> None:
-    """Guard: node/capsules/capsules.py, Capsules.remove."""
+    """Guard: node/capsules/seal/capsules.py, Capsules.remove."""
     alice, _ = nodes
     await alice.capture()
     mounting = Mounting(alice.capsules, check_s=1e9)  # so that nothing but the removal ends the work
@@ -176,7 +176,7 @@ async def test_work_ends_at_once_when_its_capsule_is_removed(nodes: list[Capsule
 
 
 async def test_a_use_that_lasts_is_judged_again(nodes: list[CapsuleNode]) -> None:
-    """Guard: node/capsules/capsules.py, Capsules.still."""
+    """Guard: node/capsules/seal/capsules.py, Capsules.still."""
     alice, _ = nodes
     await alice.capture(expires_s=3_600)
     async with ends_with("capsule.expired"), mounted(Mounting(alice.capsules, check_s=0.01), "shop", wish()):
@@ -230,7 +230,7 @@ async def test_a_lease_that_a_crash_left_is_given_back_at_the_next_start(nodes: 
 
 
 async def test_no_yes_lets_an_action_above_the_class_of_the_capsule_pass() -> None:
-    """Guard: node/live/gate.py, Gate.admit."""
+    """Guard: node/live/acting/gate.py, Gate.admit."""
     reported: list[bool] = []
 
     async def report(action: object, risk: Risk, admitted: bool) -> None:
@@ -246,7 +246,7 @@ async def test_no_yes_lets_an_action_above_the_class_of_the_capsule_pass() -> No
 
 
 def test_what_is_hidden_is_redacted_and_can_be_typed_nowhere() -> None:
-    """Guard: protocol/page/secrets.py, Secrets._require_for."""
+    """Guard: protocol/page/secrets/secrets.py, Secrets._require_for."""
     field = Element(ref="e1", role="textbox", traits=Traits(input_type="password"))
     given = Secrets({"password": GivenSecret(value="hunter22")}, begins=SHOP)
     hiding = given.hiding({"capsule.1": CANARY})

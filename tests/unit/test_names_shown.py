@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from node.base.plain import plain
-from node.cli.common import called
-from node.cli.explore_words import progress_line
-from node.cli.session import _show_list, _show_session
+from node.cli.base.common import called
+from node.cli.searches.explore_words import progress_line
+from node.cli.sessions.session import _show_list, _show_session
 from tests.unit.test_sessions_handover import node_of, pair
 
 NODE = "ABCDEFG-" + "X" * 54

@@ -6,14 +6,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from adapters.browser.aria import parse
-from adapters.browser.view import Facts, assemble
+from adapters.browser.observing.aria import parse
+from adapters.browser.observing.view import Facts, assemble
 from protocol.errors import MeshError
-from protocol.page.action import Locator, Within
-from protocol.page.locator import fitting, resolve
-from protocol.page.naming import SCOPE_ROLES, Naming
-from protocol.page.observation import Observation, Traits
-from protocol.page.scope import container, part
+from protocol.page.actions.action import Locator, Within
+from protocol.page.actions.locator import fitting, resolve
+from protocol.page.actions.scope import container, part
+from protocol.page.seen.observation import Observation, Traits
+from protocol.page.showing.naming import SCOPE_ROLES, Naming
 
 ROWS = """\
 - heading "Orders" [level=1] [ref=e1]
@@ -91,7 +91,7 @@ _NODES = st.lists(st.tuples(_ROLES, _WORDS, st.integers(0, 4)), min_size=1, max_
 @settings(max_examples=300)
 @given(_NODES)
 def test_every_locator_finds_its_element_on_any_page(nodes: list[tuple[str, str, int]]) -> None:
-    """Guard: protocol/page/naming.py, Naming.locators."""
+    """Guard: protocol/page/showing/naming.py, Naming.locators."""
     lines: list[str] = []
     depth = 0
     for number, (role, name, level) in enumerate(nodes, 1):

@@ -7,14 +7,14 @@ from pathlib import Path
 
 import pytest
 
-from adapters.browser.aria import parse
-from adapters.browser.view import Facts, assemble
+from adapters.browser.observing.aria import parse
+from adapters.browser.observing.view import Facts, assemble
 from adapters.ports import Heard
 from node.sessions import Notebook
-from node.sessions.action_files import parse_actions
+from node.sessions.actions.action_files import parse_actions
 from protocol import limits
 from protocol.errors import MeshError
-from protocol.page.observation import Element, Observation, Traits
+from protocol.page.seen.observation import Element, Observation, Traits
 
 URL = "https://shop.example/login"
 PAGE = """\

@@ -5,7 +5,7 @@ from __future__ import annotations
 import msgspec
 import pytest
 
-from protocol.page.observation import Element, Observation, Tree
+from protocol.page.seen.observation import Element, Observation, Tree
 
 
 def page(url: str) -> Observation:

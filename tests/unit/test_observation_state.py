@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from protocol.page.observation import BLANK, Element, Observation, Traits, encode, state_hash, truncate
+from protocol.page.seen.observation import BLANK, Element, Observation, Traits, encode, state_hash, truncate
 from protocol.wire import cbor
 
 BUTTON = Element(ref="e1", role="button", name="Order 12 mugs", states=("expanded",), value="x")

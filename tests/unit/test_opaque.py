@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from adapters.browser.closely import Closely
-from protocol.page.action import Click, Fill, Locator, Secret
-from protocol.page.secrets import GivenSecret, Secrets
+from adapters.browser.egress.closely import Closely
+from protocol.page.actions.action import Click, Fill, Locator, Secret
+from protocol.page.secrets.secrets import GivenSecret, Secrets
 from protocol.risk.opaque import is_opaque
 from protocol.risk.refused import CARD, OPAQUE, TYPED, may_be_allowed, meaning
 from protocol.risk.requests import GuardPolicy, judge_request
@@ -103,7 +103,7 @@ def test_a_card_is_not_sent_in_an_address(query: str, refused: bool) -> None:
 
 
 async def test_a_secret_that_was_typed_is_not_sent_in_an_address() -> None:
-    """Guard: adapters/browser/closely.py, Closely.says."""
+    """Guard: adapters/browser/egress/closely.py, Closely.says."""
     given = {
         "word": GivenSecret(value="correct horse 7", origins=(SITE,)),
         "user": GivenSecret(value="alice-1984", origins=(SITE,), text=True),

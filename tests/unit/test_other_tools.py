@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from node.sessions.action_files import parse_actions
+from node.sessions.actions.action_files import parse_actions
 from protocol.errors import MeshError
 
 _PYTHON, _RECORDER, _WINDOW, _CAPSULE = "--target python-pytest", "Recorder panel", "--headed", "capsule capture --from"

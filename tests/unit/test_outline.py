@@ -5,12 +5,12 @@ from __future__ import annotations
 import msgspec
 import pytest
 
-from adapters.browser.aria import parse
-from adapters.browser.view import Facts, assemble, masker
+from adapters.browser.observing.aria import parse
+from adapters.browser.observing.view import Facts, assemble, masker
 from protocol.errors import MeshError
-from protocol.page.action import Locator
-from protocol.page.observation import Element, Observation
-from protocol.page.outline import CUT, element_of, outline, still_there
+from protocol.page.actions.action import Locator
+from protocol.page.seen.observation import Element, Observation
+from protocol.page.showing.outline import CUT, element_of, outline, still_there
 
 CARD = """\
 - generic [active] [ref=e1]:
@@ -58,7 +58,7 @@ HOSTILE = (
 
 @pytest.mark.parametrize("words", HOSTILE)
 def test_the_words_of_a_page_make_neither_a_line_nor_a_ref(words: str) -> None:
-    """Guard: protocol/page/outline.py, _plain."""
+    """Guard: protocol/page/showing/outline.py, _plain."""
     quoted = words.replace('"', '\\"')
     snapshot = "\n".join(
         (
@@ -121,7 +121,7 @@ PAGE = Observation(
     ],
 )
 def test_a_ref_of_another_observation_or_of_none_is_refused(ref: str, code: str) -> None:
-    """Guard: protocol/page/outline.py, element_of."""
+    """Guard: protocol/page/showing/outline.py, element_of."""
     assert element_of("s4f1e1", PAGE, 4).name == "Help"
     with pytest.raises(MeshError) as refused:
         element_of(ref, PAGE, 4)
@@ -151,7 +151,7 @@ def _changed(*elements: Element, url: str = PAGE.url) -> Observation:
     ids=["gone", "sorted anew", "one more", "renamed", "another page"],
 )
 def test_an_element_that_may_be_another_one_by_now_is_not_guessed(now: Observation) -> None:
-    """Guard: protocol/page/outline.py, still_there."""
+    """Guard: protocol/page/showing/outline.py, still_there."""
     with pytest.raises(MeshError) as refused:
         still_there(PAGE.elements[1], PAGE, now)
     assert refused.value.code == "live.stale_ref"

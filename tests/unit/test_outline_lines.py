@@ -8,9 +8,9 @@ import msgspec
 import pytest
 
 from protocol.errors import MeshError
-from protocol.page.action import Locator
-from protocol.page.observation import Element, Observation
-from protocol.page.outline import CUT, element_of, outline, still_there
+from protocol.page.actions.action import Locator
+from protocol.page.seen.observation import Element, Observation
+from protocol.page.showing.outline import CUT, element_of, outline, still_there
 
 
 def page(text: str, *lines: int) -> Observation:

@@ -8,7 +8,7 @@ import time
 import pytest
 
 from protocol import limits
-from protocol.recording.page_diff import differing
+from protocol.recording.pages.page_diff import differing
 
 DEBTS = """\
 - banner

@@ -50,8 +50,8 @@ def file_of(node: CapsuleNode) -> Path:
 async def test_a_passkey_opens_at_its_site_only_and_its_count_goes_up_before_it_is_used(
     nodes: list[CapsuleNode],
 ) -> None:
-    """Guard: node/capsules/passkeys.py, Passkeys.lend.
-    Guard: node/capsules/passkeys.py, _is_of.
+    """Guard: node/capsules/logins/passkeys.py, Passkeys.lend.
+    Guard: node/capsules/logins/passkeys.py, _is_of.
     """
     alice, _ = nodes
     await of(alice).keep([KEY])
@@ -66,7 +66,7 @@ async def test_a_passkey_opens_at_its_site_only_and_its_count_goes_up_before_it_
 
 
 async def test_a_passkey_opens_on_no_other_node_and_under_no_other_name(nodes: list[CapsuleNode]) -> None:
-    """Guard: node/capsules/passkeys.py, Passkeys._write."""
+    """Guard: node/capsules/logins/passkeys.py, Passkeys._write."""
     alice, bob = nodes
     await of(alice).keep([KEY])
     data = file_of(alice).read_bytes()

@@ -7,9 +7,9 @@ import json
 import msgspec
 import pytest
 
-from adapters.transport import answers
+from adapters.transport.tls import answers
 from node.base.statuses import exit_code
-from node.cli.common import fail
+from node.cli.base.common import fail
 from node.health.remedies import CLOCKS, for_peer
 from node.rooms import Rooms
 from protocol.errors import CODES, MeshError, PeerError
@@ -33,7 +33,7 @@ async def _fails(bruno: MemoryNode, code: str) -> None:
 
 @pytest.mark.parametrize("code", CODES)
 def test_every_code_of_a_peer_is_shown_as_its_own(code: str) -> None:
-    """Guard: adapters/transport/answers.py, decode_error."""
+    """Guard: adapters/transport/tls/answers.py, decode_error."""
     error = _answered(code, session="ses-1")
     assert error.code == code, "the protocol goes on by what it said"
     assert (error.shown.code, exit_code(error.shown.code)) == ("peer.failed", 4)
@@ -59,7 +59,7 @@ async def test_a_call_that_a_peer_refuses_names_the_peer(code: str) -> None:
 def test_a_command_prints_the_name_of_the_peer_and_nothing_of_this_nodes_remedies(
     as_json: bool, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Guard: node/cli/common.py, fail."""
+    """Guard: node/cli/base/common.py, fail."""
     error = _answered("internal.fault", session="ses-1")
     assert isinstance(error, PeerError)
     with pytest.raises(SystemExit) as ended:
@@ -75,7 +75,7 @@ def test_a_command_prints_the_name_of_the_peer_and_nothing_of_this_nodes_remedie
 
 
 def test_what_one_peer_answered_is_not_passed_on_to_another_as_ours() -> None:
-    """Guard: adapters/transport/answers.py, encode_error."""
+    """Guard: adapters/transport/tls/answers.py, encode_error."""
     told = cbor.decode(answers.encode_error(_answered("store.corrupt")))
     assert told["code"] == "peer.failed"
 

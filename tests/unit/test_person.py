@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from protocol.page.action import (
+from protocol.page.actions.action import (
     Action,
     Back,
     Check,
@@ -20,7 +20,7 @@ from protocol.page.action import (
     Select,
     Upload,
 )
-from protocol.page.person import Act, Script
+from protocol.page.showing.person import Act, Script
 
 FIELD, BUTTON, LIST = (Locator(role=role, name="It") for role in ("searchbox", "button", "combobox"))
 

@@ -7,14 +7,14 @@ import time
 import pytest
 from nacl.signing import SigningKey
 
-from node.live.recorder import Recorder
-from node.sessions.gated import gated
+from node.live.recording.recorder import Recorder
+from node.sessions.keeping.gated import gated
 from node.signing.identity import Identity
 from node.signing.witness import Witness
-from protocol.page.action import Assert, Click, Extract, Goto, Locator
-from protocol.page.observation import Element
-from protocol.page.personal import TOKEN, Tokens, common, personal_data
-from protocol.recording.snapshot import snapshot_text
+from protocol.page.actions.action import Assert, Click, Extract, Goto, Locator
+from protocol.page.secrets.personal import TOKEN, Tokens, common, personal_data
+from protocol.page.seen.observation import Element
+from protocol.recording.records.snapshot import snapshot_text
 from protocol.wire import cbor
 from tests.twins.browser import Control, Document
 from tests.unit.test_replayer import HOME, Bench
@@ -68,7 +68,7 @@ NONE = (
 
 @pytest.mark.parametrize(("kind", "text"), [(kind, text) for kind, texts in FOUND.items() for text in texts])
 def test_personal_data_of_every_kind_is_replaced(kind: str, text: str) -> None:
-    """Guard: protocol/page/personal.py, Tokens.replace."""
+    """Guard: protocol/page/secrets/personal.py, Tokens.replace."""
     stored = TOKENS.replace(f"- cell: {text}\n- link: next")
     assert [token[1] for token in TOKEN.finditer(stored)] == [kind]
     assert not any(part in stored for part in text.split() if part[-1].isdigit() or "@" in part)
@@ -136,7 +136,7 @@ async def recorded(bench: Bench) -> Recorder:
 
 
 async def test_no_page_of_a_session_is_stored_with_personal_data_and_its_replay_matches() -> None:
-    """Guard: node/live/recorder.py, Recorder._keep."""
+    """Guard: node/live/recording/recorder.py, Recorder._keep."""
     bench = Bench()
     recorder = await recorded(bench)
     texts = [snapshot_text(blob) or "" for blob in bench.store._blobs.values()]
@@ -166,7 +166,7 @@ async def test_another_customer_is_not_the_recorded_one() -> None:
 
 
 async def test_another_installation_compares_kinds_and_says_that_it_masked() -> None:
-    """Guard: protocol/page/personal.py, common."""
+    """Guard: protocol/page/secrets/personal.py, common."""
     bench = Bench()
     recorder = await recorded(bench)
     other = Bench()

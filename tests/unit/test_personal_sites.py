@@ -7,14 +7,14 @@ from pathlib import Path
 import pytest
 
 from node.config.settings import load
-from node.live.personal import by_stored_name, keeping, stored_names
-from node.sessions.gated import gated
-from protocol.page.action import Action, Assert, Click, Drag, Extract, Fill, Goto, Locator
-from protocol.page.observation import Element
-from protocol.page.personal import TOKEN
-from protocol.page.secrets import NO_SECRETS
-from protocol.recording.session import StepMatch
-from protocol.recording.snapshot import snapshot_text
+from node.live.finding.personal import by_stored_name, keeping, stored_names
+from node.sessions.keeping.gated import gated
+from protocol.page.actions.action import Action, Assert, Click, Drag, Extract, Fill, Goto, Locator
+from protocol.page.secrets.personal import TOKEN
+from protocol.page.secrets.secrets import NO_SECRETS
+from protocol.page.seen.observation import Element
+from protocol.recording.records.session import StepMatch
+from protocol.recording.records.snapshot import snapshot_text
 from protocol.risk.sites import SiteRule
 from protocol.wire import cbor
 from tests.twins.browser import Control, Document, Effect
@@ -55,7 +55,7 @@ async def test_the_policy_for_the_site_of_a_page_says_what_is_stored_of_it(
 
 
 async def test_what_was_recorded_with_tokens_is_compared_with_tokens_under_another_policy() -> None:
-    """Guard: node/sessions/replayer.py, _Run._stored_at."""
+    """Guard: node/sessions/replaying/replayer.py, _Run._stored_at."""
     bench = Bench()
     recorder = await recorded(bench)
     replayed = await bench.replay(recorder, sites=KEPT)
@@ -70,7 +70,7 @@ async def test_the_policy_is_read_from_the_configuration_of_the_owner(tmp_path: 
 
 
 async def test_an_assertion_of_an_author_holds_again_and_of_another_persons_page_it_does_not() -> None:
-    """Guard: node/live/asserting.py, _agreeing."""
+    """Guard: node/live/finding/asserting.py, _agreeing."""
     bench = Bench()
     bench.site.documents[HOME] = Document(title="Customers", text=(ALICE,), controls=(ROW, OTHER))
     actions: tuple[Action, ...] = (
@@ -107,7 +107,7 @@ async def test_an_extracted_value_is_typed_as_it_is_and_stored_as_a_token() -> N
 
 
 async def test_what_an_element_is_called_by_a_page_alone_is_stored_as_a_token_and_found_again() -> None:
-    """Guard: node/live/personal.py, stored_names."""
+    """Guard: node/live/finding/personal.py, stored_names."""
     bench = Bench()
     named = Control(element=ROW.element, selectors=("css=.first",))
     bench.site.documents[HOME] = Document(title="Customers", controls=(OTHER, named))
@@ -124,7 +124,7 @@ async def test_what_an_element_is_called_by_a_page_alone_is_stored_as_a_token_an
 
 
 async def test_what_an_agent_does_by_refs_is_stored_without_the_names_of_persons() -> None:
-    """Guard: node/live/live_session.py, LiveSession.act."""
+    """Guard: node/live/sessions/live_session.py, LiveSession.act."""
     live = LiveBench()
     await live.witness.load()
     effect = Effect(go="/write")

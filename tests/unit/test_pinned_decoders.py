@@ -2,8 +2,15 @@
 
 from __future__ import annotations
 
-from node.sessions import action_files, devtools_keys, devtools_recording  # noqa: F401 (held, as are the others)
-from protocol.recording import bundle, flat_zip  # noqa: F401
+from node.sessions.actions import action_files  # noqa: F401 (held, as are the others)
+from node.sessions.importing import (
+    devtools_keys,  # noqa: F401 (held, as are the others)
+    devtools_recording,  # noqa: F401 (held, as are the others)
+)
+from protocol.recording.records import (
+    bundle,  # noqa: F401
+    flat_zip,  # noqa: F401
+)
 from protocol.risk import addresses, classes, graphql  # noqa: F401
 from protocol.search import chunk, delta, entry  # noqa: F401
 from protocol.wire import address, cbor, envelope  # noqa: F401

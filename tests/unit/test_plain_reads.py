@@ -13,8 +13,8 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from playwright.async_api import CDPSession
 
-from adapters.browser import plain
-from adapters.browser.plain import PlainReads, doubtful
+from adapters.browser.egress import plain
+from adapters.browser.egress.plain import PlainReads, doubtful
 from protocol.risk.addresses import destructive_url
 from protocol.risk.doubtful import DOUBTFUL_PARTS
 from protocol.risk.requests import GuardPolicy, judge_request
@@ -66,7 +66,7 @@ def test_a_plain_address_of_a_known_origin_is_not_paused(path: str) -> None:
     ],
 )
 def test_every_address_of_another_origin_is_paused(url: str) -> None:
-    """Guard: adapters/browser/plain.py, _elsewhere."""
+    """Guard: adapters/browser/egress/plain.py, _elsewhere."""
     assert is_paused(url)
 
 
@@ -88,7 +88,7 @@ PIECES: Final = st.one_of(
 @example("x?confirm", False)
 @example("%64elete", False)
 def test_what_the_guard_could_refuse_is_paused(path: str, escaped: bool) -> None:
-    """Guard: adapters/browser/plain.py, doubtful."""
+    """Guard: adapters/browser/egress/plain.py, doubtful."""
     url = f"{ORIGIN}/{quote(path, safe='/?&=.-_') if escaped else path}"
     refused = destructive_url(url, "image") or judge_request(
         "GET", url, "image", False, None, GuardPolicy(origins=(ORIGIN,))
@@ -143,7 +143,7 @@ async def test_files_are_sent_unasked_once_a_document_of_their_origin_was_permit
 
 
 async def test_what_was_learned_under_the_policy_of_a_page_that_is_gone_counts_for_no_other() -> None:
-    """Guard: adapters/browser/plain.py, PlainReads.admit."""
+    """Guard: adapters/browser/egress/plain.py, PlainReads.admit."""
     told, reads = await begun(GuardPolicy())
     reads.permitted(document(), GuardPolicy())
     assert await told.next() == doubtful([ORIGIN])
@@ -161,7 +161,7 @@ async def test_files_of_an_origin_without_documents_are_sent_unasked_after_a_few
 
 
 async def test_no_origin_counts_for_a_page_under_another_policy() -> None:
-    """Guard: adapters/browser/plain.py, PlainReads.permitted."""
+    """Guard: adapters/browser/egress/plain.py, PlainReads.permitted."""
     told, reads = await begun(GuardPolicy())
     reads.permitted(document(), GuardPolicy())
     assert await told.next() == doubtful([ORIGIN])

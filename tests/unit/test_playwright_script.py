@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from node.sessions.action_files import ActionFile, parse_actions
-from node.sessions.formats import reader_of
+from node.sessions.actions.action_files import ActionFile, parse_actions
+from node.sessions.actions.formats import reader_of
 from protocol import limits
 from protocol.errors import MeshError
-from protocol.page.action import (
+from protocol.page.actions.action import (
     Action,
     Assert,
     Back,
@@ -29,7 +29,7 @@ from protocol.page.action import (
     Upload,
     Wait,
 )
-from protocol.recording.session import Expect, Profile
+from protocol.recording.records.session import Expect, Profile
 
 HOME = "http://a.example/"
 OPEN = Goto(url=HOME)
@@ -322,7 +322,7 @@ def test_what_a_statement_says_is_what_is_done(statement: str, actions: list[Act
     ],
 )
 def test_what_has_no_action_is_refused_with_its_line(statement: str, words: str) -> None:
-    """Guard: node/sessions/playwright_locators.py, text_value."""
+    """Guard: node/sessions/importing/playwright_locators.py, text_value."""
     error = refusal(script(statement))
     assert error.code == "input.invalid"
     line = 5 + (statement.count("\n") if "page.close()" in statement or "page2" in statement else 0)

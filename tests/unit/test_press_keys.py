@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from protocol.errors import MeshError
-from protocol.page.keys import read_key, require_key
+from protocol.page.actions.keys import read_key, require_key
 
 
 @pytest.mark.parametrize(
@@ -22,7 +22,7 @@ from protocol.page.keys import read_key, require_key
     ],
 )
 def test_every_spelling_of_a_key_is_read_as_the_same_one(key: str, modifiers: str, name: str) -> None:
-    """Guard: protocol/page/keys.py, read_key."""
+    """Guard: protocol/page/actions/keys.py, read_key."""
     assert read_key(key) == (frozenset(modifiers.split()), name)
 
 
@@ -49,7 +49,7 @@ def test_what_names_no_known_key_is_none(key: str) -> None:
     ],
 )
 def test_keys_of_the_clipboard_are_refused(key: str) -> None:
-    """Guard: protocol/page/keys.py, require_key."""
+    """Guard: protocol/page/actions/keys.py, require_key."""
     with pytest.raises(MeshError) as caught:
         require_key(key)
     assert caught.value.code == "action.clipboard"

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from node.live.gate import Gate
-from node.live.mounting import Mount
-from protocol.page.action import Action, Click, Drag, Fill, Goto, Locator, Press, Secret, Select, Upload
-from protocol.page.observation import Element, Observation, Traits
+from node.live.acting.gate import Gate
+from node.live.browsers.mounting import Mount
+from protocol.page.actions.action import Action, Click, Drag, Fill, Goto, Locator, Press, Secret, Select, Upload
+from protocol.page.seen.observation import Element, Observation, Traits
 from protocol.risk.classes import Risk, classify
 from protocol.risk.pressing import is_grave, needs_yes, only_reads, raised, reading
 from protocol.risk.requests import GuardPolicy
@@ -149,7 +149,7 @@ def test_what_may_be_sent_by_name_is_taken_out_for_a_login_that_is_for_reading()
 
 
 def test_a_capsule_that_forbids_trials_leaves_each_press_to_its_class() -> None:
-    """Guard: node/live/mounting.py, Mount.gate."""
+    """Guard: node/live/browsers/mounting.py, Mount.gate."""
     gate = Gate(report=unreported, wall=READS)
     press = Click(target=AT), element("Frobnicate", tag="button"), Risk(level=4, reason="x"), PAGE.url
     for mount, asks in (

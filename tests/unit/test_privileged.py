@@ -17,7 +17,7 @@ from adapters.ports import Store
 from node.api import routes
 from node.api.node import Node
 from node.api.refusal_rows import RefusalRows
-from node.live.acting import Gate
+from node.live.acting.driver import Gate
 from node.process.setup import init_home
 from node.process.wiring import open_node
 from node.signing.trail import Trail
@@ -45,9 +45,9 @@ from protocol.messages import (
     WorkAsk,
 )
 from protocol.messages import Assignment as BranchAssignment
-from protocol.page.action import Click, Locator
+from protocol.page.actions.action import Click, Locator
 from protocol.pairing.by_invite import Paired
-from protocol.recording.session import Profile
+from protocol.recording.records.session import Profile
 from protocol.risk.classes import Risk
 from protocol.routes import ROUTES
 from protocol.trust.grants import parse_grants

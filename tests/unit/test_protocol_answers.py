@@ -15,7 +15,7 @@ from protocol.errors import CODES, FAMILIES, Blame, MeshError, PeerError
 from protocol.feed import Kind
 from protocol.messages import KIND_DISTRUST_NOTICE, DistrustNotice
 from protocol.notice import SignedNotice
-from protocol.recording.session import Profile
+from protocol.recording.records.session import Profile
 from protocol.refusals import OTHERS, Counts, Refusals
 from protocol.routes import ROUTES, request_bytes_max
 from protocol.schedule import LATE_MS_MAX, Due, Misfire, RunStatus, decide, delay_ms

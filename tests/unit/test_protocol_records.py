@@ -16,7 +16,7 @@ from protocol.log.merkle import PROOF_HASHES_MAX
 from protocol.log.witness_log import Opening
 from protocol.messages import LogConsistency, LogProveAsk, LogSync
 from protocol.pairing.by_digits import Commit
-from protocol.recording.session import Session, Step, StepMatch
+from protocol.recording.records.session import Session, Step, StepMatch
 from protocol.schedule import LATE_MS_MAX
 from protocol.trust.trust_set import PUBLIC_KEY_BYTES
 from protocol.wire import cbor, frames

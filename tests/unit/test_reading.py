@@ -8,7 +8,7 @@ import pytest
 
 from protocol.goal.goal import parse_goal
 from protocol.goal.reading import Reading
-from protocol.page.observation import Element, Observation, Traits
+from protocol.page.seen.observation import Element, Observation, Traits
 
 SITE = "http://shop.test"
 GOAL = "the cheapest blue mug"

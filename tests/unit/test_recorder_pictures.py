@@ -9,18 +9,18 @@ import msgspec
 import pytest
 from nacl.signing import SigningKey
 
-from node.live.acting import Gate
-from node.live.keeping import Recording, shows_secret
-from node.live.recorder import record, record_actions
+from node.live.acting.driver import Gate
+from node.live.recording.keeping import Recording, shows_secret
+from node.live.recording.recorder import record, record_actions
 from node.signing.identity import Identity
 from node.signing.witness import Witness
 from node.verbs import OWNER, Caller, CallerKind, called_by
 from protocol.errors import MeshError
-from protocol.page.action import Action, Click, Extract, Goto, Locator, Wait
-from protocol.page.observation import Element, Observation
-from protocol.page.redaction import placeholder
-from protocol.recording.session import Profile
-from protocol.recording.snapshot import snapshot_text
+from protocol.page.actions.action import Action, Click, Extract, Goto, Locator, Wait
+from protocol.page.secrets.redaction import placeholder
+from protocol.page.seen.observation import Element, Observation
+from protocol.recording.records.session import Profile
+from protocol.recording.records.snapshot import snapshot_text
 from protocol.risk.requests import GuardPolicy
 from protocol.wire import cbor
 from tests.gates import unreported
@@ -38,7 +38,7 @@ def page(value: str) -> Observation:
 
 
 def test_no_picture_is_taken_of_a_page_that_shows_a_secret() -> None:
-    """Guard: node/live/keeping.py, shows_secret."""
+    """Guard: node/live/recording/keeping.py, shows_secret."""
     spread = "\n".join(f"- text: {char}" for char in SECRETS["code"])
     assert [
         shows_secret(seen, SECRETS) for seen in (page("‹secret:code›"), msgspec.structs.replace(page(""), text=spread))
@@ -105,7 +105,7 @@ async def test_no_secret_is_recorded_of_what_a_browser_lets_through() -> None:
 
 
 async def test_no_session_begins_at_an_address_in_which_another_site_can_be_read() -> None:
-    """Guard: node/live/recorder.py, Recorder.begin."""
+    """Guard: node/live/recording/recorder.py, Recorder.begin."""
     store, clock = MemoryStore(), ManualClock()
     witness = Witness(Identity(SigningKey(bytes(32)), clock), store, clock)
     await witness.load()
@@ -148,7 +148,8 @@ async def address_kept(caller: Caller) -> tuple[str, str, str]:
 
 
 async def test_where_an_agent_was_is_recorded_whatever_it_calls_a_secret() -> None:
-    """Guard: node/live/recorder.py, Recorder._redacted_address. Guard: protocol/page/redaction.py, redact_address."""
+    """Guard: node/live/recording/recorder.py, Recorder._redacted_address.
+    Guard: protocol/page/secrets/redaction.py, redact_address."""
     agent = Caller(kind=CallerKind.AGENT, name="helper", scopes=frozenset({"record"}))
     assert set(await address_kept(agent)) == {"http://shop.example/keys/7?‹secret:c›"}
     assert set(await address_kept(OWNER)) == {"http://shop.example‹secret:b›/7?‹secret:c›"}

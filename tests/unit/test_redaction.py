@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from protocol.page.action import Click, Fill, Goto, Locator, Secret, Select, Wait
-from protocol.page.redaction import (
+from protocol.page.actions.action import Click, Fill, Goto, Locator, Secret, Select, Wait
+from protocol.page.secrets.redaction import (
     looks_like_token,
     redact_action,
     redact_text,
@@ -14,7 +14,7 @@ from protocol.page.redaction import (
     secrets_named,
     without_value,
 )
-from protocol.page.secret_keys import secret_key
+from protocol.page.secrets.secret_keys import secret_key
 
 JWT = "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxMjM0NTY3ODkwIn0.dozjgNryP4J3jVmNHl0w5N_XgL0n3I9P"
 

@@ -9,27 +9,27 @@ import msgspec
 import pytest
 
 from adapters.ports import Blocked, Outcome
-from node.live.acting import Driver
-from node.live.asking import seek
-from node.live.asserting import _as_stored
-from node.live.gate import Gate
-from node.live.keeping import Recording, opened
-from node.live.masking import Masking
-from node.live.personal import judge_of
-from node.sessions.noticed import Noticed
-from node.sessions.questions import question_about
+from node.live.acting.asking import seek
+from node.live.acting.driver import Driver
+from node.live.acting.gate import Gate
+from node.live.finding.asserting import _as_stored
+from node.live.finding.personal import judge_of
+from node.live.recording.keeping import Recording, opened
+from node.live.recording.masking import Masking
+from node.sessions.shared.noticed import Noticed
+from node.sessions.shared.questions import question_about
 from protocol.errors import MeshError
-from protocol.page.action import Action, Click, Fill, Goto, Locator
-from protocol.page.assertion import Seen
-from protocol.page.dialogs import Answer
-from protocol.page.downloads import Download
-from protocol.page.evidence import Evidence
-from protocol.page.observation import Element, Observation
-from protocol.page.redaction import redact_snapshot, redact_url
-from protocol.page.secrets import GivenSecret, Secrets
-from protocol.recording.call_log import call_log, found_element
-from protocol.recording.effects import redact_answer
-from protocol.recording.session import BrowserInfo, Profile, Skipped, Step
+from protocol.page.actions.action import Action, Click, Fill, Goto, Locator
+from protocol.page.actions.assertion import Seen
+from protocol.page.actions.dialogs import Answer
+from protocol.page.actions.downloads import Download
+from protocol.page.actions.evidence import Evidence
+from protocol.page.secrets.redaction import redact_snapshot, redact_url
+from protocol.page.secrets.secrets import GivenSecret, Secrets
+from protocol.page.seen.observation import Element, Observation
+from protocol.recording.records.effects import redact_answer
+from protocol.recording.records.session import BrowserInfo, Profile, Skipped, Step
+from protocol.recording.replays.call_log import call_log, found_element
 from protocol.risk.classes import Risk
 from protocol.risk.requests import GuardPolicy
 from tests.carriers import Telling

@@ -5,8 +5,21 @@ from __future__ import annotations
 import pytest
 
 from protocol import limits
-from protocol.page.action import Action, Back, Check, Click, Extract, Fill, Goto, Locator, Press, Scroll, Secret, Wait
-from protocol.page.redaction import (
+from protocol.page.actions.action import (
+    Action,
+    Back,
+    Check,
+    Click,
+    Extract,
+    Fill,
+    Goto,
+    Locator,
+    Press,
+    Scroll,
+    Secret,
+    Wait,
+)
+from protocol.page.secrets.redaction import (
     looks_like_token,
     placeholder,
     redact_action,
@@ -19,8 +32,8 @@ from protocol.page.redaction import (
     secrets_named,
     without_value,
 )
-from protocol.page.secret_keys import secret_key
-from protocol.page.secrets import NO_SECRETS
+from protocol.page.secrets.secret_keys import secret_key
+from protocol.page.secrets.secrets import NO_SECRETS
 
 SITE = "https://shop.example/a"
 JWT = "eyJhbGciOiJI.eyJzdWIiOiIx.dozjgNry"

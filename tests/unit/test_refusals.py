@@ -8,7 +8,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from adapters.transport import listener
+from adapters.transport.tls import listener
 from node.api.federation import FederationApi
 from node.trust.refusal_book import RefusalBook
 from protocol import ids, limits
@@ -41,7 +41,7 @@ from protocol.messages import (
     StatusAsk,
     WorkAsk,
 )
-from protocol.recording.session import Profile
+from protocol.recording.records.session import Profile
 from protocol.refusals import OTHERS, Refusals
 from protocol.routes import ROUTES
 from protocol.trust.grants import GRANTABLE

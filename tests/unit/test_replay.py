@@ -10,10 +10,12 @@ import pytest
 
 from protocol import ids, limits
 from protocol.errors import MeshError
-from protocol.page.action import Goto, Scroll
-from protocol.page.observation import Element, Observation
-from protocol.recording.explaining import explain
-from protocol.recording.replay import (
+from protocol.page.actions.action import Goto, Scroll
+from protocol.page.seen.observation import Element, Observation
+from protocol.recording.records.session import ReplayReport, Step, StepMatch, Verdict
+from protocol.recording.records.verdicts import judge_replay
+from protocol.recording.replays.explaining import explain
+from protocol.recording.replays.replay import (
     Met,
     Rebase,
     as_recorded,
@@ -27,9 +29,7 @@ from protocol.recording.replay import (
     text_words,
     unreached,
 )
-from protocol.recording.reports import check_report
-from protocol.recording.session import ReplayReport, Step, StepMatch, Verdict
-from protocol.recording.verdicts import judge_replay
+from protocol.recording.replays.reports import check_report
 from tests.session_samples import BROWSER, NODE, SESSION_ID, matched, sample_session, sample_steps
 
 PAGE = Observation(
@@ -226,7 +226,7 @@ def test_reports_that_add_up_are_accepted() -> None:
 
 
 def test_reports_that_do_not_add_up_are_refused() -> None:
-    """Guard: protocol/recording/reports.py, check_report."""
+    """Guard: protocol/recording/replays/reports.py, check_report."""
     whole = good_report().steps
     steps, _ = sample_steps()
     stopped = not_performed(steps[0], "browser.timeout", 3)
@@ -253,7 +253,7 @@ def test_reports_that_do_not_add_up_are_refused() -> None:
 
 
 def test_a_report_says_of_every_snapshot_how_it_compared_and_of_nothing_else() -> None:
-    """Guard: protocol/recording/reports.py, check_report."""
+    """Guard: protocol/recording/replays/reports.py, check_report."""
     whole = good_report().steps
     for text in ("numbers", "differs"):
         other = msgspec.structs.replace(whole[3], text=text, matched=False)

@@ -9,11 +9,14 @@ import pytest
 
 from protocol import ids, limits
 from protocol.errors import MeshError
-from protocol.page.action import Click, Goto, Locator
-from protocol.recording.explaining import explain_stop
-from protocol.recording.findings import Difference
-from protocol.recording.page_text import contrast
-from protocol.recording.replay import (
+from protocol.page.actions.action import Click, Goto, Locator
+from protocol.recording.pages.page_text import contrast
+from protocol.recording.records.findings import Difference
+from protocol.recording.records.session import ReplayReport, StepMatch, Verdict
+from protocol.recording.records.snapshot import snapshot_text
+from protocol.recording.records.verdicts import judge_replay
+from protocol.recording.replays.explaining import explain_stop
+from protocol.recording.replays.replay import (
     Rebase,
     differences,
     not_performed,
@@ -21,10 +24,7 @@ from protocol.recording.replay import (
     stopped_at,
     unreached,
 )
-from protocol.recording.reports import check_report
-from protocol.recording.session import ReplayReport, StepMatch, Verdict
-from protocol.recording.snapshot import snapshot_text
-from protocol.recording.verdicts import judge_replay
+from protocol.recording.replays.reports import check_report
 from tests.session_samples import BROWSER, NODE, SESSION_ID, matched, sample_session, sample_steps
 
 STEPS, _ = sample_steps()

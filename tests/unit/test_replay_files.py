@@ -18,9 +18,9 @@ from node.sessions.showing.told import Ended, Told, tell
 from node.verbs.session_results import Replayed, Shown
 from protocol import ids
 from protocol.errors import MeshError
-from protocol.recording.findings import Difference
-from protocol.recording.replay import not_performed
-from protocol.recording.session import ReplayReport, StepMatch, Verdict
+from protocol.recording.records.findings import Difference
+from protocol.recording.records.session import ReplayReport, StepMatch, Verdict
+from protocol.recording.replays.replay import not_performed
 from tests.session_samples import BROWSER, NODE, SESSION_ID, matched, sample_session, sample_steps
 
 STEPS, _ = sample_steps()

@@ -8,21 +8,21 @@ import msgspec
 import pytest
 from nacl.signing import SigningKey
 
-from node.live.acting import Gate
-from node.live.keeping import Recording
-from node.live.recorder import Recorder, record, record_actions
-from node.sessions.replay_plan import Recorded, Replayed, ReplayPlan
-from node.sessions.replayer import replay
-from node.sessions.writes import AskOwner, OnMismatch
+from node.live.acting.driver import Gate
+from node.live.recording.keeping import Recording
+from node.live.recording.recorder import Recorder, record, record_actions
+from node.sessions.replaying.replayer import replay
+from node.sessions.shared.replay_plan import Recorded, Replayed, ReplayPlan
+from node.sessions.shared.writes import AskOwner, OnMismatch
 from node.signing.identity import Identity
 from node.signing.witness import Witness
 from protocol import limits
-from protocol.page.action import Action, Click, Extract, Fill, Goto, Locator, Scroll, Select
-from protocol.page.observation import Element, Traits
-from protocol.page.secrets import NO_SECRETS, Secrets
-from protocol.recording.replay import Met
-from protocol.recording.reports import check_report
-from protocol.recording.session import Level, Profile
+from protocol.page.actions.action import Action, Click, Extract, Fill, Goto, Locator, Scroll, Select
+from protocol.page.secrets.secrets import NO_SECRETS, Secrets
+from protocol.page.seen.observation import Element, Traits
+from protocol.recording.records.session import Level, Profile
+from protocol.recording.replays.replay import Met
+from protocol.recording.replays.reports import check_report
 from protocol.risk.requests import GuardPolicy
 from protocol.risk.sites import SiteRule
 from tests.gates import unreported
@@ -119,7 +119,7 @@ async def test_what_changes_while_a_title_is_waited_for_is_compared_with_what_wa
             met, title="Cups 3", text=met.text.replace("Mugs at 12:03", shows), digest=bytes(32)
         )
 
-    monkeypatch.setattr("node.sessions.replayer._Run._once_still", later)
+    monkeypatch.setattr("node.sessions.replaying.replayer._Run._once_still", later)
     bench = Bench("Mugs at 12:03")
     recorder = await bench.record()
     bench.site.documents[HOME] = Document(title="Cups", text=("Mugs at 12:03",))
@@ -130,7 +130,7 @@ async def test_what_changes_while_a_title_is_waited_for_is_compared_with_what_wa
 
 
 async def test_a_secret_is_covered_in_the_pictures_of_a_replay() -> None:
-    """Guard: node/sessions/replayer.py, _Run._picture."""
+    """Guard: node/sessions/replaying/replayer.py, _Run._picture."""
     bench = Bench("Welcome")
     plain = (await bench.replay(await bench.record(), pictures=True)).screenshots
     bench.says("Welcome Ann-Marie")
@@ -154,7 +154,7 @@ async def test_a_step_that_failed_has_a_picture_also_while_there_are_secrets() -
 
 
 async def test_a_secret_that_only_the_text_shows_is_named_and_never_shown() -> None:
-    """Guard: node/sessions/replayer.py, replay."""
+    """Guard: node/sessions/replaying/replayer.py, replay."""
     bench = Bench("Welcome Ann-Marie", "3 mugs")
     recorder = await bench.record()
     assert recorder.session.secrets == ("user",)
@@ -214,7 +214,7 @@ NAME = Locator(role="textbox", name="Name")
 
 
 async def test_a_step_that_writes_is_not_performed_after_a_mismatch() -> None:
-    """Guard: node/sessions/replayer.py, _Run._step."""
+    """Guard: node/sessions/replaying/replayer.py, _Run._step."""
     bench = Bench()
     bench.site.documents[HOME] = form("Beer")
     writes = Fill(target=NAME, value="Wine")
@@ -234,7 +234,7 @@ async def test_a_step_that_writes_is_not_performed_after_a_mismatch() -> None:
 
 
 async def test_a_step_that_looks_like_writing_only_now_is_not_performed_either() -> None:
-    """Guard: node/sessions/writes.py, ReplayGate.admit."""
+    """Guard: node/sessions/shared/writes.py, ReplayGate.admit."""
     bench = Bench()
     bench.site.documents[HOME] = form("Beers", role="combobox", method="get", options=("Small", "Large"))
     chooses = Select(target=Locator(role="combobox", name="Name"), option="Large")
@@ -304,7 +304,7 @@ async def test_errors_of_the_console_and_refused_requests_are_noticed_at_their_s
 
 
 async def test_without_the_secrets_of_the_recording_nothing_of_the_console_is_kept() -> None:
-    """Guard: node/sessions/noticed.py, Noticed.after."""
+    """Guard: node/sessions/shared/noticed.py, Noticed.after."""
     bench = Bench("Welcome Ann-Marie")
     recorder = await bench.record()
     bench.site.documents[HOME] = Document(title="Shop", text=("Welcome",), console=("no basket of Ann-Marie",))

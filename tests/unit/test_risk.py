@@ -7,8 +7,21 @@ import time
 import msgspec
 import pytest
 
-from protocol.page.action import Action, Back, Check, Click, Extract, Fill, Goto, Locator, Press, Scroll, Select, Wait
-from protocol.page.observation import Element, Observation, Traits, Tree
+from protocol.page.actions.action import (
+    Action,
+    Back,
+    Check,
+    Click,
+    Extract,
+    Fill,
+    Goto,
+    Locator,
+    Press,
+    Scroll,
+    Select,
+    Wait,
+)
+from protocol.page.seen.observation import Element, Observation, Traits, Tree
 from protocol.risk.classes import APPROVAL_CLASS, classify
 
 ANY = Locator()

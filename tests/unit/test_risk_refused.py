@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from protocol.errors import CODES
-from protocol.page.redaction import redact_address
+from protocol.page.secrets.redaction import redact_address
 from protocol.risk.refused import SOCKET, WINDOW, may_be_allowed, navigation_refused, refused, request_line, what_helps
 from protocol.risk.requests import GuardPolicy, judge_request
 

@@ -7,14 +7,14 @@ from collections import Counter
 
 import msgspec
 
-from node.live.acting import Gate
-from node.sessions.replay_plan import Recorded as RecordedSession
-from node.sessions.replay_plan import Replayed, ReplayPlan
-from node.sessions.replayer import replay
-from protocol.page.action import Action, Click, Goto, Locator
-from protocol.page.names import same_name, visible
-from protocol.page.observation import Element
-from protocol.recording.session import Profile
+from node.live.acting.driver import Gate
+from node.sessions.replaying.replayer import replay
+from node.sessions.shared.replay_plan import Recorded as RecordedSession
+from node.sessions.shared.replay_plan import Replayed, ReplayPlan
+from protocol.page.actions.action import Action, Click, Goto, Locator
+from protocol.page.seen.names import same_name, visible
+from protocol.page.seen.observation import Element
+from protocol.recording.records.session import Profile
 from protocol.risk.classes import Risk
 from protocol.risk.requests import GuardPolicy
 from protocol.wire import cbor
@@ -160,7 +160,7 @@ def one_right(rows: list[Row], look: Look, mine: Row) -> bool:
 
 
 async def test_no_other_record_is_deleted_and_nearly_every_right_one_is() -> None:
-    """Guard: protocol/page/evidence.py, Judge._says."""
+    """Guard: protocol/page/actions/evidence.py, Judge._says."""
     right = performed = 0
     missed: Counter[str] = Counter()
     for seed in range(CASES):
@@ -176,7 +176,7 @@ async def test_no_other_record_is_deleted_and_nearly_every_right_one_is() -> Non
 
 
 async def test_a_selector_that_finds_another_row_than_the_recorded_one_stops_the_replay() -> None:
-    """The third button is the third button on every day, in another row. Guard: node/live/acting.py, prepare."""
+    """The third button is the third button on every day, in another row. Guard: node/live/acting/driver.py, prepare."""
     rows, look = made(random.Random(1)), Look(linked=False, numbered=False, cards=False, icon="x")
     bench = Bench()
 

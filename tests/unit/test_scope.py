@@ -6,12 +6,12 @@ from typing import Any
 
 import pytest
 
-from node.live.acting import Driver, Gate
+from node.live.acting.driver import Driver, Gate
 from protocol.errors import MeshError
-from protocol.page.action import Click, Goto, Locator, Within
-from protocol.page.locator import by_aria
-from protocol.page.observation import Element, Observation
-from protocol.page.scope import container, node_of, part, stands_in
+from protocol.page.actions.action import Click, Goto, Locator, Within
+from protocol.page.actions.locator import by_aria
+from protocol.page.actions.scope import container, node_of, part, stands_in
+from protocol.page.seen.observation import Element, Observation
 from protocol.risk.requests import GuardPolicy
 from tests.gates import unreported
 from tests.twins.browser import Control, Document, MemoryPage, MemorySite

@@ -8,8 +8,8 @@ import pytest
 
 from node.explorer.working.frontier import Frontier, Kind
 from protocol.goal.heuristics import Candidate
-from protocol.page.action import Click, Locator
-from protocol.page.observation import Element, Observation
+from protocol.page.actions.action import Click, Locator
+from protocol.page.seen.observation import Element, Observation
 from protocol.search.entry import encode_action, node_key
 from protocol.search.places import has_opened, place_of
 

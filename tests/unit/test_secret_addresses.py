@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 
-from node.sessions.action_files import parse_actions
+from node.sessions.actions.action_files import parse_actions
 from protocol.errors import MeshError
-from protocol.page.action import Goto
-from protocol.page.redaction import is_incomplete, redact_url, reveal_address, secrets_named
-from protocol.page.secrets import GivenSecret, Secrets
+from protocol.page.actions.action import Goto
+from protocol.page.secrets.redaction import is_incomplete, redact_url, reveal_address, secrets_named
+from protocol.page.secrets.secrets import GivenSecret, Secrets
 from protocol.wire import cbor
 from tests.unit.test_sessions_handover import node_of
 from tests.unit.test_sessions_room import ORIGIN, Bench
@@ -54,7 +54,7 @@ def test_a_secret_is_no_part_of_a_host(start: str) -> None:
     ],
 )
 def test_an_address_gets_a_secret_only_at_the_origin_it_is_for(url: str, given: dict[str, Any], code: str) -> None:
-    """Guard: protocol/page/secrets.py, Secrets.value_in."""
+    """Guard: protocol/page/secrets/secrets.py, Secrets.value_in."""
     with pytest.raises(MeshError) as caught:
         reveal_address(url, secrets(**given))
     assert caught.value.code == code

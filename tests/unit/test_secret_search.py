@@ -14,9 +14,9 @@ from urllib.parse import quote
 import pytest
 
 from protocol import limits
-from protocol.page.names import together
-from protocol.page.redaction import redact_address, redact_text
-from protocol.page.secret_search import Search, _base32
+from protocol.page.secrets.redaction import redact_address, redact_text
+from protocol.page.secrets.secret_search import Search, _base32
+from protocol.page.seen.names import together
 
 VALUES = (
     "hunter2!x",
@@ -113,7 +113,7 @@ def test_there_are_enough_cases() -> None:
 
 @pytest.mark.parametrize("place", PLACES)
 def test_no_form_of_a_secret_is_stored(place: str) -> None:
-    """Guard: protocol/page/secret_search.py, Finder.find. Guard: protocol/page/secret_search.py, _forms."""
+    """Guard: protocol/page/secrets/secret_search.py, Finder.find. Guard: protocol/page/secrets/secret_search.py, _forms."""
     found = [
         (value, made)
         for value, made in cases()
@@ -163,7 +163,7 @@ def test_lines_stay_where_they_are() -> None:
 
 
 def test_a_secret_in_the_cells_of_a_row_is_not_kept_as_evidence() -> None:
-    """Guard: protocol/page/names.py, together."""
+    """Guard: protocol/page/seen/names.py, together."""
     cells = together(("Ann", *"hunter2!x", "open"), lambda text: redact_text(text, {"n": "hunter2!x"}))
     assert cells == ("Ann", *("!" if char == "!" else "‹secret:n›" for char in "hunter2!x"), "open")
 

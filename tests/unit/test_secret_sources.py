@@ -12,7 +12,7 @@ import pytest
 
 from adapters.keys.os_keyring import _guarded
 from adapters.keys.values import from_command, from_keyring
-from node.cli.secret_sources import only_needed, parse_source, read_secrets
+from node.cli.base.secret_sources import only_needed, parse_source, read_secrets
 from protocol import limits
 from protocol.errors import MeshError
 from tests.contract.test_keys import Keyring, LockedKeyring
@@ -68,7 +68,7 @@ def test_no_program_inherits_a_variable_that_was_read(tmp_path: Path, monkeypatc
     "typed", ["word=hunter2", "word=hunter2:x", "word=totp:hunter2", "word@https://a.example=hunter2", "word=PROMPT:"]
 )
 def test_a_value_in_the_place_of_a_source_is_refused_and_quoted_nowhere(typed: str) -> None:
-    """Guard: node/cli/secret_sources.py, parse_source."""
+    """Guard: node/cli/base/secret_sources.py, parse_source."""
     refused(lambda: parse_source(typed), "secret.literal")
 
 
@@ -91,7 +91,7 @@ def test_a_missing_variable_an_empty_value_and_a_pipe_are_told_by_name(monkeypat
 
 
 def test_only_what_is_needed_is_asked_and_nobody_is_asked_what_is_needed_in_vain() -> None:
-    """Guard: node/cli/secret_sources.py, only_needed."""
+    """Guard: node/cli/base/secret_sources.py, only_needed."""
     asked: list[int] = []
 
     def needed() -> frozenset[str]:

@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 from protocol.errors import MeshError
-from protocol.page.observation import Element, Traits
-from protocol.page.secrets import NO_SECRETS, GivenSecret, Secrets
-from protocol.page.web_address import require_plain, require_web
+from protocol.page.secrets.secrets import NO_SECRETS, GivenSecret, Secrets
+from protocol.page.seen.observation import Element, Traits
+from protocol.page.seen.web_address import require_plain, require_web
 
 SHOP, ID = "https://shop.example", "https://*.id.example"
 PASSWORD = Element(ref="e1", role="textbox", traits=Traits(input_type="password"))

@@ -9,8 +9,8 @@ import pytest
 
 from protocol import limits
 from protocol.errors import MeshError
-from protocol.recording.session import Profile
-from protocol.recording.time_zones import TIME_ZONES
+from protocol.recording.records.session import Profile
+from protocol.recording.records.time_zones import TIME_ZONES
 from protocol.wire import cbor
 
 
@@ -34,7 +34,7 @@ from protocol.wire import cbor
     ids=str,
 )
 def test_a_profile_beyond_its_bounds_is_refused(field: dict[str, Any]) -> None:
-    """Guard: protocol/recording/session.py, Profile. A coordinator names the profile its workers open pages with."""
+    """Guard: protocol/recording/records/session.py, Profile. A coordinator names the profile its workers open pages with."""
     with pytest.raises(MeshError) as caught:
         cbor.decode_as(cbor.encode(field), Profile, bytes_max=limits.KIB)
     assert caught.value.code == "message.invalid"

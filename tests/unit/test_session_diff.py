@@ -6,10 +6,10 @@ from typing import Any
 
 import msgspec
 
-from protocol.page.action import Action, Click, Goto, Locator
-from protocol.recording.diff import StepDiff, between, diff_steps, pair_steps
-from protocol.recording.replay import Rebase
-from protocol.recording.session import Step
+from protocol.page.actions.action import Action, Click, Goto, Locator
+from protocol.recording.records.session import Step
+from protocol.recording.replays.diff import StepDiff, between, diff_steps, pair_steps
+from protocol.recording.replays.replay import Rebase
 from tests.session_samples import sample_session, sample_steps
 
 FIRST, SECOND = "http://shop.example:8000", "https://staging.example"

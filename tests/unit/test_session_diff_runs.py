@@ -13,8 +13,8 @@ from PIL import Image
 from node.sessions.showing.comparison import render_comparison
 from node.sessions.showing.lines import compare_lines
 from node.verbs.session_results import RecordedSession, RunDiff, SessionDiff
-from protocol.recording.diff import diff_steps
-from protocol.recording.replay import Rebase
+from protocol.recording.replays.diff import diff_steps
+from protocol.recording.replays.replay import Rebase
 from tests.session_samples import sample_session, sample_steps
 from tests.twins.browser import Document
 from tests.unit.test_sessions_handover import node_of

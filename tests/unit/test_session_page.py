@@ -20,12 +20,12 @@ from node.sessions.showing.report import render_recording, render_replay
 from node.verbs.session_results import Shown
 from protocol import limits
 from protocol.errors import MeshError
-from protocol.page.action import describe
-from protocol.page.markup import MarkupLine, MarkupShown, WayShown
-from protocol.recording.call_log import PageLine
-from protocol.recording.findings import Difference
-from protocol.recording.replay import not_performed
-from protocol.recording.session import Skipped
+from protocol.page.actions.action import describe
+from protocol.page.showing.markup import MarkupLine, MarkupShown, WayShown
+from protocol.recording.records.findings import Difference
+from protocol.recording.records.session import Skipped
+from protocol.recording.replays.call_log import PageLine
+from protocol.recording.replays.replay import not_performed
 from tests.session_samples import NODE, SESSION_ID, matched, sample_session
 from tests.unit.test_replay_files import PRICE, RED, STEPS, other, told
 

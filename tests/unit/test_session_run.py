@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from node.cli.session_run import _check
+from node.cli.sessions.session_run import _check
 from protocol.errors import MeshError
 
 NOTHING: dict[str, Any] = {

@@ -9,12 +9,12 @@ import msgspec
 import pytest
 
 from adapters.ports import LiveRecord, SearchRecord
-from node.sessions.archive import Archive
+from node.sessions.keeping.archive import Archive
 from node.verbs.session_results import RecordedSession, SessionList, Shown
 from protocol.feed import Kind
-from protocol.page.action import Click, Fill, Goto
-from protocol.page.observation import Element, Traits
-from protocol.recording.session import Verdict
+from protocol.page.actions.action import Click, Fill, Goto
+from protocol.page.seen.observation import Element, Traits
+from protocol.recording.records.session import Verdict
 from protocol.wire import cbor
 from tests.session_samples import SESSION_ID
 from tests.twins.browser import Control, Document, Effect

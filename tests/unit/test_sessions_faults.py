@@ -9,21 +9,21 @@ from typing import Any
 import msgspec
 import pytest
 
-from node.live.acting import Gate
-from node.live.keeping import Recording
-from node.live.recorder import Recorder, record, record_actions
-from node.sessions.remains import remains_of
-from node.sessions.replay_plan import Recorded, ReplayPlan
-from node.sessions.replayer import replay
+from node.live.acting.driver import Gate
+from node.live.recording.keeping import Recording
+from node.live.recording.recorder import Recorder, record, record_actions
+from node.sessions.keeping.remains import remains_of
+from node.sessions.replaying.replayer import replay
+from node.sessions.shared.replay_plan import Recorded, ReplayPlan
 from node.verbs.session_results import RecordedSession, Shown, WasRemoved
 from protocol import limits
 from protocol.errors import MeshError
 from protocol.messages import KIND_REPLAY_REPORT
-from protocol.page.action import Action, Click, Extract, Fill, Goto, Locator, Scroll, Wait
-from protocol.page.covering import Covering
-from protocol.page.observation import Cut, Observation
-from protocol.page.secrets import NO_SECRETS, Secrets
-from protocol.recording.session import Profile, Verdict
+from protocol.page.actions.action import Action, Click, Extract, Fill, Goto, Locator, Scroll, Wait
+from protocol.page.secrets.secrets import NO_SECRETS, Secrets
+from protocol.page.seen.observation import Cut, Observation
+from protocol.page.showing.covering import Covering
+from protocol.recording.records.session import Profile, Verdict
 from protocol.risk.requests import GuardPolicy
 from protocol.wire import cbor
 from tests.gates import unreported
@@ -178,7 +178,7 @@ async def test_a_picture_is_kept_if_it_is_taken_and_not_too_large(bench: Bench) 
 
 
 async def test_secrets_are_covered_in_each_picture_also_of_a_step_that_failed(bench: Bench) -> None:
-    """Guard: node/live/recorder.py, Recorder._screenshot."""
+    """Guard: node/live/recording/recorder.py, Recorder._screenshot."""
     fails = Click(target=Locator(role="link", name="Cups"))
     for secrets, covered in ((NO_SECRETS, False), (given(at=HOME.url, word="unseen-word"), True)):
         page = Pictured(bench, b"x")
@@ -325,7 +325,7 @@ async def test_a_step_that_differs_is_pictured_if_that_is_wanted_and_can_be_done
 
 
 async def test_a_replay_reports_what_the_guard_refused(bench: Bench) -> None:
-    """Guard: node/live/acting.py, Driver._unsent."""
+    """Guard: node/live/acting/driver.py, Driver._unsent."""
     buy = f"start: {ORIGIN}/\nsteps:\n- click: {{role: button, name: Buy now}}\n- scroll: down"
     done = await bench.record(buy, approve_class=7)
     assert done.blocked == ("POST /buy",)

@@ -13,17 +13,17 @@ import msgspec
 import pytest
 
 from adapters.ports import PeerRecord
-from node.sessions.handover import export_session, import_bundle
-from node.sessions.replay_plan import Recorded
-from node.sessions.reports import open_report
-from node.sessions.working import own_start
+from node.sessions.keeping.handover import export_session, import_bundle
+from node.sessions.keeping.reports import open_report
+from node.sessions.keeping.working import own_start
+from node.sessions.shared.replay_plan import Recorded
 from node.verbs.session_results import Exported, RecordedSession, Replayed, Shown, Verified
 from protocol import ids, limits
 from protocol.errors import MeshError
 from protocol.feed import Kind
 from protocol.messages import KIND_REPLAY_REPORT
-from protocol.page.action import describe
-from protocol.recording.session import Session, Verdict
+from protocol.page.actions.action import describe
+from protocol.recording.records.session import Session, Verdict
 from protocol.trust.grants import parse_grants
 from protocol.wire import cbor
 from tests.given_secrets import as_params

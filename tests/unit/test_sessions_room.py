@@ -10,10 +10,10 @@ import pytest
 from nacl.signing import SigningKey
 
 from adapters.ports import LiveRecord
-from adapters.storage.records import pack
+from adapters.storage.files.records import pack
 from node.config.settings import Config, PolicyConfig
-from node.live.browsers import Browsers
-from node.live.metering import Unmetered
+from node.live.browsers.browsers import Browsers
+from node.live.browsers.metering import Unmetered
 from node.sessions.sessions import Sessions
 from node.sessions.verbs import SessionVerbs
 from node.signing.identity import Identity
@@ -25,9 +25,9 @@ from node.verbs.session_upkeep import Purged
 from protocol import ids
 from protocol.errors import MeshError
 from protocol.feed import Kind
-from protocol.page.observation import Element, Traits
-from protocol.recording.manifest import effect_of
-from protocol.recording.session import Profile, Session, Verdict
+from protocol.page.seen.observation import Element, Traits
+from protocol.recording.records.manifest import effect_of
+from protocol.recording.records.session import Profile, Session, Verdict
 from protocol.trust.origin import origin_of
 from tests.given_secrets import as_params
 from tests.session_samples import sample_session, sample_steps
@@ -174,7 +174,7 @@ async def test_what_was_recorded_is_told_step_by_step_and_given_whole(bench: Ben
 
 
 async def test_writes_that_were_put_into_the_store_are_no_consent(bench: Bench) -> None:
-    """Guard: node/sessions/replays.py, Replays.replay."""
+    """Guard: node/sessions/replaying/replays.py, Replays.replay."""
     session = (await bench.record()).id
     assert (await bench.call("replay", session=session, writes=("as-recorded",))).report.verdict is Verdict.PASS
     step = (await bench.store.steps(session))[1]
@@ -290,7 +290,7 @@ class Noted(Unmetered):
 
 
 async def test_an_address_that_is_refused_is_told_of_a_recording_and_of_a_replay(bench: Bench) -> None:
-    """Guard: node/live/browsers.py, _PatientPage.perform."""
+    """Guard: node/live/browsers/browsers.py, _PatientPage.perform."""
     bench.browsers.metering = noted = Noted()
     here, elsewhere = (
         Caller(kind=CallerKind.AGENT, name="a", origins=(origin,)) for origin in (ORIGIN, "http://other.test")
@@ -328,7 +328,7 @@ def stored(number: int, **changes: Any) -> Session:
 
 
 async def test_an_agent_sees_what_it_may_and_as_many_as_it_asks_for(bench: Bench) -> None:
-    """Guard: node/live/policy.py, may_open."""
+    """Guard: node/live/browsers/policy.py, may_open."""
     mine = stored(1, caller="agent:anna", start_url="https://else.test/")
     site = stored(2, start_url=f"{ORIGIN}/mugs")
     other = stored(3, start_url="https://else.test/")
@@ -466,7 +466,7 @@ class Slow(MemoryStore):
 
 
 async def test_nobody_begins_to_replay_a_session_that_is_being_removed() -> None:
-    """Guard: node/sessions/working.py, Working.kept."""
+    """Guard: node/sessions/keeping/working.py, Working.kept."""
     bench = Bench(store=(store := Slow()))
     await bench.witness.load()
     await bench.peers.load()

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from adapters.browser.settings import BrowserSettings
+from adapters.browser.launch.settings import BrowserSettings
 from adapters.keys.file import FileKeyStore
 from adapters.keys.os_keyring import KeyringKeyStore
 from adapters.keys.passphrase import PassphraseKeyStore

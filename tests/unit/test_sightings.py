@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from protocol.page.observation import Element
-from protocol.recording.session import Verdict
+from protocol.page.seen.observation import Element
+from protocol.recording.records.session import Verdict
 from tests.twins.browser import Control, Document, Effect
 from tests.unit.test_sessions_room import ORIGIN, Bench
 
@@ -45,7 +45,7 @@ async def bench() -> Bench:
     ],
 )
 async def test_an_absence_is_doubtful_if_no_page_before_had_the_element(step: str, is_doubtful: bool) -> None:
-    """Guard: node/live/sightings.py, Sightings.judge."""
+    """Guard: node/live/recording/sightings.py, Sightings.judge."""
     made = await bench()
     done = await made.record(WALK.replace("{}", step))
     assert done.verdict is Verdict.PASS, "a doubt decides nothing"

@@ -10,21 +10,21 @@ from typing import Any
 import msgspec
 import pytest
 
-from adapters.browser.profile_files import read_slice, write_slice
+from adapters.browser.state.profile_files import read_slice, write_slice
 from node.capsules import Mounting
-from node.capsules.browser_state import from_browser, same, to_browser
-from node.capsules.proving import Shown
-from node.capsules.sealing import seal, unseal, within
-from node.capsules.unsealing import left_out, pages_of
+from node.capsules.mount.unsealing import left_out, pages_of
+from node.capsules.seal.browser_state import from_browser, same, to_browser
+from node.capsules.seal.proving import Shown
+from node.capsules.seal.sealing import seal, unseal, within
 from node.live import Browsers, Wish, mounted
-from node.live.metering import Unmetered
-from node.live.pool import Pool
+from node.live.browsers.metering import Unmetered
+from node.live.browsers.pool import Pool
 from node.verbs.capsule import PolicyParams
 from protocol import limits
 from protocol.capsule.artefacts import terms_digest, terms_of
 from protocol.capsule.capsule import BrowserProfile, OriginState, read_header
+from protocol.capsule.flows.portability import findings, verdict_of
 from protocol.capsule.handle import cookies_of, is_handle
-from protocol.capsule.portability import findings, verdict_of
 from protocol.capsule.slices import (
     NO_SLICE,
     Slice,
@@ -37,7 +37,7 @@ from protocol.capsule.slices import (
 )
 from protocol.capsule.state import Lost, decode_state, encode_state
 from protocol.errors import MeshError
-from protocol.recording.session import ATTACHED, LAUNCHED, BrowserInfo
+from protocol.recording.records.session import ATTACHED, LAUNCHED, BrowserInfo
 from protocol.risk.requests import GuardPolicy
 from protocol.wire import cbor
 from tests.capsule_nodes import CapsuleNode, two
@@ -158,7 +158,7 @@ def test_what_a_database_is_opened_with_names_no_file_elsewhere() -> None:
 
 
 def test_what_is_written_into_a_profile_is_read_again_and_nothing_of_others_is(tmp_path: Path) -> None:
-    """Guard: adapters/browser/profile_files.py, _files."""
+    """Guard: adapters/browser/state/profile_files.py, _files."""
     given = slice_of(folder("http://[::1]:8321"), folder())
     (tmp_path / "Default").mkdir()
     write_slice(tmp_path, given)
@@ -176,7 +176,7 @@ def test_what_is_written_into_a_profile_is_read_again_and_nothing_of_others_is(t
 
 @pytest.mark.parametrize("kind", ["link", "folder link", "unknown", "pipe", "deep"])
 def test_something_else_than_the_files_of_a_database_is_not_read(tmp_path: Path, kind: str) -> None:
-    """Guard: adapters/browser/profile_files.py, _below."""
+    """Guard: adapters/browser/state/profile_files.py, _below."""
     (tmp_path / "Default").mkdir()
     write_slice(tmp_path, slice_of())
     place = tmp_path / "Default" / "IndexedDB" / "https_shop.example_0.indexeddb.leveldb"
@@ -214,7 +214,7 @@ def test_more_than_a_capsule_keeps_is_an_error_before_it_is_read(tmp_path: Path,
 
 
 def test_only_what_was_written_makes_a_slice_newer() -> None:
-    """Guard: node/capsules/browser_state.py, same."""
+    """Guard: node/capsules/seal/browser_state.py, same."""
     written = batch(f"{CANARY}-key".encode())
     opened = slice_of(folder(changes={"leveldb/000003.log": log_of(written, batch(), batch())}))
     assert opened != slice_of() and same_content(slice_of(), opened)
@@ -249,7 +249,7 @@ def test_a_record_that_spans_blocks_of_a_log_is_one_batch() -> None:
 
 
 def test_a_slice_is_a_part_of_the_state_and_kept_of_the_own_origins_alone() -> None:
-    """Guard: node/capsules/sealing.py, _within."""
+    """Guard: node/capsules/seal/sealing.py, _within."""
     assert decode_state(encode_state(SLICED)) == SLICED
     assert CANARY not in repr(SLICED.slice) + repr(SLICED) + repr(SLICED.slice.folders[0].files)
     both = msgspec.structs.replace(STATE, slice=slice_of(folder("https://evil.example"), folder()))
@@ -344,7 +344,7 @@ async def kept(node: CapsuleNode) -> Any:
 
 
 async def test_another_version_of_the_browser_is_refused_before_the_use_is_counted(nodes: list[CapsuleNode]) -> None:
-    """Guard: node/capsules/mounting.py, Mounting._check_version."""
+    """Guard: node/capsules/mount/mounting.py, Mounting._check_version."""
     alice, _ = nodes
     made = await kept(alice)
     assert (made.slice_version, made.origins[0].slice) == (VERSION, slice_of().size_bytes(SHOP))
@@ -369,7 +369,7 @@ async def test_another_version_of_the_browser_is_refused_before_the_use_is_count
 
 
 async def test_a_slice_of_a_peer_is_taken_only_if_the_owner_says_so(nodes: list[CapsuleNode]) -> None:
-    """Guard: node/capsules/exchange.py, CapsuleExchange.taken."""
+    """Guard: node/capsules/exchange/exchange.py, CapsuleExchange.taken."""
     alice, bob = nodes
     await kept(alice)
     file = await alice.give(bob)
@@ -382,7 +382,7 @@ async def test_a_slice_of_a_peer_is_taken_only_if_the_owner_says_so(nodes: list[
 
 
 async def test_nothing_else_is_done_in_the_browser_of_a_login_with_a_slice() -> None:
-    """Guard: node/live/pool.py, Pool.seat."""
+    """Guard: node/live/browsers/pool.py, Pool.seat."""
     started: list[MemoryBrowser] = []
 
     async def start() -> MemoryBrowser:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from adapters.browser.aria import Node, parse
-from adapters.browser.standing import Standing, place
-from adapters.browser.ways import with_hidden
+from adapters.browser.finding.selectors import with_hidden
+from adapters.browser.observing.aria import Node, parse
+from adapters.browser.observing.standing import Standing, place
 
 
 def _standing(name: str, around: list[str], parts: list[str], said: str = "") -> Standing:

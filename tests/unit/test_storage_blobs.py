@@ -13,8 +13,8 @@ from pathlib import Path
 
 import pytest
 
-from adapters.storage.blobs import Blobs
-from adapters.storage.faults import of_os
+from adapters.storage.files.blobs import Blobs
+from adapters.storage.files.faults import of_os
 from protocol.errors import MeshError
 
 DATA = b"some text"
@@ -44,7 +44,7 @@ def test_a_sound_blob_is_not_written_again(blobs: Blobs) -> None:
 
 @pytest.mark.parametrize("damage", [b"", DATA[:-1], DATA + b"x", b"Some text"])
 def test_a_damaged_blob_is_missing_until_it_is_put_again(blobs: Blobs, damage: bytes) -> None:
-    """Guard: adapters/storage/blobs.py, Blobs.get."""
+    """Guard: adapters/storage/files/blobs.py, Blobs.get."""
     blobs.put(DATA)
     blobs.path_of(DIGEST).write_bytes(damage)
     with pytest.raises(MeshError) as caught:
@@ -129,7 +129,7 @@ def test_a_disk_that_is_full_is_reported_as_such(blobs: Blobs, monkeypatch: pyte
 _PUTS = """
 import sys
 from pathlib import Path
-from adapters.storage.blobs import Blobs
+from adapters.storage.files.blobs import Blobs
 blobs = Blobs(Path(sys.argv[1]))
 digest = blobs.put(b"some text")
 print("put", flush=True)
@@ -152,7 +152,7 @@ def another(root: Path) -> Iterator[subprocess.Popen[str]]:
 
 
 def test_a_blob_that_another_process_has_put_and_not_named_is_not_removed(blobs: Blobs, tmp_path: Path) -> None:
-    """Guard: adapters/storage/blobs.py, Blobs.remove."""
+    """Guard: adapters/storage/files/blobs.py, Blobs.remove."""
     blobs.put(DATA)
     blobs.named([DIGEST])
     with another(tmp_path / "blobs") as process:

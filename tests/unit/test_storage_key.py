@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from node.capsules.browser_state import from_browser, to_browser
-from protocol.capsule.portability import findings
+from node.capsules.seal.browser_state import from_browser, to_browser
+from protocol.capsule.flows.portability import findings
 from protocol.capsule.state import CapsuleState, Item, OriginStorage
 from protocol.capsule.storage_key import site_on_top
 

@@ -14,8 +14,8 @@ import msgspec
 import pytest
 
 from adapters.ports import DeltaRecord, PeerRecord
-from adapters.storage import migrations
-from adapters.storage.database import Database
+from adapters.storage.files import migrations
+from adapters.storage.files.database import Database
 from adapters.storage.sqlite import DATABASE_FILE, SqliteStore
 from protocol.errors import MeshError
 from protocol.wire import cbor
@@ -54,7 +54,7 @@ async def test_everything_in_the_data_directory_is_for_its_owner_only(store: Sql
 
 
 async def test_a_directory_and_file_that_others_could_read_are_closed_to_them(tmp_path: Path) -> None:
-    """Guard: adapters/storage/blobs.py, make_directory."""
+    """Guard: adapters/storage/files/blobs.py, make_directory."""
     await (await SqliteStore.open(tmp_path)).close()
     os.chmod(tmp_path, 0o744)
     (tmp_path / DATABASE_FILE).chmod(0o644)
@@ -63,7 +63,7 @@ async def test_a_directory_and_file_that_others_could_read_are_closed_to_them(tm
 
 
 async def test_each_commit_is_synced_and_references_are_enforced(store: SqliteStore) -> None:
-    """Guard: adapters/storage/database.py, _SETTINGS."""
+    """Guard: adapters/storage/files/database.py, _SETTINGS."""
 
     def settings(db: sqlite3.Connection) -> list[object]:
         names = ("journal_mode", "synchronous", "foreign_keys", "busy_timeout")
@@ -100,7 +100,7 @@ async def test_closing_ends_the_thread(tmp_path: Path) -> None:
 
 
 async def test_a_write_that_raises_leaves_nothing_and_the_next_one_works(store: SqliteStore) -> None:
-    """Guard: adapters/storage/database.py, Database._transaction."""
+    """Guard: adapters/storage/files/database.py, Database._transaction."""
 
     def work(db: sqlite3.Connection) -> None:
         db.execute("INSERT INTO meta VALUES ('key', x'00')")
@@ -241,7 +241,7 @@ def test_a_migration_that_fails_leaves_the_version_before_it(db: sqlite3.Connect
 
 
 async def test_a_store_that_was_emptied_is_refused_and_not_begun_anew(tmp_path: Path) -> None:
-    """Guard: adapters/storage/database.py, _connect. A node without its peers would trust and sign as if it were new."""
+    """Guard: adapters/storage/files/database.py, _connect. A node without its peers would trust and sign as if it were new."""
     await (await SqliteStore.open(tmp_path)).close()
     (tmp_path / DATABASE_FILE).write_bytes(b"")
     error = await refused(tmp_path)

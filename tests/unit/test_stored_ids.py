@@ -10,13 +10,13 @@ import pytest
 
 from adapters.ports import ArtefactRecord, SearchRecord
 from node.explorer.showing.show import Parts, summarise
-from node.live.browsers import Browsers
+from node.live.browsers.browsers import Browsers
 from node.sessions.sessions import Sessions
 from protocol import ids
 from protocol.errors import MeshError
 from protocol.messages import KIND_SEARCH, Done, SearchOpen
-from protocol.recording.bundle import KIND, make_manifest, verify_bundle
-from protocol.recording.session import Session
+from protocol.recording.records.bundle import KIND, make_manifest, verify_bundle
+from protocol.recording.records.session import Session
 from protocol.wire.line import one_line
 from tests.mesh_memory import MemoryNode, memory_mesh
 from tests.session_samples import find_key, sample_bundle, sample_session, sample_steps, sign
@@ -126,7 +126,7 @@ async def test_a_stored_session_whose_id_is_none_can_be_shown_and_removed(bad: s
 
 @pytest.mark.parametrize("bad", BAD, ids=repr)
 def test_a_bundle_whose_session_has_no_id_is_refused(bad: str) -> None:
-    """Guard: protocol/recording/bundle.py, _check_session."""
+    """Guard: protocol/recording/records/bundle.py, _check_session."""
     for field in ("id", "parent", "search"):
         with pytest.raises(MeshError) as refused:
             verify_bundle(io.BytesIO(_renamed(sample_bundle(), **{field: bad})), find_key)

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from protocol import limits
-from protocol.recording.snapshot import snapshot_text, stored_snapshot
+from protocol.recording.records.snapshot import snapshot_text, stored_snapshot
 
 ROWS = "\n".join(f'- row "Order {number} shipped"' for number in range(200))
 
@@ -32,7 +32,7 @@ def test_a_long_text_takes_a_fraction_of_its_bytes() -> None:
 
 
 def test_no_more_than_the_largest_snapshot_is_unpacked() -> None:
-    """Guard: protocol/recording/snapshot.py, _unpacked."""
+    """Guard: protocol/recording/records/snapshot.py, _unpacked."""
     largest = "-" * limits.SNAPSHOT_BYTES_MAX
     assert snapshot_text(stored_snapshot(largest)) == largest
     bomb = stored_snapshot(largest * 20 + "-")

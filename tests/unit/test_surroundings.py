@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from protocol.page.action import Click, Locator
-from protocol.page.observation import Element, Observation, Traits, Tree
+from protocol.page.actions.action import Click, Locator
+from protocol.page.seen.observation import Element, Observation, Traits, Tree
 from protocol.risk.classes import Risk, classify
 
 FIELD = Element(ref="e9", role="textbox", name="Nummer", traits=Traits(tag="input", autocomplete="cc-number"))

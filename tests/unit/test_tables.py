@@ -6,7 +6,7 @@ import pytest
 
 import node.verbs as declared
 from node.base import statuses
-from node.cli import explore, live, main, node, session  # noqa: F401 (held, as are the others)
+from node.cli import main  # noqa: F401 (held, as are the others)
 from node.verbs import agent, audit, caller, catalogue, distrust, events, keys, log, pairing, rows, schedule, verb  # noqa: F401
 from node.verbs import explore as explore_verbs  # noqa: F401
 from node.verbs import live as live_verbs  # noqa: F401

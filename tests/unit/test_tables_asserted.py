@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from node.sessions.action_files import parse_actions
+from node.sessions.actions.action_files import parse_actions
 from protocol.errors import MeshError
-from protocol.page.action import Assert, Locator
-from protocol.page.observation import Element
-from protocol.page.tables import in_order
+from protocol.page.actions.action import Assert, Locator
+from protocol.page.actions.tables import in_order
+from protocol.page.seen.observation import Element
 from tests.twins.browser import Control, Document
 from tests.unit.test_assertions import HOME, changing, outcome
 

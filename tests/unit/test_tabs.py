@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from protocol.page.observation import Element
+from protocol.page.seen.observation import Element
 from tests.twins.browser import Control, Document, Effect
 from tests.unit.test_sessions_handover import node_of
 from tests.unit.test_sessions_room import ORIGIN, Bench

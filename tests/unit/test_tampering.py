@@ -18,7 +18,7 @@ from nacl.signing import SigningKey
 
 from adapters.log_records import LogRecord
 from adapters.ports import QuestionRecord
-from adapters.storage.records import pack, unpack
+from adapters.storage.files.records import pack, unpack
 from adapters.storage.sqlite import SqliteStore
 from node.approvals import end_answers
 from node.verbs.approve import ShowParams

@@ -12,13 +12,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from node.base.terminal import LineFormatter, json_text, one_lined
-from node.cli.common import emit, fail, run_async, run_verb
-from node.cli.explore_words import progress_line as _line
-from node.cli.node import _show_doctor
+from node.cli.base.common import emit, fail, run_async, run_verb
+from node.cli.nodes.node import _show_doctor
+from node.cli.searches.explore_words import progress_line as _line
 from node.trust.reach import Reach
 from protocol.errors import MeshError
 from protocol.messages import KIND_SEARCH, Done, EchoAsk, EchoTell, SearchOpen, SearchSpec
-from protocol.recording.session import Profile
+from protocol.recording.records.session import Profile
 from protocol.wire import cbor
 from protocol.wire.line import OBEYED, one_line
 from tests.mesh_memory import NEVER, ORIGIN, MemoryNode, memory_mesh
@@ -35,7 +35,7 @@ def _lines(printed: str) -> list[str]:
 
 
 def test_what_others_say_begins_no_line_of_a_result(capsys: pytest.CaptureFixture[str]) -> None:
-    """Guard: node/cli/common.py, emit."""
+    """Guard: node/cli/base/common.py, emit."""
     emit(DOCTOR, as_json=False, text=_show_doctor)
     lines = _lines(capsys.readouterr().out)
     assert [line.lstrip()[:1] for line in lines] == ["✗", "→"]
@@ -45,7 +45,7 @@ def test_what_others_say_begins_no_line_of_a_result(capsys: pytest.CaptureFixtur
 def test_what_others_say_begins_no_line_of_progress(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Guard: node/cli/common.py, run_verb."""
+    """Guard: node/cli/base/common.py, run_verb."""
 
     async def call(home: Path, verb: str, params: Any, tell: Any, **more: Any) -> str:
         tell({"peer": "ABCDEFG", "error": EVIL})
@@ -57,7 +57,7 @@ def test_what_others_say_begins_no_line_of_progress(
 
 
 def test_what_others_say_begins_no_line_of_an_error(capsys: pytest.CaptureFixture[str]) -> None:
-    """Guard: node/cli/common.py, fail."""
+    """Guard: node/cli/base/common.py, fail."""
     with pytest.raises(SystemExit):
         fail(MeshError("peer.protocol", EVIL, session=EVIL), as_json=False)
     assert len(_lines(capsys.readouterr().err)) == 3

@@ -7,15 +7,15 @@ import json
 import pytest
 from jsonschema import Draft202012Validator  # type: ignore[import-untyped]
 
-from node.sessions.action_files import parse_actions
-from node.sessions.action_schema import action_schema
-from node.sessions.action_writing import write_file, write_step
+from node.sessions.actions.action_files import parse_actions
+from node.sessions.actions.action_schema import action_schema
+from node.sessions.actions.action_writing import write_file, write_step
 from protocol import limits
 from protocol.errors import MeshError
-from protocol.page.action import Action, Assert, Back, Click, Fill, Goto, Locator, Press, SwitchTab, Wait
-from protocol.page.redaction import redact_action, reveal_action
-from protocol.page.values import filled_in
-from protocol.recording.replay import rebase, rebased
+from protocol.page.actions.action import Action, Assert, Back, Click, Fill, Goto, Locator, Press, SwitchTab, Wait
+from protocol.page.actions.values import filled_in
+from protocol.page.secrets.redaction import redact_action, reveal_action
+from protocol.recording.replays.replay import rebase, rebased
 from protocol.search.entry import encode_action
 
 URL = "http://shop.example/"

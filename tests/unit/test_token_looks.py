@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from protocol.page.redaction import redact_url
+from protocol.page.secrets.redaction import redact_url
 from scripts.token_looks import HELD_OUT_BENIGN, HELD_OUT_TOKENS, TOKENS, benign, is_redacted, sample
 
 _TEXT = (
@@ -62,7 +62,7 @@ def test_what_names_or_describes_a_thing_stays(name: str) -> None:
     ],
 )  # fmt: skip
 def test_a_token_leaves_an_address_by_its_place(url: str, stored: str) -> None:
-    """Guard: protocol/page/redaction.py, _redact_path. Guard: protocol/page/redaction.py, _redact_pair."""
+    """Guard: protocol/page/secrets/redaction.py, _redact_path. Guard: protocol/page/secrets/redaction.py, _redact_pair."""
     assert redact_url(url) == stored
     assert redact_url(stored) == stored
 

@@ -6,13 +6,13 @@ import asyncio
 
 import pytest
 
-from node.live.codes import KeptCodes
+from node.live.acting.codes import KeptCodes
 from protocol.errors import MeshError
-from protocol.page.action import Fill, Locator, Secret
-from protocol.page.observation import Element, Traits
-from protocol.page.redaction import redact_text
-from protocol.page.secrets import GivenSecret, Secrets
-from protocol.page.totp import Totp, parse_totp
+from protocol.page.actions.action import Fill, Locator, Secret
+from protocol.page.secrets.redaction import redact_text
+from protocol.page.secrets.secrets import GivenSecret, Secrets
+from protocol.page.secrets.totp import Totp, parse_totp
+from protocol.page.seen.observation import Element, Traits
 from tests.twins.clock import ManualClock
 from tests.twins.storage import MemoryStore
 
@@ -68,7 +68,7 @@ async def typed(codes: KeptCodes, secrets: Secrets) -> str:
 
 
 async def test_a_code_is_typed_once_also_by_the_next_process_which_waits() -> None:
-    """Guard: node/live/codes.py, _is_free."""
+    """Guard: node/live/acting/codes.py, _is_free."""
     clock, store = ManualClock(now_ms=1_900_000_010_000), MemoryStore()
     first = await typed(KeptCodes(store, clock), seeds())
     again = asyncio.create_task(typed(KeptCodes(store, clock), seeds()))
@@ -106,7 +106,7 @@ async def test_the_store_learns_neither_seed_nor_code() -> None:
 
 
 async def test_code_and_seed_are_redacted_in_everything_made_of_these_secrets() -> None:
-    """Guard: protocol/page/secrets.py, Secrets.search."""
+    """Guard: protocol/page/secrets/secrets.py, Secrets.search."""
     address = f"otpauth://totp/Shop?secret={SEED}"
     secrets = seeds(address)
     copy = secrets.hiding({"capsule.1": "other-hidden-value"})

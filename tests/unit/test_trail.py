@@ -15,7 +15,7 @@ from node.verbs import Row
 from protocol import audit
 from protocol.audit import Draft, Outcome
 from protocol.errors import MeshError, PeerError
-from protocol.page.action import Click, Locator
+from protocol.page.actions.action import Click, Locator
 from protocol.risk.classes import Risk
 from protocol.wire.envelope import key_id
 from tests.twins.clock import START_MS, ManualClock

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from adapters.browser.arguments import launch_args
-from adapters.browser.settings import BrowserSettings
-from adapters.browser.unrequested import DEEDS, other_program
-from protocol.page.action import Click, Fill, Locator, Secret, Upload
-from protocol.page.dialogs import Answer
-from protocol.page.observation import BLANK, Element, Traits
+from adapters.browser.base.unrequested import DEEDS, other_program
+from adapters.browser.launch.arguments import launch_args
+from adapters.browser.launch.settings import BrowserSettings
+from protocol.page.actions.action import Click, Fill, Locator, Secret, Upload
+from protocol.page.actions.dialogs import Answer
+from protocol.page.seen.observation import BLANK, Element, Traits
 from protocol.risk.answers import with_answer
 from protocol.risk.classes import APPROVAL_CLASS, classify
 from protocol.risk.pressing import needs_yes

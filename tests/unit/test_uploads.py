@@ -10,12 +10,12 @@ import msgspec
 import pytest
 
 from node.config import BrowserConfig
-from node.live.uploads import Uploads
-from node.sessions.action_files import parse_actions
+from node.live.acting.uploads import Uploads
+from node.sessions.actions.action_files import parse_actions
 from protocol import limits
 from protocol.errors import MeshError
-from protocol.page.action import Locator, Upload
-from protocol.page.observation import Element, Traits
+from protocol.page.actions.action import Locator, Upload
+from protocol.page.seen.observation import Element, Traits
 from tests.twins.browser import Control, Document
 from tests.unit.test_sessions_handover import node_of
 from tests.unit.test_sessions_room import ORIGIN, Bench
@@ -78,7 +78,7 @@ def test_files_are_read_with_their_hashes(folder: Path) -> None:
     ],
 )
 def test_nothing_outside_of_the_folders_is_read(folder: Path, name: str) -> None:
-    """Guard: node/live/uploads.py, _opened."""
+    """Guard: node/live/acting/uploads.py, _opened."""
     with pytest.raises(MeshError) as refused:
         Uploads((str(folder),)).read(upload(name))
     assert refused.value.code == "action.upload"

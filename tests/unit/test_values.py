@@ -7,12 +7,12 @@ from typing import Any
 
 import pytest
 
-from node.sessions.action_files import parse_actions
+from node.sessions.actions.action_files import parse_actions
 from protocol import limits
 from protocol.errors import MeshError
-from protocol.page.action import Assert, Click, Extract, Fill, Locator, Secret, Select
-from protocol.page.observation import Element, Traits
-from protocol.page.values import filled_in, read_value, same_value
+from protocol.page.actions.action import Assert, Click, Extract, Fill, Locator, Secret, Select
+from protocol.page.actions.values import filled_in, read_value, same_value
+from protocol.page.seen.observation import Element, Traits
 from tests.twins.browser import Control, Document
 from tests.unit.test_sessions_handover import node_of
 from tests.unit.test_sessions_room import ORIGIN, Bench

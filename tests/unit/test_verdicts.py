@@ -7,13 +7,13 @@ from typing import Any
 import msgspec
 import pytest
 
-from node.sessions.action_files import parse_actions
+from node.sessions.actions.action_files import parse_actions
 from protocol.errors import MeshError
-from protocol.page.action import Click, Goto, Locator
-from protocol.page.observation import Element, Traits
-from protocol.recording.masks import apply_masks, find_masks, learn_masks
-from protocol.recording.session import Expect, Level, Mask, RequestFault, Skipped, Step, StepMatch, Verdict
-from protocol.recording.verdicts import LEVELS, default_level, holds, judge_recording, judge_replay, matches
+from protocol.page.actions.action import Click, Goto, Locator
+from protocol.page.seen.observation import Element, Traits
+from protocol.recording.pages.masks import apply_masks, find_masks, learn_masks
+from protocol.recording.records.session import Expect, Level, Mask, RequestFault, Skipped, Step, StepMatch, Verdict
+from protocol.recording.records.verdicts import LEVELS, default_level, holds, judge_recording, judge_replay, matches
 from tests.session_samples import matched, sample_session, sample_steps
 from tests.twins.browser import Control, Document, Effect
 from tests.unit.test_replayer import HOME, Bench
@@ -101,7 +101,7 @@ def replayed(steps: list[Step], level: Level = "text", **changes: Any) -> tuple[
 
 
 def test_a_replay_of_a_partial_recording_is_at_most_partial() -> None:
-    """Guard: protocol/recording/verdicts.py, judge_replay."""
+    """Guard: protocol/recording/records/verdicts.py, judge_replay."""
     assert replayed(STEPS) == (Verdict.PASS, "")
     reason = "the recording did not pass: step 2: GET /data was answered with 500"
     assert replayed(changed(faults=(ERROR,)), faults=(ERROR,)) == (Verdict.PARTIAL, reason)
@@ -215,7 +215,7 @@ def left_out(before: int) -> Skipped:
 
 
 def test_nothing_passes_of_which_a_step_was_left_out() -> None:
-    """Guard: protocol/recording/verdicts.py, _speaking_against."""
+    """Guard: protocol/recording/records/verdicts.py, _speaking_against."""
     said = "steps[3].type of the imported file was skipped (hover): not supported"
     for before in (1, 2, len(STEPS) + 1, 99):
         assert judge_recording(STEPS, [left_out(before)]) == (Verdict.PARTIAL, said)
@@ -246,7 +246,7 @@ def test_nothing_passes_of_which_a_step_was_left_out() -> None:
     ],
 )
 def test_what_means_something_is_never_masked_though_it_has_the_form_of_a_date_or_an_id(line: str) -> None:
-    """Guard: protocol/recording/unmasked.py, means_something."""
+    """Guard: protocol/recording/pages/unmasked.py, means_something."""
     assert find_masks(line) == ()
 
 
@@ -273,6 +273,6 @@ def test_what_only_looks_like_it_is_masked() -> None:
     ],
 )
 def test_a_mask_that_no_recorder_finds_hides_nothing(line: str, other: str, mask: Mask) -> None:
-    """Guard: protocol/recording/masks.py, apply_masks. A recording comes from whoever signed it."""
+    """Guard: protocol/recording/pages/masks.py, apply_masks. A recording comes from whoever signed it."""
     recorded, met = apply_masks(line, (mask,), other)
     assert recorded == line != met

@@ -6,7 +6,7 @@ import pytest
 
 from node.verbs.rows import where
 from protocol.errors import MeshError
-from protocol.page.web_address import require_web
+from protocol.page.seen.web_address import require_web
 
 DECEPTIVE = [
     "http://a.example\\@b.example/",
@@ -25,7 +25,7 @@ DECEPTIVE = [
 
 @pytest.mark.parametrize("url", DECEPTIVE)
 def test_an_address_in_which_not_everybody_reads_the_same_site_is_refused(url: str) -> None:
-    """Guard: protocol/page/web_address.py, require_plain."""
+    """Guard: protocol/page/seen/web_address.py, require_plain."""
     with pytest.raises(MeshError) as refused:
         require_web(url)
     assert refused.value.code == "browser.scheme"

@@ -7,8 +7,8 @@ from importlib import resources
 
 import pytest
 
-from protocol.page.action import Click, Locator
-from protocol.page.observation import Element, Observation, Traits
+from protocol.page.actions.action import Click, Locator
+from protocol.page.seen.observation import Element, Observation, Traits
 from protocol.risk.classes import APPROVAL_CLASS, classify
 from protocol.risk.words import field_says, say
 from protocol.risk.words.anchors import ANCHORS, ANCHORS_MAX

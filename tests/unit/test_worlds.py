@@ -7,7 +7,7 @@ from typing import Any, cast
 
 from playwright.async_api import CDPSession
 
-from adapters.browser.worlds import Worlds
+from adapters.browser.observing.worlds import Worlds
 
 _NAME = "__playwright_utility_world_1"
 

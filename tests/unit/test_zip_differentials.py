@@ -15,8 +15,8 @@ from collections.abc import Callable
 import pytest
 
 from protocol.errors import MeshError
-from protocol.recording import flat_zip
-from protocol.recording.bundle import verify_bundle
+from protocol.recording.records import flat_zip
+from protocol.recording.records.bundle import verify_bundle
 from tests.session_samples import find_key, sample_bundle
 
 BUNDLE = sample_bundle()
@@ -132,9 +132,9 @@ DIVIDING: dict[str, Callable[[], bytes]] = {
 
 @pytest.mark.parametrize("name", DIVIDING)
 def test_an_archive_that_divides_its_readers_is_refused(name: str) -> None:
-    """Guard: protocol/recording/bundle.py, open_bundle.
-    Guard: protocol/recording/flat_zip.py, read_directory.
-    Guard: protocol/recording/flat_zip.py, _parse_central.
+    """Guard: protocol/recording/records/bundle.py, open_bundle.
+    Guard: protocol/recording/records/flat_zip.py, read_directory.
+    Guard: protocol/recording/records/flat_zip.py, _parse_central.
     """
     data = DIVIDING[name]()
     seen = []

@@ -17,9 +17,9 @@ from nacl.signing import SigningKey
 
 from protocol import ids
 from protocol.capsule.policy import Policy
-from protocol.recording import flat_zip
-from protocol.recording.bundle import Manifest
-from protocol.recording.session import UsedLogin
+from protocol.recording.records import flat_zip
+from protocol.recording.records.bundle import Manifest
+from protocol.recording.records.session import UsedLogin
 from protocol.wire import cbor
 from tests.session_samples import NODE, PUBLIC, sample_bundle, sign
 

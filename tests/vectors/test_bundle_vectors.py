@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from protocol.errors import MeshError
-from protocol.recording.bundle import verify_bundle
+from protocol.recording.records.bundle import verify_bundle
 from tests.session_samples import find_key
 from tests.vectors import bundle_vectors
 

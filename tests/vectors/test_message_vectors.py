@@ -10,7 +10,7 @@ import pytest
 
 from protocol import limits, messages
 from protocol.errors import MeshError
-from protocol.page.action import Action
+from protocol.page.actions.action import Action
 from protocol.routes import ROUTES
 from protocol.search.lease import Event, Lease, LeaseBook, check_spend
 from protocol.wire import cbor, frames

@@ -10,7 +10,7 @@ import pytest
 from cryptography import x509
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 
-from adapters.transport.certificates import channel_certificate, signer_of
+from adapters.transport.tls.certificates import channel_certificate, signer_of
 from protocol.errors import MeshError
 from protocol.keys.keylog import KeyLog
 from protocol.pairing.by_invite import Inviter, Joiner

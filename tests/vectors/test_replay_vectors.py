@@ -10,13 +10,13 @@ from typing import Any
 
 import pytest
 
-from node.sessions.replay_plan import Recorded
-from node.sessions.reports import open_report
+from node.sessions.keeping.reports import open_report
+from node.sessions.shared.replay_plan import Recorded
 from protocol.errors import MeshError
 from protocol.messages import KIND_REPLAY_REPORT
-from protocol.recording.bundle import verify_bundle
-from protocol.recording.page_text import compare_text
-from protocol.recording.replay import Rebase, text_counts
+from protocol.recording.pages.page_text import compare_text
+from protocol.recording.records.bundle import verify_bundle
+from protocol.recording.replays.replay import Rebase, text_counts
 from protocol.wire import envelope
 from tests.session_samples import KEY, NODE, find_key
 from tests.vectors import replay_vectors as vectors

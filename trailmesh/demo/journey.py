@@ -15,7 +15,7 @@ from rich.table import Table
 from rich.text import Text
 
 from node.base import counted
-from protocol.recording.replay import text_words
+from protocol.recording.replays.replay import text_words
 from trailmesh.demo.login import Account, LoginChapter, LoginOutcome
 from trailmesh.demo.mesh import CommandFailed, MeshNode, mesh, pair
 

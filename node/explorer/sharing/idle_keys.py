@@ -8,9 +8,9 @@ from collections.abc import Iterable
 from typing import Final
 
 from protocol.goal.heuristics import Candidate
-from protocol.page.action import Action, Click, Locator, Press
-from protocol.page.locator import resolve
-from protocol.page.observation import Observation
+from protocol.page.actions.action import Action, Click, Locator, Press
+from protocol.page.actions.locator import resolve
+from protocol.page.seen.observation import Observation
 
 _VAIN_MAX: Final = 3
 """So often one control is pressed in vain: once or twice may be for the word that was typed."""

@@ -7,7 +7,7 @@ from typing import Any
 
 import msgspec
 
-from protocol.page.action import Action
+from protocol.page.actions.action import Action
 from protocol.search.entry import SCALE, Register
 
 

@@ -19,9 +19,9 @@ from node.base import counted
 from node.explorer.showing.tree_picture import BOX_HEIGHT, BOX_WIDTH, Picture, TreeNode, draw
 from node.live import data_address
 from protocol import ids
-from protocol.page.action import describe
-from protocol.recording.replay import TEXT_WORDS, differences, text_counts, text_words
-from protocol.recording.session import ReplayReport, Session, Step
+from protocol.page.actions.action import describe
+from protocol.recording.records.session import ReplayReport, Session, Step
+from protocol.recording.replays.replay import TEXT_WORDS, differences, text_counts, text_words
 from protocol.wire.line import without_controls
 
 _TEMPLATE: Final = "report.html.j2"

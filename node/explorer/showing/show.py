@@ -24,7 +24,7 @@ from node.verbs.explore import PeerSpend, Summary
 from protocol import ids
 from protocol.errors import CODES, MeshError
 from protocol.messages import SearchSpec
-from protocol.page.action import describe
+from protocol.page.actions.action import describe
 from protocol.search.entry import SCALE, decode_action, node_key
 from protocol.search.share import BEST, CLOSED, FAILURES, PRIOR, RISK, VISITS
 from protocol.wire import envelope

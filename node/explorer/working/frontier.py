@@ -8,8 +8,8 @@ from typing import Literal
 
 from protocol.errors import MeshError
 from protocol.goal.heuristics import Candidate
-from protocol.page.action import Click, Locator
-from protocol.page.observation import Element, Observation
+from protocol.page.actions.action import Click, Locator
+from protocol.page.seen.observation import Element, Observation
 from protocol.search.entry import encode_action, node_key
 from protocol.trust.origin import origin_of
 

@@ -12,7 +12,7 @@ from node.explorer.working.mounted import Mounted
 from node.explorer.working.worker import Worker
 from node.live import Browsers, Lent
 from protocol.errors import MeshError
-from protocol.recording.session import Profile
+from protocol.recording.records.session import Profile
 
 T = TypeVar("T")
 Job = Callable[[Lent, Page], Awaitable[T]]

@@ -10,8 +10,8 @@ from functools import partial
 from adapters.ports import Page
 from node.base import to_its_end
 from node.live import Browsers, Lent, Makes, Mount
-from protocol.page.secrets import Secrets
-from protocol.recording.session import Profile
+from protocol.page.secrets.secrets import Secrets
+from protocol.recording.records.session import Profile
 
 
 class Mounted:

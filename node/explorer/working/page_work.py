@@ -33,11 +33,11 @@ from node.live import (
 from node.signing import Witness
 from node.verbs import CallerKind, current_caller
 from protocol import limits
-from protocol.capsule.login import asks_for_login
+from protocol.capsule.flows.login import asks_for_login
 from protocol.errors import NOT_LOADED, MeshError
 from protocol.goal.condition import holds
 from protocol.messages import Assignment, BranchResult, SearchSpec, Spend
-from protocol.page.action import Action, Goto, Reload
+from protocol.page.actions.action import Action, Goto, Reload
 from protocol.risk.refused import may_change
 from protocol.risk.requests import GuardPolicy
 from protocol.search.entry import decode_action

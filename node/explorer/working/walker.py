@@ -11,10 +11,10 @@ from node.explorer.sharing.visit import WalkStep
 from node.live import Driver, Gate, Makes
 from protocol import limits
 from protocol.errors import MeshError
-from protocol.page.action import Action, Goto, Reload, describe
-from protocol.page.observation import Observation
-from protocol.page.redaction import redact_address, redact_text
-from protocol.page.secrets import NO_SECRETS, Secrets
+from protocol.page.actions.action import Action, Goto, Reload, describe
+from protocol.page.secrets.redaction import redact_address, redact_text
+from protocol.page.secrets.secrets import NO_SECRETS, Secrets
+from protocol.page.seen.observation import Observation
 from protocol.risk.refused import may_change
 from protocol.search.places import has_opened
 

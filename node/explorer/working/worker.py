@@ -22,15 +22,15 @@ from node.explorer.working.frontier import Frontier, Kind
 from node.explorer.working.walker import Walker
 from node.live import Gate, Makes, with_closed
 from protocol import limits
-from protocol.capsule.login import asks_for_login
+from protocol.capsule.flows.login import asks_for_login
 from protocol.errors import MeshError
 from protocol.goal.condition import judge
 from protocol.goal.goal import parse_goal
 from protocol.goal.heuristics import Candidate, candidates, value
 from protocol.messages import Assignment, BranchOutcome, BranchResult, Spend
-from protocol.page.action import Action, Fill, Press
-from protocol.page.observation import Element, Observation
-from protocol.page.secrets import NO_SECRETS, Secrets
+from protocol.page.actions.action import Action, Fill, Press
+from protocol.page.secrets.secrets import NO_SECRETS, Secrets
+from protocol.page.seen.observation import Element, Observation
 from protocol.risk.classes import WRITE_CLASS, Risk, classify
 from protocol.risk.pressing import raised
 from protocol.search.entry import decode_action

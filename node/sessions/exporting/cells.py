@@ -1,4 +1,5 @@
-"""The cell of a table as an XPath: by a text of its row and the header of its column, as ``protocol.page.tables`` finds it."""
+"""The cell of a table as an XPath: by a text of its row and the header of its column, as ``protocol.page.actions.tables``
+finds it."""
 
 from __future__ import annotations
 

@@ -7,11 +7,11 @@ import re
 from typing import Final
 
 from node.sessions.exporting.written import Unsaid
-from protocol.page.action import Locator, Within
-from protocol.page.dialogs import Answer
-from protocol.page.evidence import Evidence
-from protocol.page.fits import Pins
-from protocol.page.locator import ENTER_FRAME, by_aria
+from protocol.page.actions.action import Locator, Within
+from protocol.page.actions.dialogs import Answer
+from protocol.page.actions.evidence import Evidence
+from protocol.page.actions.fits import Pins
+from protocol.page.actions.locator import ENTER_FRAME, by_aria
 
 _GETTERS: Final = {
     "label": "get_by_label",

@@ -14,7 +14,7 @@ from node.sessions.exporting.cells import cell_xpath
 from node.sessions.exporting.playwright_locators import dialog_lines, locator, quoted
 from node.sessions.exporting.tabs import TabLines
 from node.sessions.exporting.written import Unsaid, Written, not_replayed, one_line, whole_address
-from protocol.page.action import (
+from protocol.page.actions.action import (
     Action,
     Assert,
     Back,
@@ -37,9 +37,9 @@ from protocol.page.action import (
     describe,
     target_of,
 )
-from protocol.page.evidence import Evidence
-from protocol.page.fits import Pins
-from protocol.recording.session import Expect, Profile, Session, Step
+from protocol.page.actions.evidence import Evidence
+from protocol.page.actions.fits import Pins
+from protocol.recording.records.session import Expect, Profile, Session, Step
 
 _PART: Final = re.compile(r"‹secret:([A-Za-z0-9_.-]{1,64})›|\$\{([^{}]{1,64})\}")
 _FIELDS: Final = frozenset({"textbox", "searchbox", "spinbutton"})

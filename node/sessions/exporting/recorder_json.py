@@ -10,9 +10,9 @@ import re
 from collections.abc import Sequence
 from typing import Any, Final
 
-from node.sessions.devtools_selectors import literal
 from node.sessions.exporting.written import Unsaid, Written, not_replayed, whole_address
-from protocol.page.action import (
+from node.sessions.importing.devtools_selectors import literal
+from protocol.page.actions.action import (
     Action,
     Assert,
     Check,
@@ -30,10 +30,10 @@ from protocol.page.action import (
     describe,
     target_of,
 )
-from protocol.page.evidence import Evidence
-from protocol.page.locator import FORMS
-from protocol.page.values import references
-from protocol.recording.session import Expect, Profile, Session, Step
+from protocol.page.actions.evidence import Evidence
+from protocol.page.actions.locator import FORMS
+from protocol.page.actions.values import references
+from protocol.recording.records.session import Expect, Profile, Session, Step
 
 _MODIFIERS: Final = ("Control", "Alt", "Shift", "Meta")
 _TIMEOUT_MS_MAX: Final = 30_000  # of the schema

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from node.sessions.exporting.written import Unsaid
-from protocol.page.action import CloseTab, SwitchTab
-from protocol.recording.session import Step
+from protocol.page.actions.action import CloseTab, SwitchTab
+from protocol.recording.records.session import Step
 
 
 class TabLines:

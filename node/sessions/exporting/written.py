@@ -6,9 +6,9 @@ from collections.abc import Sequence
 
 import msgspec
 
-from protocol.page.action import describe
-from protocol.page.redaction import is_incomplete
-from protocol.recording.session import Session, Step
+from protocol.page.actions.action import describe
+from protocol.page.secrets.redaction import is_incomplete
+from protocol.recording.records.session import Session, Step
 
 
 class Written(msgspec.Struct, frozen=True, kw_only=True):

@@ -8,9 +8,9 @@ from node.base import counted
 from node.sessions.showing.lines import compare_lines
 from node.sessions.showing.report import Row, beside, render
 from node.verbs.session_results import RunDiff, SessionDiff
-from protocol.recording.diff import StepDiff
-from protocol.recording.session import ReplayReport, Step, Verdict
-from protocol.recording.snapshot import snapshot_text
+from protocol.recording.records.session import ReplayReport, Step, Verdict
+from protocol.recording.records.snapshot import snapshot_text
+from protocol.recording.replays.diff import StepDiff
 
 
 def render_comparison(

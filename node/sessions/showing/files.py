@@ -13,8 +13,8 @@ from node.base import write_private
 from node.sessions.showing.told import Ended, Told
 from node.verbs.session_results import RunDiff, SessionDiff, Shown
 from protocol.errors import MeshError
-from protocol.page.markup import MarkupShown
-from protocol.recording.call_log import PageLine
+from protocol.page.showing.markup import MarkupShown
+from protocol.recording.replays.call_log import PageLine
 
 ReadBlob = Callable[[bytes], Awaitable[bytes]]
 

@@ -14,9 +14,9 @@ from node.sessions.showing.files import Performed
 from node.sessions.showing.told import Ended, Told, ToldStep
 from node.verbs.session_results import Shown
 from protocol.errors import MeshError
-from protocol.recording.findings import in_words, where
-from protocol.recording.session import Step, Verdict
-from protocol.recording.verdicts import doubts
+from protocol.recording.records.findings import in_words, where
+from protocol.recording.records.session import Step, Verdict
+from protocol.recording.records.verdicts import doubts
 from protocol.wire.line import without_controls
 
 _NOT_IN_XML: Final = re.compile("[^\t\n\r\x20-\x7e\x85\xa0-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")

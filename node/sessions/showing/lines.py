@@ -7,8 +7,8 @@ from typing import Final, Literal
 
 import msgspec
 
-from protocol.recording.aligning import align
-from protocol.recording.page_outline import outline
+from protocol.recording.pages.aligning import align
+from protocol.recording.records.page_outline import outline
 
 _AROUND: Final = 3
 _LINES_SHOWN_MAX: Final = 400

@@ -6,7 +6,7 @@ import re
 from typing import Final
 
 from node.sessions.showing.told import Ended, Told, ToldStep
-from protocol.recording.findings import Difference, where
+from protocol.recording.records.findings import Difference, where
 from protocol.wire.line import without_controls
 
 _MARKS: Final = {"matched": "✓", "differs": "✗", "not performed": "✗", "not reached": "–"}

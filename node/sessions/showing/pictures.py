@@ -11,7 +11,7 @@ from typing import Final
 import msgspec
 from PIL import Image, ImageChops
 
-from protocol.recording.picture import form_of
+from protocol.recording.records.picture import form_of
 
 _FORMATS: Final = ("PNG", "WEBP")
 _SAME_UP_TO: Final = 24

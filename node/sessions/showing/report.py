@@ -25,12 +25,12 @@ from node.sessions.showing.told import Told, ToldStep
 from node.verbs.session_results import Shown
 from protocol import ids
 from protocol.capsule.policy import Policy, class_in_words, presses_in_words
-from protocol.page.markup import MarkupShown
-from protocol.recording.call_log import PageLine
-from protocol.recording.findings import in_words, where
-from protocol.recording.session import Session, Step, Verdict
-from protocol.recording.snapshot import snapshot_text
-from protocol.recording.verdicts import doubts
+from protocol.page.showing.markup import MarkupShown
+from protocol.recording.records.findings import in_words, where
+from protocol.recording.records.session import Session, Step, Verdict
+from protocol.recording.records.snapshot import snapshot_text
+from protocol.recording.records.verdicts import doubts
+from protocol.recording.replays.call_log import PageLine
 from protocol.wire.line import without_controls
 
 _TEMPLATE: Final = "session.html.j2"

@@ -9,12 +9,12 @@ import msgspec
 
 from node.verbs.session_results import Replayed
 from protocol.errors import MeshError
-from protocol.page.action import describe
-from protocol.recording.findings import Difference
-from protocol.recording.replay import TEXT_WORDS, differences, replayable
-from protocol.recording.session import ChangedInput, Session, Step, StepMatch, Verdict
-from protocol.recording.uncounted import level_in_words, uncounted, verdict_in_words
-from protocol.recording.verdicts import new_faults
+from protocol.page.actions.action import describe
+from protocol.recording.records.findings import Difference
+from protocol.recording.records.session import ChangedInput, Session, Step, StepMatch, Verdict
+from protocol.recording.records.verdicts import new_faults
+from protocol.recording.replays.replay import TEXT_WORDS, differences, replayable
+from protocol.recording.replays.uncounted import level_in_words, uncounted, verdict_in_words
 
 Status = Literal["matched", "differs", "not performed", "not reached"]
 Notes = Mapping[int, tuple[str, ...]]

@@ -8,9 +8,9 @@ import tempfile
 from collections.abc import AsyncIterator
 from dataclasses import dataclass
 
-from adapters.browser.attached import attacher
-from adapters.browser.chromium import launcher
-from adapters.browser.settings import BrowserSettings, find_executable
+from adapters.browser.launch.attached import attacher
+from adapters.browser.launch.chromium import launcher
+from adapters.browser.launch.settings import BrowserSettings, find_executable
 from adapters.ports import Browser
 from tests.sites.pages.model import ORIGIN, site
 from tests.sites.pages.server import PageServer
@@ -41,7 +41,7 @@ async def running_chromium(*arguments: str) -> AsyncIterator[tuple[str, asyncio.
             "--no-sandbox",
             "--no-first-run",
             "--disable-background-networking",
-            "--disable-features=WebUIOmniboxPopup,WebUIOmniboxAimPopup",  # for speed only: see adapters/browser/arguments.py
+            "--disable-features=WebUIOmniboxPopup,WebUIOmniboxAimPopup",  # for speed only: see adapters/browser/launch/arguments.py
             "--remote-debugging-port=0",
             f"--user-data-dir={profile}",
             *arguments,

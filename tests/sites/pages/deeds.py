@@ -1,4 +1,4 @@
-"""A page with a button for each row of ``adapters.browser.unrequested.DEEDS`` that a page can try by itself. A press tries it.
+"""A page with a button for each row of ``adapters.browser.base.unrequested.DEEDS`` that a page can try by itself. A press tries it.
 
 What a button led to stands in the title: ``refused: why``, ``done: value``, or ``waits`` for what is not answered in a while.
 """

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
-from protocol.page.observation import Element, Traits
+from protocol.page.seen.observation import Element, Traits
 from tests.twins.browser import Control, Document, Effect, MemorySite
 
 ORIGIN = "http://pages.test"

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from adapters.ports import Page
-from protocol.page.action import Goto
-from protocol.page.observation import Element, Observation
+from protocol.page.actions.action import Goto
+from protocol.page.seen.observation import Element, Observation
 from tests.sites.pages.server import PageServer
 
 

@@ -8,11 +8,11 @@ from urllib.parse import urljoin, urlsplit
 
 import msgspec
 
-from adapters.browser.view import Mask, masker
+from adapters.browser.observing.view import Mask, masker
 from adapters.ports import NOTHING, Blocked, Given, Leaving, Outcome
 from protocol.approval.leaving import Fate
 from protocol.errors import MeshError
-from protocol.page.action import (
+from protocol.page.actions.action import (
     WITHOUT_TABS,
     Action,
     Assert,
@@ -37,18 +37,18 @@ from protocol.page.action import (
     Upload,
     Wait,
 )
-from protocol.page.covering import Covering
-from protocol.page.dialogs import Dialog
-from protocol.page.downloads import Download
-from protocol.page.fits import Grade
-from protocol.page.hidden_text import HiddenTexts
-from protocol.page.keys import require_key
-from protocol.page.locator import require_selector
-from protocol.page.markup import Markup, Node, Way
-from protocol.page.observation import Cut, Element, Observation
-from protocol.page.secrets import NO_SECRETS, Secrets, takes_no_text
-from protocol.page.web_address import require_web
-from protocol.page.whole import letters_of
+from protocol.page.actions.dialogs import Dialog
+from protocol.page.actions.downloads import Download
+from protocol.page.actions.fits import Grade
+from protocol.page.actions.keys import require_key
+from protocol.page.actions.locator import require_selector
+from protocol.page.instructions.hidden_text import HiddenTexts
+from protocol.page.secrets.secrets import NO_SECRETS, Secrets, takes_no_text
+from protocol.page.seen.observation import Cut, Element, Observation
+from protocol.page.seen.web_address import require_web
+from protocol.page.seen.whole import letters_of
+from protocol.page.showing.covering import Covering
+from protocol.page.showing.markup import Markup, Node, Way
 from protocol.risk.refused import navigation_refused, site_of
 from protocol.risk.requests import GuardPolicy
 from tests.twins.browser.kept import Kept

@@ -8,9 +8,9 @@ from urllib.parse import urljoin
 import msgspec
 
 from protocol.errors import MeshError
-from protocol.page.action import Locator
-from protocol.page.locator import hidden, several
-from protocol.page.observation import INTERACTIVE_ROLES, Cut, Element, Observation, Tree, truncate
+from protocol.page.actions.action import Locator
+from protocol.page.actions.locator import hidden, several
+from protocol.page.seen.observation import INTERACTIVE_ROLES, Cut, Element, Observation, Tree, truncate
 from tests.twins.browser.site import Control, Document
 
 FIELDS = frozenset({"textbox", "searchbox", "spinbutton"})

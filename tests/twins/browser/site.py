@@ -6,10 +6,10 @@ from collections.abc import Mapping, Sequence
 
 import msgspec
 
-from protocol.page.dialogs import DialogKind
-from protocol.page.downloads import Download
-from protocol.page.hidden_text import HiddenText
-from protocol.page.observation import Element
+from protocol.page.actions.dialogs import DialogKind
+from protocol.page.actions.downloads import Download
+from protocol.page.instructions.hidden_text import HiddenText
+from protocol.page.seen.observation import Element
 
 
 class Effect(msgspec.Struct, frozen=True, kw_only=True):

@@ -1,4 +1,4 @@
-"""The in-memory twin of a context's tabs: ``adapters.browser.tabs.Tabs`` over ``MemoryPage``."""
+"""The in-memory twin of a context's tabs: ``adapters.browser.page.tabs.Tabs`` over ``MemoryPage``."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from adapters.ports import NOTHING, Blocked, Given, Leaving, Outcome
 from protocol import limits
 from protocol.approval.leaving import Fate
 from protocol.errors import MeshError
-from protocol.page.action import Action, CloseTab, Locator, SwitchTab, Wait
-from protocol.page.covering import Covering
-from protocol.page.downloads import Download
-from protocol.page.fits import Grade
-from protocol.page.hidden_text import HiddenTexts
-from protocol.page.markup import Markup
-from protocol.page.observation import Cut, Element, Observation
-from protocol.page.secrets import Secrets
+from protocol.page.actions.action import Action, CloseTab, Locator, SwitchTab, Wait
+from protocol.page.actions.downloads import Download
+from protocol.page.actions.fits import Grade
+from protocol.page.instructions.hidden_text import HiddenTexts
+from protocol.page.secrets.secrets import Secrets
+from protocol.page.seen.observation import Cut, Element, Observation
+from protocol.page.showing.covering import Covering
+from protocol.page.showing.markup import Markup
 
 if TYPE_CHECKING:
     from tests.twins.browser.page import MemoryPage

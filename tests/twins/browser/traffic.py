@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from urllib.parse import urlsplit
 
-from adapters.browser.caused import Caused, FrameDocument
+from adapters.browser.egress.caused import Caused, FrameDocument
 from adapters.ports import NOTHING, Blocked, Given
 from protocol.approval.forms import RequestForm, request_form
 from protocol.approval.question import level_of
-from protocol.recording.session import RequestFault
+from protocol.recording.records.session import RequestFault
 from protocol.risk.refused import Refused, graver, may_be_approved, refused, request_line
 from protocol.risk.requests import GuardPolicy, judge_request
 from protocol.risk.sockets import judge_socket

@@ -1,0 +1,1 @@
+"""Performs actions on elements: press, type, choose, drag."""

@@ -1,0 +1,1 @@
+"""Judges, holds and passes on what a browser sends: tunnel, guard, limits."""

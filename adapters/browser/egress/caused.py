@@ -1,0 +1,149 @@
+"""Which requests for documents and data a step caused, and which of them went wrong.
+
+A step causes what is sent while it is performed. Not so requests of timers: a request that the page sends again and again while no
+step is performed is one of those. A timer can also send just before a step ends: what reads, and is asked for again, is not
+waited for if it was open when the step began (a long poll), or if the step only waits or reads and causes nothing itself. Streams,
+beacons and reports are no requests for data here.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable
+from typing import Final, Literal, NamedTuple
+
+from protocol import limits
+from protocol.recording.records.session import RequestFault
+from protocol.risk.refused import refused, request_line, site_of
+
+CAUSED_KINDS: Final = frozenset({"document", "xhr", "fetch", ""})
+"""Kinds of requests that decide on a step; empty for the document of a window."""
+_BETWEEN_MAX: Final = 100
+_SENT_MAX: Final = 1_000
+_TIMES_OF_TIMER: Final = 2
+_ERROR_STATUS: Final = 400
+_ERROR_PAGE: Final = "chrome-error:"
+
+
+class FrameDocument(NamedTuple):
+    """The document of one frame, as its own clock names it."""
+
+    began: float
+    """Its ``performance.timeOrigin``: tells it from an earlier document with the same address."""
+    url: str
+    status: int
+    """HTTP status; 0 if it did not come by HTTP."""
+
+
+class _Wrong(NamedTuple):
+    method: str
+    url: str
+    fault: Literal["refused", "status", "failed", "open"]
+    status: int = 0
+
+
+class Caused:
+    """Follows the requests of one page from step to step."""
+
+    def __init__(self) -> None:
+        self.documents: tuple[FrameDocument, ...] = ()
+        """Those of the last observation."""
+        self._before: frozenset[FrameDocument] = frozenset()
+        self._acting = False
+        self._looks = False
+        self._sent: set[tuple[str, str]] = set()
+        """What scripts read since the document of the page came, without queries."""
+        self._sent_before: frozenset[tuple[str, str]] = frozenset()
+        """Those among them that were asked for before the step began."""
+        self._open_before: frozenset[tuple[str, str]] = frozenset()
+        """Those that had no answer when the step began."""
+        self._between: Counter[tuple[str, str]] = Counter()
+        self._methods: dict[str, str] = {}
+        self._wrong: list[_Wrong] = []
+        self.asked = False
+        """Whether a script has asked for data since the step began, because of it."""
+
+    def begin(self, unanswered: Iterable[tuple[str, str]] = (), *, looks: bool = False) -> None:
+        """A step begins. unanswered: requests of scripts that are open; looks: the step causes none."""
+        self._acting, self._looks = True, looks
+        self._sent_before = frozenset(self._sent)
+        self._open_before = frozenset(_asked(*each) for each in unanswered)
+        self._before = frozenset(self.documents)
+        self._methods.clear()
+        self._wrong.clear()
+        self.asked = False
+
+    def counts(self, method: str, url: str) -> bool:
+        """Whether a request that is sent now, or was sent since the step began, is caused by the step."""
+        asked = _asked(method, url)
+        if not self._acting:
+            # Only what reads: what writes is no timer's even if a page saves by itself.
+            if method == "GET" and (asked in self._between or len(self._between) < _BETWEEN_MAX):
+                self._between[asked] += 1
+            return False
+        # Once is not enough: what a step causes can be late.
+        return self._between[asked] < _TIMES_OF_TIMER
+
+    def sends(self, method: str, url: str) -> None:
+        """A script's request is let go."""
+        if self.counts(method, url):
+            self.asked = True
+        if method == "GET" and len(self._sent) < _SENT_MAX:
+            self._sent.add(_asked(method, url))
+
+    def sends_document(self, method: str, url: str) -> None:
+        """A document is asked for: remembers by which method."""
+        if len(self._methods) < limits.REQUEST_FAULTS_MAX:
+            self._methods[url.partition("#")[0]] = method
+
+    def refused(self, method: str, url: str) -> None:
+        """The guard refused a request."""
+        self._note(_Wrong(method, url, "refused"))
+
+    def answered(self, method: str, url: str, status: int) -> None:
+        """A script has an answer. One to HEAD or OPTIONS brings no data: it says what there is, and "nothing" is an answer too."""
+        if status >= _ERROR_STATUS and method not in ("HEAD", "OPTIONS"):
+            self._note(_Wrong(method, url, "status", status))
+
+    def failed(self, method: str, url: str) -> None:
+        """A script has no answer and will get none."""
+        self._note(_Wrong(method, url, "failed"))
+
+    def _note(self, wrong: _Wrong) -> None:
+        if self.counts(wrong.method, wrong.url) and wrong not in self._wrong:
+            self._wrong.append(wrong)
+
+    def end(
+        self, unanswered: Iterable[tuple[str, str]], page_url: str, mask: Callable[[str], str]
+    ) -> tuple[RequestFault, ...]:
+        """The step is over: what went wrong, at most ``REQUEST_FAULTS_MAX``. unanswered: requests of scripts."""
+        for method, url in unanswered:
+            if not self._asks_again(*_asked(method, url)):
+                self._note(_Wrong(method, url, "open"))
+        self._note_documents(page_url)
+        if self.documents and self.documents[0] not in self._before:
+            self._sent.clear()  # it is another page that asks
+        self._acting = False
+        lines = ((each, mask(request_line(refused(each.method, each.url, ""), page_url))) for each in self._wrong)
+        faults = (RequestFault(request=line, fault=each.fault, status=each.status) for each, line in lines)
+        return tuple(dict.fromkeys(faults))[: limits.REQUEST_FAULTS_MAX]
+
+    def _asks_again(self, method: str, path: str) -> bool:
+        """Whether a request that is open at the end of the step is one of a timer."""
+        known = self._sent_before if self._looks else self._open_before
+        return method == "GET" and (method, path) in known
+
+    def _note_documents(self, page_url: str) -> None:
+        """Documents that came with the step: that of the page, and those of frames of the same site."""
+        for document in self.documents:
+            if document in self._before:
+                continue
+            method = self._methods.get(document.url.partition("#")[0], "GET")
+            if document.url.startswith(_ERROR_PAGE):
+                self._wrong.append(_Wrong(method, document.url, "failed"))
+            elif document.status >= _ERROR_STATUS and site_of(document.url) == site_of(page_url):
+                self._wrong.append(_Wrong(method, document.url, "status", document.status))
+
+
+def _asked(method: str, url: str) -> tuple[str, str]:
+    return method, url.partition("?")[0]

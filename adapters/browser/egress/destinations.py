@@ -1,0 +1,114 @@
+"""Where the requests of one browser lead: judged for each request, and held to when a connection is made.
+
+The guard knows who asks, but not where Chromium will connect; the tunnel knows where, but not for whom. So the guard notes
+which hosts in private networks it has let through, and the tunnel connects to no others: a name that leads elsewhere by
+the time of the connection gets nowhere.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import errno
+import socket
+import time
+from typing import Any, Final, Literal, TypeVar
+from urllib.parse import urlsplit
+
+from adapters.browser.egress.wall import Wall
+from protocol.risk.destinations import judge_destination, literal_address
+from protocol.risk.requests import GuardPolicy
+from protocol.wire.destination import Place, place_of
+
+Attempt = Literal["connected", "no_name", "refused", "unreachable", "late"]
+"""How an attempt to connect ended. ``late``: nobody answered it in time."""
+K = TypeVar("K")
+V = TypeVar("V")
+
+_KEPT_S: Final = 60.0
+_KEPT_MAX: Final = 1_000
+_USUAL_PORT: Final = {"http": 80, "https": 443}
+
+
+class Destinations:
+    """Of one browser: its guards write it, its tunnel reads it."""
+
+    def __init__(self, wall: Wall | None = None) -> None:
+        self.wall = wall or Wall()
+        """What else the tunnel asks before it connects."""
+        self._found: dict[str, tuple[float, tuple[str, ...]]] = {}
+        """Names, until when what they resolved to is used again, and what that was."""
+        self._admitted: dict[tuple[str, int], None] = {}
+        """Hosts and ports in private networks that a guard has let through."""
+        self._ends: dict[tuple[str, int], Attempt] = {}
+        """How the last attempt to connect to each place ended."""
+
+    def note(self, host: str, port: int, end: Attempt) -> None:
+        """The tunnel says how its last attempt to connect there ended."""
+        _remember(self._ends, (host.lower(), port), end)
+
+    def attempt(self, url: str) -> Attempt | None:
+        """How the last attempt to connect to the place of ``url`` ended; None if none has ended yet."""
+        parts = urlsplit(url)
+        port = parts.port or _USUAL_PORT.get(parts.scheme, 0)
+        return self._ends.get(((parts.hostname or "").strip("[]"), port))
+
+    async def refuse(self, url: str, policy: GuardPolicy) -> str | None:
+        """The rule by which ``policy`` refuses a request that goes where ``url`` leads now; None if it may go there.
+
+        A name that cannot be resolved leads nowhere yet.
+        """
+        parts = urlsplit(url)
+        if parts.scheme not in _USUAL_PORT or not parts.hostname:
+            return None  # it loads nothing from the network
+        addresses = await self._addresses(parts.hostname, literal_address(url))
+        rules = (judge_destination(url, address, policy.private) for address in addresses)
+        if rule := next(filter(None, rules), None):
+            return rule
+        if any(place_of(address) is not Place.PUBLIC for address in addresses):
+            _remember(self._admitted, (parts.hostname, parts.port or _USUAL_PORT[parts.scheme]), None)
+        return None
+
+    async def ways(self, host: str, port: int) -> list[tuple[Any, ...]]:
+        """What ``host`` resolves to, as ``getaddrinfo`` has it, without the places that no guard has let through.
+
+        Errors: ``OSError``, ``UnicodeError``.
+        """
+        found = await asyncio.get_running_loop().getaddrinfo(_looked_up(host), port, type=socket.SOCK_STREAM)
+        admitted = (host.lower(), port) in self._admitted
+        ways = [way for way in found if _may_lead(host, str(way[4][0]), admitted)]
+        if not ways:
+            raise OSError(
+                errno.EHOSTUNREACH, "every address of it is in a private network, and no guard has let it through"
+            )
+        return ways
+
+    async def _addresses(self, host: str, literal: str) -> tuple[str, ...]:
+        if literal:
+            return (literal,)
+        until, addresses = self._found.get(host, (0.0, ()))
+        if until < time.monotonic():
+            try:
+                found = await asyncio.get_running_loop().getaddrinfo(_looked_up(host), None, type=socket.SOCK_STREAM)
+            except (OSError, UnicodeError):
+                return ()
+            addresses = tuple({str(way[4][0]) for way in found})
+            _remember(self._found, host, (time.monotonic() + _KEPT_S, addresses))
+        return addresses
+
+
+def _looked_up(host: str) -> str:
+    """The name that is looked up for ``host``: names below ``localhost`` are this machine (RFC 6761), and no resolver is asked."""
+    return "localhost" if host.lower().rstrip(".").endswith(".localhost") else host
+
+
+def _may_lead(host: str, address: str, admitted: bool) -> bool:
+    place = place_of(address)
+    return place is Place.PUBLIC or (admitted and (place is Place.PRIVATE or host == address))
+
+
+def _remember(kept: dict[K, V], key: K, value: V) -> None:
+    """Keep it as the newest; the oldest go when there are too many: a page can ask for any number of names."""
+    kept.pop(key, None)
+    kept[key] = value
+    while len(kept) > _KEPT_MAX:
+        del kept[next(iter(kept))]

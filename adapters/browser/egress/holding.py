@@ -1,0 +1,261 @@
+"""The requests of one page that wait for a yes (docs/adr/0067-hold-what-leaves.md).
+
+Those of scripts stay paused in the browser. A paused document would block the page: it is refused, kept, and sent anew, with its
+own method, headers and body, as long as the page shows the document that asked for it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+import time
+from collections import Counter
+from collections.abc import Awaitable, Callable, Iterator, Mapping
+from typing import Any, Final
+
+from adapters.ports import Leaving
+from protocol import limits
+from protocol.approval.forms import UNREAD, request_form
+from protocol.approval.leaving import Fate, request_exact
+from protocol.recording.records.manifest import Effect
+from protocol.trust.origin import origin_of
+
+_ANSWERS_S: Final = 1.0  # a page that says nothing for so long waits for a synchronous request
+
+
+class Held:
+    """One request that waits, until its fate is known."""
+
+    def __init__(self, leaving: Leaving, event: Mapping[str, Any], body: str, *, document: bool) -> None:
+        loop = asyncio.get_running_loop()
+        self.leaving, self.event, self.document = leaving, event, document
+        self.body = body.encode("utf-8", "surrogateescape")
+        self.decision: asyncio.Future[bool] = loop.create_future()
+        """Resolves to True once it may go."""
+        self.fate: asyncio.Future[Fate] = loop.create_future()
+        self.told = self.gone = False
+        """``told``: an outcome named it. ``gone``: it was let go."""
+
+    @property
+    def key(self) -> tuple[str, str]:
+        return self.event["request"]["method"], self.event["request"]["url"]
+
+    def end(self, fate: Fate) -> None:
+        """It is over; a second call changes nothing."""
+        if not self.fate.done():
+            self.fate.set_result(fate)
+        if not self.decision.done():
+            self.decision.set_result(False)
+
+
+async def _never() -> bool:
+    return True
+
+
+_NUMBERS: Final = itertools.count(1)
+"""One row for all pages: the tabs of a session have no number twice."""
+
+
+class Holding:
+    """The requests of one page that wait."""
+
+    def __init__(self) -> None:
+        self._held: dict[int, Held] = {}
+        self._holds = False
+        self._ending: Counter[tuple[str, str]] = Counter()
+        """Requests that were refused after they had waited. The browser reports each as failed; that report means no other one."""
+        self._new = asyncio.Event()
+        self._until = 0.0
+        """The time until which late requests of the last action are held."""
+        self._resent: Held | None = None
+        """The document that is about to be sent anew."""
+        self.answers: Callable[[], Awaitable[bool]] = _never
+        """Resolves to True if the page answers."""
+        self.blocks: Callable[[Held], None] = lambda held: None
+        """Told of a request that its page waits for without answering: it is refused."""
+
+    # --- the action at hand ---
+
+    def begin(self, *, holds: bool) -> None:
+        """An action begins. holds: what it causes and needs a yes waits for it."""
+        self._holds, self._until = holds, float("inf")
+
+    def end(self, *, late: bool) -> None:
+        """The action has ended. late: what it causes from now on is held as well."""
+        self._until = time.monotonic() + (limits.HELD_LATE_S if late else 0)
+
+    @property
+    def due(self) -> bool:
+        """True while a request that needs a yes is held."""
+        return self._holds and time.monotonic() < self._until
+
+    def told(self) -> tuple[Leaving, ...]:
+        """Those that wait and of which no outcome has told."""
+        new = [each for each in self._held.values() if not each.told and not each.fate.done()]
+        for each in new:
+            each.told = True
+        return tuple(each.leaving for each in new)
+
+    async def late(self) -> tuple[Leaving, ...]:
+        """Those that wait since the last action has ended, once there are any; empty once it is too late."""
+        while not (new := self.told()) and (left := self._until - time.monotonic()) > 0:
+            self._new.clear()
+            try:
+                async with asyncio.timeout(left):
+                    await self._new.wait()
+            except TimeoutError:
+                break
+        return new
+
+    # --- what the guard refuses ---
+
+    def take(
+        self, event: Mapping[str, Any], kind: str, body: str | None, effect: Effect, *, main: bool, at: str
+    ) -> bool:
+        """Hold what the guard refuses for want of a yes; False if it is of no kind that waits, or too many wait.
+
+        main: it belongs to the main frame of the page, and to no worker. at: the address of the page.
+        """
+        document = kind == "document"
+        waiting = sum(not each.fate.done() for each in self._held.values())
+        if not self.due or body is None or waiting >= limits.HELD_PER_PAGE_MAX:
+            return False
+        if not (main if document else kind in ("xhr", "fetch")):
+            return False
+        request, number = event["request"], next(_NUMBERS)
+        method, url, headers = request["method"], request["url"], request["headers"]
+        # Sent anew, it would look as if the person had opened the address: a site could not tell that another one asks for it.
+        if (document and origin_of(url) != origin_of(at)) or len(url) > limits.URL_CHARS_MAX:
+            return False
+        content_type = next((value for name, value in headers.items() if name.lower() == "content-type"), "")
+        leaving = Leaving(
+            number=number,
+            url=url,
+            form=request_form(effect.method, url, content_type, body, effect.chosen),
+            exact=request_exact(method, url, headers, body),
+            effect=effect,
+            document=document,
+            size=len(body.encode("utf-8", "surrogateescape")),
+        )
+        if leaving.form.body == UNREAD:
+            return False
+        self._held[number] = held = Held(leaving, event, body, document=document)
+        held.fate.add_done_callback(lambda _: self._forget())
+        self._new.set()
+        return True
+
+    def _forget(self) -> None:
+        """Drop the oldest of those whose fate is known; somebody may still ask for the last ones."""
+        over = [number for number, each in self._held.items() if each.fate.done()]
+        for number in over[: -limits.HELD_PER_PAGE_MAX]:
+            del self._held[number]
+
+    def waits(self, event: Mapping[str, Any]) -> Held | None:
+        """The request that ``event`` told of, if it stays paused."""
+        found = (each for each in self._held.values() if each.event is event and not each.document)
+        return next(found, None)
+
+    async def until_told(self, held: Held) -> bool:
+        """True if a paused request may go, once that is known."""
+        if held.event.get("resourceType") == "XHR" and not await self._answers() and not held.fate.done():
+            held.end("refused")
+            self.blocks(held)
+        goes = await held.decision
+        if not goes and held.fate.done() and held.fate.result() == "refused":
+            self._ending[held.key] += 1
+        return goes
+
+    async def _answers(self) -> bool:
+        try:
+            async with asyncio.timeout(_ANSWERS_S):
+                return await self.answers()
+        except TimeoutError:
+            return False
+
+    # --- what becomes of them ---
+
+    def gave_up(self, method: str, url: str, body: bytes | None) -> bool:
+        """The page gave a request up, or it failed: one that was let go may have arrived. Whether it waited until then."""
+        if self._ending[method, url]:
+            self._ending[method, url] -= 1
+            return True
+        # The oldest one alone: a page that gives a request up may have sent it again by now.
+        found = next((each for each in self._alike(method, url, body) if not each.document), None)
+        if found is not None:
+            found.end("unknown" if found.gone else "withdrawn")
+        return found is not None and not found.gone
+
+    def answered(self, method: str, url: str, body: bytes | None) -> None:
+        """The site has answered a request."""
+        found = next((each for each in self._alike(method, url, body) if each.gone), None)
+        if found is not None:
+            found.end("sent")
+
+    def _alike(self, method: str, url: str, body: bytes | None) -> Iterator[Held]:
+        """Those of unknown fate, oldest first, that an event about a request may mean. body: None if it tells none."""
+        for each in self._held.values():
+            same = each.key == (method, url) and (not (body and each.body) or each.body == body)
+            if same and not each.fate.done():
+                yield each
+
+    def left(self) -> None:
+        """The page shows another document: what the last one asked for and was not let go is withdrawn."""
+        for each in self._held.values():
+            if not each.gone:
+                each.end("withdrawn")
+
+    def close(self) -> None:
+        """The page is gone."""
+        for each in self._held.values():
+            each.end("unknown" if each.gone else "withdrawn")
+
+    # --- for who asks ---
+
+    @property
+    def numbers(self) -> frozenset[int]:
+        """Those that are known."""
+        return frozenset(self._held)
+
+    async def fate(self, number: int) -> Fate:
+        """Its fate, once that is known."""
+        held = self._held.get(number)
+        return await asyncio.shield(held.fate) if held else "withdrawn"
+
+    def refuse(self, number: int) -> None:
+        """It does not leave."""
+        if (held := self._held.get(number)) and not held.gone:
+            held.end("refused")
+
+    async def let_go(self, number: int, send: Callable[[str], Awaitable[bool]]) -> Fate:
+        """Let it go, once; what became of it. send: opens the address of a document, and says whether the site answered."""
+        held = self._held.get(number)
+        if held is None or held.fate.done() or held.gone:
+            return held.fate.result() if held and held.fate.done() else "withdrawn"
+        held.gone = True
+        if held.document:
+            await self._anew(held, send)
+        else:
+            held.decision.set_result(True)
+        try:
+            async with asyncio.timeout(limits.HELD_ANSWER_S):
+                return await asyncio.shield(held.fate)
+        except TimeoutError:
+            held.end("unknown")
+            return "unknown"
+
+    async def _anew(self, held: Held, send: Callable[[str], Awaitable[bool]]) -> None:
+        self._resent, answered = held, False
+        try:
+            answered = await send(held.leaving.url)
+        finally:
+            left, self._resent = self._resent is None, None
+            held.end("sent" if left and answered else "unknown" if left else "refused")
+
+    def resends(self, event: Mapping[str, Any]) -> Mapping[str, Any] | None:
+        """The request that is sent in place of the one that ``event`` told of; None if that is not a document sent anew."""
+        held = self._resent
+        if held is None or event.get("resourceType") != "Document" or event["request"]["url"] != held.leaving.url:
+            return None
+        self._resent = None
+        request: Mapping[str, Any] = held.event["request"]
+        return request

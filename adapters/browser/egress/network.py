@@ -1,0 +1,473 @@
+"""The network guard of one page: judges its requests and records the refused ones.
+
+How requests come before it differs: ``judge.BrowserJudge`` for a browser that is ours, ``routing.Routing`` for one that
+is somebody else's. WebSockets are routed in both.
+"""
+
+from __future__ import annotations
+
+import base64
+import contextlib
+import time
+from collections.abc import Callable, Mapping
+from typing import Any, Final, NamedTuple
+
+from playwright.async_api import BrowserContext, CDPSession, Page, WebSocketRoute
+
+from adapters.browser.egress.activity import Activity
+from adapters.browser.egress.caused import CAUSED_KINDS
+from adapters.browser.egress.closely import Closely
+from adapters.browser.egress.destinations import Attempt, Destinations
+from adapters.browser.egress.holding import Held, Holding
+from adapters.browser.egress.sending import Asked, Sending
+from adapters.browser.egress.sockets import pass_on, refuse
+from adapters.browser.egress.streams import Streams, is_stream
+from adapters.browser.egress.wall import Turned
+from adapters.browser.egress.windows import Windows
+from adapters.browser.observing.view import masker
+from adapters.ports import Given, Leaving
+from protocol import limits
+from protocol.approval.forms import RequestForm, request_form
+from protocol.approval.leaving import request_exact
+from protocol.page.secrets.secrets import NO_SECRETS, Basic
+from protocol.risk.refused import (
+    CAPSULE_CLASS,
+    SOCKET_FULL,
+    STREAM_FULL,
+    UNASKED,
+    UNSEEN,
+    WINDOW,
+    Refused,
+    may_be_approved,
+    refused,
+    request_line,
+    site_of,
+)
+from protocol.risk.requests import EVERY_CLASS, GuardPolicy, judge_request
+from protocol.risk.sockets import judge_socket, page_url
+from protocol.trust.origin import origin_of
+
+_BLOCKED_MAX: Final = 200
+_LED_BY_MAX: Final = 20
+_REPLACING: Final = frozenset(
+    {
+        "x-http-method-override",
+        "x-http-method",
+        "x-method-override",
+        "x-method",
+        "x-original-method",
+        "x-rewrite-method",
+    }
+)
+"""Headers by which a site takes another method than the one that is sent."""
+_COMMANDING: Final = frozenset(
+    {"x-october-request-handler", "x-winter-request-handler", "next-action", "soapaction", "x-amz-target"}
+)
+"""Headers that name what a POST does, whatever its address and its body say."""
+_READ_ANEW: Final = frozenset({"Document", "XHR", "Fetch"})
+_SCRIPTED: Final = frozenset({"fetch", "xhr"})
+_POP_UP_S: Final = 3.0
+"""How long a window that opened may take to ask for its document: it needs a process of its own first."""
+
+
+class Said(NamedTuple):
+    """What the headers of a request say that decides on it."""
+
+    content_type: str
+    announced: str
+    """The method that a CORS preflight asks for; empty for any other request. Scripts cannot set that header."""
+    replaced_by: str
+    """The method that a header puts in the place of the real one."""
+    commanded: bool
+    """Whether a header names what is done."""
+
+
+def choosing(headers: Mapping[str, str]) -> tuple[str, ...]:
+    """The headers that name what a request does, each ``name: value``."""
+    lower = {name.lower(): value for name, value in headers.items()}
+    return tuple(f"{name}: {value}" for name, value in lower.items() if name in _COMMANDING and value.strip())
+
+
+def said(method: str, headers: Mapping[str, str]) -> Said:
+    """Reads the headers of a request."""
+    lower = {name.lower(): value for name, value in headers.items()}
+    announced = lower.get("access-control-request-method", "") if method.upper() == "OPTIONS" else ""
+    replaced = ",".join(value for name, value in lower.items() if name in _REPLACING and value.strip())
+    commanded = any(name in _COMMANDING and value.strip() for name, value in lower.items())
+    return Said(lower.get("content-type", ""), announced, replaced, commanded)
+
+
+def kind_of(event: Mapping[str, Any]) -> str:
+    """What ``Fetch.requestPaused`` calls the kind of a request, in the words that Playwright has for it."""
+    return str(event.get("resourceType", "other")).lower()
+
+
+class NetworkGuard:
+    """Judges the requests of one page under the policy of its context."""
+
+    def __init__(
+        self,
+        policy: GuardPolicy,
+        activity: Activity,
+        destinations: Destinations | None,
+        windows: Windows | None = None,
+    ) -> None:
+        """destinations: where names lead; None if the configuration has the browser resolve them by rules of its own.
+
+        windows: those that may be opened beside the page; None if none may.
+        """
+        self.windows = windows
+        self.policy = policy
+        self._activity = activity
+        self._destinations = destinations
+        self._refused: dict[str, Refused] = {}
+        self._forms: dict[RequestForm, None] = {}
+        self._document: Refused | None = None
+        self._led_by: list[str] = []
+        self.secrets = NO_SECRETS
+        """Those of the action at hand: what answers a site that asks for HTTP authentication."""
+        self._answered: dict[str, None] = {}
+        self._asked: dict[str, None] = {}
+        self.closely = Closely()
+        """When each of its GETs is looked at, and for what."""
+        self.asked_for = ""
+        """The document that was let through last."""
+        self._pop_ups: dict[str, str] = {}
+        self.sending = Sending(activity)
+        """Its requests that change something."""
+        self._sockets = 0
+        self.holding = activity.waiting = Holding()
+        """Its requests that wait for a yes."""
+        self.holding.blocks = self._blocks
+        self._passed: set[bytes] = set()
+        """Requests that a yes for once has let through since the action began."""
+        self.streams = Streams(activity, lambda url: self._refuse(refused("GET", url, STREAM_FULL), ""))
+        """Its EventSources."""
+
+    async def watch_sockets(self, of: BrowserContext | Page) -> None:
+        """Judge WebSockets from now on; those of a page that has a guard of its own do not come before that of its context."""
+        await of.route_web_socket("**/*", self._socket)
+
+    def begin(self, given: Given) -> None:
+        """An action begins, which is performed with ``given``."""
+        self._passed.clear()
+        self.holding.begin(holds=given.holds)
+
+    def taken(self) -> tuple[tuple[Refused, ...], tuple[RequestForm, ...]]:
+        """What was refused since the last call, and the forms of what an owner could allow."""
+        requests, self._refused = tuple(self._refused.values()), {}
+        forms, self._forms = tuple(self._forms), {}
+        return requests, forms
+
+    def expects_document(self) -> None:
+        """The page is about to open an address: what was refused of another one before says nothing about it."""
+        self._document = None
+        self._led_by.clear()
+
+    @property
+    def at(self) -> str:
+        """The address of the page."""
+        return self._activity.at
+
+    @property
+    def led_by(self) -> tuple[str, ...]:
+        """The sites whose documents were let through since ``expects_document``, in order."""
+        return tuple(self._led_by)
+
+    @property
+    def document(self) -> Refused | None:
+        """The document that was refused since ``expects_document``, if one was."""
+        return self._document
+
+    def permits(
+        self,
+        method: str,
+        url: str,
+        kind: str,
+        is_navigation: bool,
+        body: str | None,
+        headers: Mapping[str, str],
+        frame: str = "",
+        hold: Hold | None = None,
+    ) -> bool:
+        """True if a request may leave; one that may not is reported. body: empty if there is none, None if it is not known.
+
+        frame: where it is sent from. hold: takes it if only a yes is missing, and says whether it waits for that.
+        """
+        told = said(method, headers)
+        watched: Mapping[str, Any] = {}
+        is_main = kind == "document" and frame in ("", self._activity.main_frame)
+        try:
+            watched = self.closely.says(url)
+            rule = judge_request(method, url, kind, is_navigation, body, self.policy, **told._asdict(), **watched)
+        except (
+            Exception
+        ):  # a defect: a request without a decision would block its page, and one that passed would be worse
+            rule = "address"
+        asked = Asked(
+            method,
+            url,
+            kind,
+            is_navigation,
+            body,
+            told.content_type,
+            told.replaced_by,
+            told.announced,
+            choosing(headers),
+            watched,
+            is_main,
+        )
+        writes = self.sending.writes(asked, rule, self.policy)
+        if writes and self.sending.is_beyond(asked, self.policy, masker(self.secrets)):
+            rule = CAPSULE_CLASS  # before any yes, list or name
+        elif writes and self.sending.lists(asked, masker(self.secrets)):
+            rule = None
+        else:
+            if writes and rule is None:
+                rule = self.sending.not_enough(asked, self.policy, masker(self.secrets)) or None
+            if rule is not None and may_be_approved(rule) and not self.sending.is_own(asked):
+                rule = self._covered(method, url, body, headers, told, rule)
+                if rule is not None and hold is not None and not self.sending.loads(asked) and hold(asked):
+                    self._activity.waits(method, url)
+                    return False
+                if rule is not None:
+                    self._asks(asked)
+        if rule is None and is_stream(headers) and not self.streams.permits(url):
+            rule = STREAM_FULL
+        if writes:
+            rule = self.sending.judged(asked, rule, masker(self.secrets))
+        if rule is None:
+            if is_main:
+                self.sending.leaves_page()
+            if kind == "document":
+                self._activity.caused.sends_document(method, url)
+                self.asked_for = url
+                if len(self._led_by) < _LED_BY_MAX:
+                    self._led_by.append(site_of(url))
+            return True
+        self._refuse(refused(method, url, rule), kind)
+        return False
+
+    def _blocks(self, held: Held) -> None:
+        method, url = held.key
+        if len(self._forms) < limits.QUESTION_REQUESTS_MAX:
+            self._forms[held.leaving.form] = None
+        self._refuse(refused(method, url, "method"), kind_of(held.event))
+
+    def keep_back(self, leaving: Leaving) -> None:
+        """A held request does not leave, as a person has said no: the owner is not asked again."""
+        self.holding.refuse(leaving.number)
+        self._refuse(refused(leaving.effect.method.partition(" ")[0], leaving.url, "method"), "")
+
+    def _covered(
+        self, method: str, url: str, body: str | None, headers: Mapping[str, str], told: Said, rule: str
+    ) -> str | None:
+        """None if the owner has allowed the request for the action that is being performed; else ``rule``, which refuses it."""
+        method, announced = told.announced or method, bool(told.announced)
+        if told.replaced_by:  # what was approved is the method that the site takes it for
+            method = f"{method} as {told.replaced_by}"
+        exact = b"" if body is None or announced else request_exact(method, url, headers, body)
+        for cover in self._activity.given.covers:
+            chosen = choosing(headers)
+            if cover.covers(method, url, told.content_type, body, chosen=chosen, exact=exact, announced=announced):
+                if not cover.exacts or announced:
+                    return None
+                if exact not in self._passed:  # a yes for once: a page that sends twice gets it once
+                    self._passed.add(exact)
+                    return None
+        if announced and self.holding.due:
+            return None  # without a body or a cookie; what it announces is held
+        return rule
+
+    def _asks(self, asked: Asked) -> None:
+        """Note the form of what was refused for want of a yes."""
+        if not asked.announced and len(self._forms) < limits.QUESTION_REQUESTS_MAX:
+            method = f"{asked.method} as {asked.replaced_by}" if asked.replaced_by else asked.method
+            self._forms[request_form(method, asked.url, asked.content_type, asked.body, asked.chosen)] = None
+
+    def credentials(self, event: Mapping[str, Any], *, again: bool) -> Basic | None:
+        """What answers a site that asks for HTTP authentication (``Fetch.authRequired``): the secret that was given for exactly its
+        origin, by basic authentication alone, and once. What is not answered is noted (``challenged``).
+
+        again: the request was answered before, so the site has refused that.
+        """
+        asked, request = event["authChallenge"], event["request"]
+        origin, scheme = origin_of(str(asked.get("origin", ""))), str(asked.get("scheme", "")).lower()
+        if asked.get("source") == "Proxy" or not origin or origin != origin_of(request["url"]):
+            return None
+        known = self.secrets.basic(origin) if scheme == "basic" else None
+        if known is None or again:
+            self._asked[f"{'refused' if again else scheme} {origin}"] = None
+            return None
+        self._answered[known.name] = None
+        if self._destinations is not None:  # it is sent a second time
+            self._destinations.wall.admit(request["method"], request["url"])
+        return known
+
+    def challenged(self) -> tuple[tuple[str, ...], tuple[str, ...]]:
+        """Since the last call: the names of secrets that answered a site; and who asked in vain: ``basic https://host``."""
+        answered, asked = tuple(self._answered), tuple(self._asked)
+        self._answered, self._asked = {}, {}
+        return answered, asked
+
+    @property
+    def connects(self) -> bool:
+        """Whether it is known here how attempts to connect end."""
+        return self._destinations is not None
+
+    def attempt(self) -> Attempt | None:
+        """How the last attempt to connect to the site of that document ended; None if none has, or nobody here knows."""
+        return None if self._destinations is None else self._destinations.attempt(self.asked_for)
+
+    async def reaches(self, method: str, url: str, kind: str) -> bool:
+        """Whether a permitted request may go where its address leads; one that may not is reported."""
+        # To look up a name takes time, in which a page would look still whose script has just asked for something.
+        held = self._activity.holding() if kind in _SCRIPTED else contextlib.nullcontext()
+        with held:
+            rule = None if self._destinations is None else await self._destinations.refuse(url, self.policy)
+        if rule is None:
+            if self._destinations is not None:
+                self._destinations.wall.admit(method, url)
+            return True
+        self._refuse(refused(method, url, rule), kind)
+        return False
+
+    async def lets(self, method: str, url: str, kind: str) -> None:
+        """A permitted request is about to be let go: what a script of the page asked for is waited for."""
+        if kind in _SCRIPTED:
+            await self._activity.sends(method, url)
+
+    async def lets_paused(self, event: Mapping[str, Any]) -> None:
+        """The same for what ``Fetch.requestPaused`` tells of, a preflight included: the script waits from there on."""
+        request = event["request"]
+        announced = said(request["method"], request["headers"]).announced
+        if kind_of(event) in _SCRIPTED:
+            await self._activity.sends(announced or request["method"], request["url"], announced=bool(announced))
+
+    def gave_up(self, event: Mapping[str, Any]) -> None:
+        """The page gave up, while it was judged, what ``Fetch.requestPaused`` told of."""
+        request = event["request"]
+        if kind_of(event) in _SCRIPTED and not said(request["method"], request["headers"]).announced:
+            self._activity.ended(request["method"], request["url"])
+
+    def pop_up(self, method: str, url: str) -> None:
+        """A window beside the page wants its document. It is never sent; what is no GET cannot be followed either."""
+        self._pop_ups[_bare(url)] = method
+        if method != "GET":
+            self._refuse(refused(method, url, WINDOW), "")
+
+    def one_too_many(self, method: str, url: str) -> None:
+        """A window beside the page wants its document, and there are too many."""
+        self._refuse(refused(method, url, WINDOW), "")
+
+    def turned_away(self, turned: Turned) -> None:
+        """The tunnel refused what this guard was never asked about."""
+        self._refuse(refused(turned.method, turned.url, UNSEEN), "")
+
+    async def may_follow(self, url: str) -> bool:
+        """Whether the window that opened with ``url`` asks for it by GET, so that the page can go there instead."""
+        end = time.monotonic() + _POP_UP_S
+        while (method := self._pop_ups.pop(_bare(url), "")) == "" and (left := end - time.monotonic()) > 0:
+            await self._activity.changed(min(left, 0.02))
+        return method in ("", "GET")
+
+    def _refuse(self, request: Refused, kind: str) -> None:
+        if kind == "document":
+            self._document = request
+        if kind in CAUSED_KINDS and request.rule != UNASKED:
+            self._activity.caused.refused(request.method, request.site + request.path)
+        # One request can be intercepted twice, but is reported once.
+        line = request_line(request)
+        if len(self._refused) < _BLOCKED_MAX:
+            self._refused.setdefault(line, request)
+
+    async def _socket(self, socket: WebSocketRoute) -> None:
+        """No rule can judge message by message what a WebSocket carries: one is opened only if an entry allows its address."""
+        rule = judge_socket(socket.url, self.policy)
+        if rule is None and self.policy.class_max < EVERY_CLASS:
+            rule = CAPSULE_CLASS  # what goes over it may be anything
+        if rule is None and self._sockets >= limits.SOCKETS_MAX:
+            rule = SOCKET_FULL
+        if rule is None and self._destinations is not None:
+            rule = await self._destinations.refuse(page_url(socket.url), self.policy)
+        if rule is not None:
+            self._refuse(refused("WS", socket.url, rule), "websocket")
+            await refuse(socket)
+            return
+        self._sockets += 1
+        if self._destinations is not None:
+            self._destinations.wall.admit_socket(socket.url)
+        pass_on(socket, lambda: self._refuse(refused("WS", socket.url, SOCKET_FULL), "websocket"))
+
+
+Hold = Callable[[Asked], bool]
+"""Takes what is refused for want of a yes, and says whether it waits for that."""
+
+
+def body_of(request: Mapping[str, Any]) -> str | None:
+    """The body of a request; None if it is not known: Chromium leaves out a long one, and one of files.
+
+    Its bytes, each that is no text as a lone surrogate: in Chromium's own text of it they are missing.
+    """
+    if not request.get("hasPostData"):
+        return str(request.get("postData", ""))
+    entries = request.get("postDataEntries", ())
+    if request.get("postData") is None or not all("bytes" in each for each in entries):
+        return None
+    if not entries:
+        return str(request["postData"])
+    return b"".join(base64.b64decode(each["bytes"]) for each in entries).decode("utf-8", "surrogateescape")
+
+
+def permitted(event: Mapping[str, Any], guard: NetworkGuard, main: bool | None = None) -> bool:
+    """True if ``guard`` lets through what ``Fetch.requestPaused`` tells of.
+
+    main: it is of the main frame of a page (True) or of another frame (False), and can be held; None if nothing of it can.
+    """
+    request, kind = event["request"], kind_of(event)
+    body, headers = body_of(request), request.get("headers", {})
+    frame = str(event.get("frameId", ""))
+
+    def hold(asked: Asked) -> bool:
+        effect = guard.sending.effect(asked, masker(guard.secrets))
+        return guard.holding.take(event, kind, body, effect, main=bool(main), at=guard.at)
+
+    takes = hold if main is not None else None
+    return guard.permits(request["method"], request["url"], kind, kind == "document", body, headers, frame, takes)
+
+
+async def answer(
+    session: CDPSession,
+    event: Mapping[str, Any],
+    permit: bool,
+    *,
+    anew: bool = False,
+    instead: Mapping[str, Any] | None = None,
+) -> None:
+    """Let a paused request go on, or end it.
+
+    anew: pages and what scripts read come from the site, not from the HTTP cache. instead: the request that is sent in its place.
+    """
+    asked: dict[str, Any] = {"requestId": event["requestId"]}
+    if permit:
+        request = event["request"] if instead is None else instead
+        if instead is not None:
+            body = (body_of(request) or "").encode("utf-8", "surrogateescape")
+            asked |= {"method": request["method"], "postData": base64.b64encode(body).decode()}
+        if (anew and event["resourceType"] in _READ_ANEW) or instead is not None:
+            headers = {"Cache-Control": "no-cache", **event["request"]["headers"], **request["headers"]}
+            asked["headers"] = [{"name": name, "value": value} for name, value in headers.items()]
+        await session.send("Fetch.continueRequest", asked)
+        return
+    # "Aborted" cancels a navigation and keeps the page; any other reason would replace it by an error page.
+    reason = "Aborted" if event.get("resourceType") == "Document" else "BlockedByClient"
+    await session.send("Fetch.failRequest", {**asked, "errorReason": reason})
+
+
+async def pause_requests(session: CDPSession) -> None:
+    """Have every hop of every request in reach of ``session`` wait for an answer."""
+    await session.send("Fetch.enable", {"patterns": [{"urlPattern": "*", "requestStage": "Request"}]})
+
+
+def _bare(url: str) -> str:
+    return url.partition("#")[0]

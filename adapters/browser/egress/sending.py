@@ -1,0 +1,224 @@
+"""What the actions on a page send that changes something: what the guard lets through although it is no read.
+
+An action sends what leaves while it is performed, unless the page sends that by itself: while it loads, or as it did before when
+nobody acted on it. An action that only looks, waits or opens an address sends no more than the document that it opens.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import time
+from collections.abc import Mapping, Sequence
+from typing import Any, Final, NamedTuple
+
+import msgspec
+
+from adapters.browser.egress.activity import Activity
+from adapters.browser.observing.view import Mask
+from adapters.ports import NOTHING, Given
+from protocol import limits
+from protocol.page.actions.action import (
+    Action,
+    Assert,
+    Back,
+    Extract,
+    Forward,
+    Goto,
+    Reload,
+    Wait,
+)
+from protocol.recording.records.manifest import Effect, Listed, SentFile, effect_of
+from protocol.risk.pressing import only_reads, reading
+from protocol.risk.refused import UNASKED, UNLISTED, graver, may_be_allowed
+from protocol.risk.requests import EVERY_CLASS, GuardPolicy, judge_request
+
+_OPENS: Final = Goto | Back | Forward | Reload
+_LOOKS: Final = Wait | Assert | Extract
+_OWN_MAX: Final = 256
+
+
+class Asked(NamedTuple):
+    """A request, as the guard has read it."""
+
+    method: str
+    url: str
+    kind: str
+    is_navigation: bool
+    body: str | None
+    content_type: str
+    replaced_by: str
+    announced: str
+    chosen: Sequence[str] = ()
+    """Headers that name what it does."""
+    watched: Mapping[str, Any] = {}
+    """What else of it is looked at (``judge_request``)."""
+    is_main: bool = False
+    """It asks for the next document of the page itself."""
+
+
+class Sending:
+    """Follows one page from action to action."""
+
+    def __init__(self, activity: Activity) -> None:
+        self._activity = activity
+        self._acts = self._opens = self._left = False
+        self._listed: Listed | None = None
+        self._level_min, self._level_max = NOTHING.level_min, NOTHING.level_max
+        self._own: set[tuple[object, ...]] = set()
+        """Writes that no action caused."""
+        self._sent: list[Effect] = []
+        self._files: tuple[SentFile, ...] = ()
+        """What the page was given to upload."""
+        self._reading: tuple[GuardPolicy, GuardPolicy] | None = None
+
+    def begin(self, action: Action, given: Given) -> None:
+        """An action starts."""
+        self._opens = isinstance(action, _OPENS)
+        self._acts = not isinstance(action, _LOOKS)
+        self._left, self._listed = False, given.listed
+        self._level_min, self._level_max = given.level_min, given.level_max
+        self._sent.clear()
+        more = (SentFile(name=file.name, sha256=hashlib.sha256(file.data).digest()) for file in given.files)
+        self._files = (*self._files, *more)[-limits.EFFECT_FILES_MAX :]
+
+    def end(self) -> tuple[Effect, ...]:
+        """The action is over: what it has sent, in order."""
+        self._acts = False
+        sent, self._sent = tuple(self._sent), []
+        return sent
+
+    async def rest(self, limit_s: float) -> bool:
+        """Wait until all has left that the action lists, at most ``limit_s``; whether anything of it did since this was asked."""
+        listed, end = self._listed, time.monotonic() + limit_s
+        before = listed.left if listed else {}
+        while listed and listed.left and not (listed.refused or self._activity.gone.done()):
+            if (rest := end - time.monotonic()) <= 0:
+                break
+            await self._activity.changed(rest)
+        return listed is not None and listed.left != before
+
+    def leaves_page(self) -> None:
+        """The next document of the page was let through: what is sent from now on, the next page sends while it loads."""
+        self._left = True
+
+    def loads(self, asked: Asked) -> bool:
+        """True if the next page sends a request, and the action only led there."""
+        return self._left and not asked.is_main
+
+    def adds(self, effect: Effect) -> None:
+        """A request that waited has left while the action is performed."""
+        if len(self._sent) <= limits.EFFECTS_PER_STEP_MAX:
+            self._sent.append(effect)
+
+    def writes(self, asked: Asked, rule: str | None, policy: GuardPolicy) -> bool:
+        """True if a request changes something, or may. rule: why ``policy`` refuses it."""
+        return may_be_allowed(rule) if rule is not None else not self._is_read(asked, policy)
+
+    def not_enough(self, asked: Asked, policy: GuardPolicy, mask: Mask) -> str:
+        """The rule by which a request is refused although ``policy`` names it: its class is not approved, or there is a list, it is
+        not in that, and it was not named beside it. Empty if it may leave.
+
+        An address that an action opens is that action, and was judged as such.
+        """
+        opened = self._opens and asked.is_main and asked.method == "GET" and not self._left
+        if not policy.read_only or opened or asked.announced:
+            return ""
+        if self._listed is not None and self._causes(asked) and not self._listed.allows(asked.method, asked.url):
+            return "method"
+        level = self._graded(asked, mask).level
+        return graver(level) if level > self._level_max else ""
+
+    def is_beyond(self, asked: Asked, policy: GuardPolicy, mask: Mask) -> bool:
+        """True if a request that changes something is graver than the mounted capsule allows. It has the class of the action
+        before it, if that is graver; one that cannot be read may be anything.
+        """
+        if policy.class_max >= EVERY_CLASS:
+            return False
+        unread = asked.body is None and not asked.announced
+        level = self.effect(asked._replace(method=asked.announced or asked.method), mask).level
+        return (EVERY_CLASS if unread else max(level, self._level_min)) > policy.class_max
+
+    def lists(self, asked: Asked, mask: Mask) -> bool:
+        """True if the action lists a request that changes something, and may send it now."""
+        if self._listed is None or not self._causes(asked):
+            return False
+        if asked.announced:
+            return self._listed.announces(asked.announced, asked.url)
+        return self._listed.takes(self._graded(asked, mask))
+
+    def is_own(self, asked: Asked) -> bool:
+        """True if, where there is a list, the page sends the request by itself: nobody is asked about it then."""
+        return self._listed is not None and not self._causes(asked)
+
+    def judged(self, asked: Asked, rule: str | None, mask: Mask) -> str | None:
+        """Note a request that changes something: it leaves, or ``rule`` refuses it. Returns the rule that is told."""
+        causes, effect = self._causes(asked), self._graded(asked, mask)
+        if not causes and len(self._own) < _OWN_MAX and not asked.announced:
+            self._own.add(_key(asked))
+        if rule is None:
+            if causes and not asked.announced:
+                self.adds(effect)
+            return None
+        if self._listed is None or not may_be_allowed(rule):
+            return rule
+        if not causes or self._listed.is_known(effect):
+            return UNASKED
+        self._listed.refuse(effect)
+        return UNLISTED
+
+    def _causes(self, asked: Asked) -> bool:
+        """True if the request is sent because of the action at hand."""
+        if not self._acts or self._is_own(asked):
+            return False
+        return asked.is_main or not (self._opens or self.loads(asked))
+
+    def _graded(self, asked: Asked, mask: Mask) -> Effect:
+        """The effect of a request, with the class of what causes it if that is graver."""
+        effect = self.effect(asked, mask)
+        least = self._level_min if self._causes(asked) else 1
+        return effect if effect.level >= least else msgspec.structs.replace(effect, level=least)
+
+    def _is_own(self, asked: Asked) -> bool:
+        if not self._own:
+            return False
+        key = _key(asked)
+        # Of a preflight no more is known than where it goes.
+        return any(each[:2] == key[:2] for each in self._own) if asked.announced else key in self._own
+
+    def _is_read(self, asked: Asked, policy: GuardPolicy) -> bool:
+        """True if a request that ``policy`` lets through would leave without anybody having named it."""
+        if only_reads(policy):
+            return True
+        if self._reading is None or self._reading[0] is not policy:
+            self._reading = policy, reading(policy)
+        rule = judge_request(
+            asked.method,
+            asked.url,
+            asked.kind,
+            asked.is_navigation,
+            asked.body,
+            self._reading[1],
+            announced=asked.announced,
+            content_type=asked.content_type,
+            replaced_by=asked.replaced_by,
+            commanded=bool(asked.chosen),
+            **asked.watched,
+        )
+        return rule is None
+
+    def effect(self, asked: Asked, mask: Mask) -> Effect:
+        """What a request does. mask: takes the values of secrets out of a body before that is known by its digest."""
+        method = asked.announced or asked.method
+        method = f"{method} as {asked.replaced_by}" if asked.replaced_by else method
+        body = mask(asked.body) if asked.body else asked.body
+        return effect_of(method, asked.url, asked.content_type, body, chosen=asked.chosen, files=self._files)
+
+
+def _key(asked: Asked) -> tuple[object, ...]:
+    """What tells a request from others that a page sends by itself, but for ids and times in it. Where one address takes many
+    commands, the names of fields tell them apart, and what chooses.
+    """
+    effect = effect_of(asked.method, asked.url, asked.content_type, asked.body, chosen=asked.chosen)
+    is_data = asked.content_type.partition(";")[0].strip().lower() == "application/json"
+    body = effect.body if is_data else effect.body.partition(":")[0]
+    return asked.announced or asked.method, asked.url.partition("?")[0], effect.fields, body, effect.chosen

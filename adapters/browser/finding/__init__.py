@@ -1,0 +1,1 @@
+"""Finds the element of a page that a selector means."""

@@ -1,0 +1,133 @@
+"""The complete command line of Chromium. Playwright adds no arguments, so that the profile directory can be chosen here."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from adapters.browser.base.unrequested import arguments_off, features_off
+from adapters.browser.egress.tunnel import Entries
+from adapters.browser.launch.profile_directory import PROFILE_ARGUMENT
+from adapters.browser.launch.settings import BrowserSettings
+from protocol.errors import MeshError
+
+# Suggestions below the address bar, which nobody sees here. Chromium renders them as pages of its own in each new window: two
+# thirds of the processor time of opening a context, and a further renderer process for as long as it is open.
+_UNSEEN_FEATURES: Final = ("WebUIOmniboxPopup", "WebUIOmniboxAimPopup")
+# Chromium asks a service of its vendor what the fields of each form mean, twenty times in ten pages. The tunnel refuses that,
+# but only after it has waited for a guard.
+_OWN_REQUESTS: Final = ("AutofillServerCommunication",)
+# The arguments that Playwright 1.65 would add to control Chromium, but that it switches the feature ThirdPartyStoragePartitioning
+# off. Then frames of other sites have no storage at all, where in people's browsers each site on top has its own part of it.
+DRIVEN_ARGS: Final = (
+    "--remote-debugging-pipe",
+    "--no-startup-window",
+    "--disable-field-trial-config",
+    "--disable-background-timer-throttling",
+    "--disable-backgrounding-occluded-windows",
+    "--disable-back-forward-cache",
+    "--disable-breakpad",
+    "--disable-component-extensions-with-background-pages",
+    "--no-default-browser-check",
+    "--disable-default-apps",
+    "--disable-dev-shm-usage",
+    "--disable-extensions",
+    "--disable-features="
+    "AvoidUnnecessaryBeforeUnloadCheckSync,DestroyProfileOnBrowserClose,HttpsUpgrades,HttpsFirstBalancedModeAutoEnable,"
+    "LensOverlay,PaintHolding,AvoidCorsURLLoaderRestartOnRedirect,"
+    "OptimizationHints,NetworkTimeServiceQuerying,AimEnabled,PreconnectToSearch,"
+    # In one list: Chromium uses only the last one.
+    f"{','.join(features_off() + _UNSEEN_FEATURES + _OWN_REQUESTS)}",
+    "--enable-features=CDPScreenshotNewSurface,SkipListAccountsWithoutGaiaCookies",
+    "--allow-pre-commit-input",
+    "--disable-hang-monitor",
+    "--disable-ipc-flooding-protection",
+    "--disable-popup-blocking",
+    "--disable-prompt-on-repost",
+    "--disable-renderer-backgrounding",
+    "--metrics-recording-only",
+    "--password-store=basic",
+    "--use-mock-keychain",
+    "--no-service-autorun",
+    "--disable-search-engine-choice-screen",
+    "--unsafely-disable-devtools-self-xss-warnings",
+    "--enable-unsafe-swiftshader",
+    "--disable-stack-profiler",
+    "--disable-infobars",
+)
+HEADLESS_ARGS: Final = (
+    "--headless",
+    "--mute-audio",
+    "--blink-settings=primaryHoverType=2,availableHoverTypes=2,primaryPointerType=4,availablePointerTypes=4",
+)
+HARDENING_ARGS: Final = (
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+    *arguments_off(),
+)
+DETERMINISM_ARGS: Final = (
+    "--font-render-hinting=none",
+    "--disable-lcd-text",
+    "--disable-font-subpixel-positioning",
+    "--force-color-profile=srgb",
+    "--hide-scrollbars",
+)
+# Arguments a configuration may add. Anything else (remote debugging, another profile, less security) is refused.
+_EXTRA_ALLOWED: Final = frozenset(
+    [
+        "--disable-gpu",
+        "--disable-dev-shm-usage",
+        "--mute-audio",
+        "--host-resolver-rules",
+        "--proxy-server",
+        "--proxy-bypass-list",
+        "--lang",
+        "--disable-software-rasterizer",
+        "--js-flags",
+    ]
+)
+_DIRECT: Final = "direct://"
+_NO_NAMES: Final = "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1"
+"""The tunnel looks names up. What Chromium looks up beside that (prefetched names, TURN servers) would be a way out."""
+
+
+def own_way(settings: BrowserSettings) -> bool:
+    """Whether the configuration says how sites are reached, by a proxy or by rules for names, in place of the tunnel."""
+    return any(argument.startswith(("--proxy-", "--host-resolver-rules")) for argument in settings.extra_args)
+
+
+def network_args(settings: BrowserSettings, entries: Entries | None) -> tuple[str, ...]:
+    """Everything through the tunnel, and no name looked up by Chromium itself.
+
+    Chromium sends WebSockets, and only those, through the entry for SOCKS. Without a tunnel that is a port where nobody answers: no
+    interception sees those of a worker.
+    """
+    if any(argument.startswith("--proxy-") for argument in settings.extra_args):
+        return ()
+    ports = {"http": entries.http, "https": entries.https, "socks": entries.sockets} if entries else {"socks": 9}
+    proxies = {"http": _DIRECT, "https": _DIRECT} | {name: f"socks5://127.0.0.1:{port}" for name, port in ports.items()}
+    server = ";".join(f"{name}={proxy}" for name, proxy in proxies.items())
+    names = (_NO_NAMES,) if entries else ()
+    return (f"--proxy-server={server}", "--proxy-bypass-list=<-loopback>", *names)
+
+
+def launch_args(settings: BrowserSettings, *, profile_directory: str, entries: Entries | None = None) -> list[str]:
+    """Every argument. profile_directory: its path. entries: of the tunnel; None for none.
+
+    Errors: ``config.invalid`` for one that is not on the list.
+    """
+    for argument in settings.extra_args:
+        if argument.partition("=")[0] not in _EXTRA_ALLOWED:
+            raise MeshError("config.invalid", f"browser argument {argument.partition('=')[0]} is not allowed")
+    return [
+        *DRIVEN_ARGS,
+        f"{PROFILE_ARGUMENT}{profile_directory}",
+        *(HEADLESS_ARGS if settings.headless else ()),
+        *(() if settings.sandbox else ("--no-sandbox",)),
+        *HARDENING_ARGS,
+        *network_args(settings, entries),
+        *DETERMINISM_ARGS,
+        *settings.extra_args,
+    ]

@@ -1,0 +1,91 @@
+"""What our contexts in an attached Chromium stand on: a tunnel to the network, where that browser can reach it."""
+
+from __future__ import annotations
+
+import contextlib
+import secrets
+from typing import Any, Final
+
+from playwright.async_api import Browser
+from playwright.async_api import Error as PlaywrightError
+
+from adapters.browser.egress.destinations import Destinations
+from adapters.browser.egress.tunnel import Tunnel
+from adapters.browser.egress.wall import Wall
+from protocol import limits
+
+_PROOF_S: Final = 5.0
+_OWN_WAYS: Final = ("--proxy-server", "--proxy-pac-url", "--proxy-auto-detect", "--host-resolver-rules", "--host-rules")
+
+
+class Beside:
+    """Ends when the browser is let go. The browser itself, its other contexts and how they connect stay as they are."""
+
+    def __init__(self, *, tunnel: bool) -> None:
+        """tunnel: whether it is to be used; False where the configuration says how sites are reached."""
+        self._wanted = tunnel
+        self.destinations = Destinations(Wall(wait_ms=limits.TUNNEL_ATTACHED_WAIT_MS))
+        self._tunnel = Tunnel(self.destinations)
+        self._proxy = ""
+
+    async def prove(self, browser: Browser) -> None:
+        """Use the tunnel for contexts of ``browser`` from now on if it is seen that their requests come through it.
+
+        They do not where the browser runs on another machine. Where its owner chose a proxy, sites may be out of reach without it,
+        so our contexts use that as well. Errors: those of Playwright.
+        """
+        if not self._wanted or await _has_own_way(browser):
+            return
+        try:
+            port = await self._tunnel.start_as_one()
+        except OSError:
+            return  # as without one: told where it is asked for
+        self._proxy = f"socks5://127.0.0.1:{port}"
+        if not await self._seen(browser):
+            self._proxy = ""
+            await self._tunnel.close()
+
+    async def _seen(self, browser: Browser) -> bool:
+        host = f"{secrets.token_hex(8)}.invalid"  # nobody has such a name (RFC 6761), and no other page knows it
+        came = self._tunnel.expects(host)
+        context = await browser.new_context(**self.options)
+        try:
+            page = await context.new_page()
+            with contextlib.suppress(PlaywrightError):  # the tunnel gives no answer
+                await page.goto(f"http://{host}/", timeout=_PROOF_S * 1000)
+        finally:
+            await context.close()
+        return came.is_set()
+
+    @property
+    def walled(self) -> bool:
+        """Whether what our contexts send goes through the tunnel."""
+        return bool(self._proxy)
+
+    @property
+    def options(self) -> dict[str, Any]:
+        """How a context is made so that it connects through the tunnel, loopback included."""
+        return {"proxy": {"server": self._proxy, "bypass": "<-loopback>"}} if self._proxy else {}
+
+    @property
+    def wall(self) -> Wall:
+        """That of the tunnel."""
+        return self.destinations.wall
+
+    def cut(self) -> None:
+        """From now on our contexts send nothing, if their way leads through the tunnel."""
+        self._tunnel.cut()
+
+    async def close(self) -> None:
+        """Stop listening. Never raises; a second call does nothing."""
+        await self._tunnel.close()
+
+
+async def _has_own_way(browser: Browser) -> bool:
+    """Whether the command line of ``browser`` says how sites are reached."""
+    session = await browser.new_browser_cdp_session()
+    try:
+        line = str((await session.send("SystemInfo.getInfo"))["commandLine"])
+    finally:
+        await session.detach()
+    return any(argument in line for argument in _OWN_WAYS)

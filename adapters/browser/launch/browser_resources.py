@@ -1,0 +1,77 @@
+"""What a Chromium stands on here: its SOCKS tunnel to the network, and, if it was launched, its profile directory."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from pathlib import Path
+
+from filelock import FileLock
+
+from adapters.browser.egress.destinations import Destinations
+from adapters.browser.egress.tunnel import Entries, Tunnel
+from adapters.browser.egress.wall import Wall
+from adapters.browser.launch.profile_directory import (
+    lock_profile_directory,
+    make_profile_directory,
+    remove_abandoned,
+    remove_profile_directory,
+)
+from protocol.errors import MeshError
+
+
+class Ground:
+    """Ends with the browser."""
+
+    def __init__(
+        self,
+        profile_directory: Path,
+        lock: FileLock,
+        tunnel: Tunnel | None,
+        entries: Entries | None,
+        destinations: Destinations | None,
+    ) -> None:
+        self.profile_directory = profile_directory
+        self._lock = lock
+        self._tunnel = tunnel
+        self.entries = entries
+        """Of the tunnel; None without one."""
+        self.destinations = destinations
+        """None without a tunnel: names are resolved elsewhere then, and only addresses that are written out can be judged."""
+
+    @classmethod
+    async def made(cls, *, tunnel: bool) -> Ground:
+        """A fresh one. Errors: ``browser.launch``."""
+        await asyncio.to_thread(remove_abandoned)
+        with contextlib.ExitStack() as undo:
+            profile_directory = make_profile_directory()
+            undo.callback(remove_profile_directory, profile_directory)
+            lock = lock_profile_directory(profile_directory)
+            undo.callback(lock.release)
+            destinations = Destinations() if tunnel else None
+            opened = Tunnel(destinations) if destinations is not None else None
+            try:
+                entries = await opened.start() if opened is not None else None
+            except OSError as error:
+                raise MeshError(
+                    "browser.launch", "its tunnel to the network cannot be opened", reason="tunnel"
+                ) from error
+            undo.pop_all()
+        return cls(profile_directory, lock, opened, entries, destinations)
+
+    @property
+    def wall(self) -> Wall | None:
+        """That of the tunnel."""
+        return self.destinations.wall if self.destinations is not None else None
+
+    def cut(self) -> None:
+        """From now on Chromium sends nothing, if its way leads through the tunnel."""
+        if self._tunnel is not None:
+            self._tunnel.cut()
+
+    async def close(self) -> None:
+        """Remove it. Never raises; a second call does nothing."""
+        if self._tunnel is not None:
+            await self._tunnel.close()
+        await asyncio.to_thread(remove_profile_directory, self.profile_directory)
+        self._lock.release()

@@ -1,0 +1,1 @@
+"""Reads what a page shows: its tree, text, fields, pictures."""

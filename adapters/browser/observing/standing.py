@@ -1,0 +1,92 @@
+"""Puts hidden controls that their labels stand for into a snapshot, which leaves them out. Pure."""
+
+from __future__ import annotations
+
+from collections import defaultdict, deque
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+from adapters.browser.observing.aria import Node
+
+
+class Standing(NamedTuple):
+    """A hidden control, as ``label_scripts.STANDING`` tells of it."""
+
+    ref: str
+    role: str
+    name: str
+    states: dict[str, str]
+    said: str
+    """Text of the labels."""
+    around: list[str]
+    """Playwright refs of what the label stands in, from the inside out."""
+    parts: list[str]
+    """Those of the label and of what it holds."""
+
+
+def standing_of(listed: Sequence[Any]) -> Standing:
+    """The record of what the script returns."""
+    return Standing(*listed)
+
+
+def place(roots: list[Node], standing: Sequence[Standing]) -> None:
+    """Add each of ``standing`` to the tree of ``roots``, in front of its label; one that is there without a ref gets its ref."""
+    if not standing:
+        return
+    tree = _Places(roots)
+    for each in standing:
+        if not tree.has(each):
+            tree.insert(each)
+
+
+class _Places:
+    """Where the nodes of a tree stand."""
+
+    def __init__(self, roots: list[Node]) -> None:
+        self._roots = roots
+        self._parents: dict[int, Node] = {}
+        """What each node is in, by its identity."""
+        self._nodes: dict[str, Node] = {}
+        """By ref."""
+        self._bare: dict[tuple[str, str], deque[Node]] = defaultdict(deque)
+        """Nodes without a ref, by role and name, in order."""
+        for node in (node for root in roots for node in root.walk()):
+            self._parents.update((id(child), node) for child in node.children)
+            if node.ref:
+                self._nodes[node.ref] = node
+            elif node.name:
+                self._bare[node.role, node.name].append(node)
+
+    def has(self, one: Standing) -> bool:
+        """Whether the tree has it, now also by its ref: Playwright lists a box without a size, and gives it none."""
+        if one.ref in self._nodes:
+            return True
+        bare = self._bare.get((one.role, one.name))
+        if not bare:
+            return False
+        bare.popleft().ref = one.ref
+        return True
+
+    def insert(self, one: Standing) -> None:
+        """Put it where its label is: that is what a person sees of it."""
+        around = next((self._nodes[ref] for ref in one.around if ref in self._nodes), None)
+        beside = self._roots if around is None else around.children
+        node = Node(one.role, name=one.name, ref=one.ref, attributes=dict(one.states))
+        beside.insert(self._place(one, beside, around), node)
+
+    def _place(self, one: Standing, beside: Sequence[Node], around: Node | None) -> int:
+        """Where among ``beside``, which are in ``around``, the label is; the end, if that cannot be seen."""
+        inner = [self._under(self._nodes[ref], around) for ref in one.parts if ref in self._nodes]
+        for index, node in enumerate(beside):
+            if any(node is each for each in inner):
+                return index
+        for index, node in enumerate(beside):
+            if one.said and node.role == "text" and one.said in " ".join(node.text.split()):
+                return index
+        return len(beside)
+
+    def _under(self, node: Node, around: Node | None) -> Node:
+        """What holds ``node``, or is it, among what is in ``around``."""
+        while (above := self._parents.get(id(node))) is not None and above is not around:
+            node = above
+        return node

@@ -1,0 +1,235 @@
+"""Scripts that tell when a frame is still, and hold it still for a picture (docs/adr/0065-when-a-page-is-still.md).
+
+As those of ``scripts`` they run in an isolated world. What they keep for each other, ``__trailmesh_…``, no page sees or changes.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from adapters.browser.base.dom import DOM
+from adapters.browser.observing.scripts import BUSY, COMING
+
+_LEFT: Final = r"""
+// Colours change nothing that is read.
+const left = animation => {
+  if (animation.playState !== 'running' || !animation.effect
+    || /color|shadow|fill|stroke|outline|background|filter|decoration/.test(animation.transitionProperty || '')) return 0;
+  const end = animation.effect.getComputedTiming().endTime;
+  return end < 2000 ? Math.max(0, end - (animation.currentTime ?? 0)) : 0;
+};
+"""
+"""How long an animation will still move something, in milliseconds; 0 for one that is endless or takes 2 s and more."""
+
+_EMPTY: Final = r"""
+const empty = () => !/[\p{L}\p{N}]/u.test(prop(prop(document, 'body') ?? document, 'innerText') ?? '')
+  && !Array.prototype.some.call(
+    all(document, 'img,svg,canvas,video,audio,input,textarea,select,button,iframe,frame,object,embed'), shown);
+"""
+"""Whether a frame shows nothing: no text, no picture, no control."""
+
+SHOWS: Final = (
+    r"""new Promise(done => {
+  const attribute = (e, n) => Element.prototype.getAttribute.call(e, n) || '';
+"""
+    + DOM
+    + BUSY
+    + _EMPTY
+    + r"""
+  // Until the style sheets in its head have come, a page is not drawn, and calls nobody before a picture.
+  requestAnimationFrame(() => done(!empty()));
+})"""
+)
+"""Becomes true once a frame is drawn that shows something; false if it is drawn and shows nothing."""
+
+UNDER_WAY: Final = "(() => {" + DOM + COMING + "return coming(); })()"
+"""As ``COMING``."""
+
+_ANSWERS: Final = r"""
+  const answers = globalThis.__trailmesh_answers ??= (() => {
+    const found = {last: 0, endless: false};
+    // Scripts that the document names are there when it has loaded.
+    const loaded = () => performance.getEntriesByType('navigation')[0]?.loadEventStart || Infinity;
+    // How long those of other sites are is not told.
+    const late = e => e.initiatorType === 'script' && e.startTime > loaded();
+    const data = e => (e.initiatorType === 'fetch' || e.initiatorType === 'xmlhttprequest') && e.encodedBodySize > 0;
+    const note = entries => { for (const e of entries) if (data(e) || late(e)) found.last = Math.max(found.last, e.responseEnd); };
+    const told = new PerformanceObserver(list => note(list.getEntries()));
+    told.observe({type: 'resource', buffered: true});
+    found.read = () => { note(told.takeRecords()); return found.last; };
+    return found;
+  })();"""
+"""When the last answer came to a script of a document. From its beginning on, since browsers keep only the first 250 entries."""
+
+QUIET: Final = (
+    r"""new Promise(done => {
+  const attribute = (e, n) => Element.prototype.getAttribute.call(e, n) || '';
+"""
+    + DOM
+    + BUSY
+    + _LEFT
+    + _EMPTY
+    + r"""
+  const began = performance.now(), roots = []; let timer = 0, changes = 0, ended = false;
+  const tagOf = e => e ? prop(e, 'tagName') : '';
+  const trees = (root, found = []) => {
+    found.push(root);
+    for (const e of all(root, '*')) {
+      const inner = prop(e, 'shadowRoot');
+      if (inner) trees(inner, found);
+    }
+    return found;
+  };
+  const rules = sheet => { try { return sheet.cssRules.length; } catch { return 0; } };  // not of another site
+  // What no mutation tells of, and what is read or seen all the same.
+  const held = () => JSON.stringify([scrollX, scrollY, trees(document).map(root => [
+    tagOf(prop(root, 'activeElement')), all(root, ':popover-open').length,
+    ['styleSheets', 'adoptedStyleSheets'].map(name => Array.from(prop(root, name) || [], sheet => [sheet.disabled, rules(sheet)])),
+    Array.from(all(root, 'input,textarea,select'), e => [
+      e.value, e.checked, e.indeterminate, Array.from(e.selectedOptions || [], o => o.index), e === prop(root, 'activeElement')]),
+  ])]);
+  // One that loads without end is used as it is.
+  const came = () => (UNFINISHED && parent === window) || prop(document, 'readyState') === 'complete';
+  const works = () => performance.now() - began < BUSY_MS && roots.some(isBusy);
+  const arm = (ms = 0) => { clearTimeout(timer); timer = setTimeout(end, ms + QUIET_MS); };
+  // What fades or slides away is often taken out of the page at the end of it, by a timer.
+  const moving = () => performance.now() - began > 2000 ? 0 : Math.max(0,
+    (globalThis.__trailmesh_moves_until ?? 0) - performance.now(), ...Document.prototype.getAnimations.call(document).map(left));
+  // Scripts that a loaded page asks for later may still be on their way: a young page that has them and shows nothing will.
+  const looked = globalThis.__trailmesh_looked ??= began;
+  const blank = () => performance.now() - looked < BLANK_MS
+    && parent === window && prop(document, 'scripts').length > 0 && roots.length === 1 && empty();
+  // Many pages ask for one thing after the other: between an answer and the next question there is nothing to see. While scripts
+  // build a page, what changes meanwhile is often only a picture of something that turns. What counts clicks is answered without a
+  // body. Of a page that was served with text only those answers count that come while it is watched (ADR 65).
+  const shell = globalThis.__trailmesh_shell ?? true;
+"""
+    + _ANSWERS
+    + r"""
+  answers.metAt ??= RESTS;
+  let changed = globalThis.__trailmesh_watch?.changed() ?? (shell ? 0 : began);
+  const considers = () => {
+    const last = answers.read(), now = performance.now();
+    const building = shell && answers.metAt === RESTS;
+    if (!last || answers.endless || (last <= changed && !building)) return 0;
+    const ms = Math.max(0, last + ANSWER_MS - now), tooLong = ms > 0 && now - began > BUSY_MS;
+    // A page that asks again and again, and does so for long once it is built, always will.
+    if (tooLong && !building) answers.endless = true;
+    return tooLong ? 0 : ms;
+  };
+  const end = () => {
+    const considered = considers();
+    if (considered) return arm(considered - QUIET_MS);
+    const ms = moving();
+    if (!came() || works() || ms || blank()) {
+      changes++;  // what moves looks another way at the end of it
+      return arm(ms);
+    }
+    ended = true; done(told());
+  };
+  const observer = new MutationObserver(records => {
+    const styled = records.every(r => r.type === 'attributes' && r.attributeName === 'style');
+    if (!styled) changed = performance.now();
+    if (ended) { changes++; return; }
+    if (styled && performance.now() - began > 1000) return;
+    changes++; arm();
+  });
+  const options = {subtree: true, childList: true, characterData: true, attributes: true};
+  for (const root of trees(document)) { roots.push(root); observer.observe(root, options); }
+  arm();
+  const before = held(), told = () => changes + (held() !== before);
+  globalThis.__trailmesh_watch?.end();
+  // It goes on watching: whoever asks later need not read the page once more to learn that nothing has changed.
+  globalThis.__trailmesh_watch = {told, changed: () => changed, end: () => {
+    observer.disconnect(); clearTimeout(timer); ended = true; done(told());
+  }};
+})"""
+)
+"""How often a frame changed until it stood still for a while. What fields hold, scrolling and focus are nothing to wait for, but
+count as a change.
+"""
+
+SHELL: Final = (
+    r"""(() => {
+"""
+    + DOM
+    + _ANSWERS
+    + r"""
+  // It has been parsed, and scripts that wait for that have not run.
+  invoke(document, 'addEventListener', 'readystatechange', () => {
+    const texts = Document.prototype.createTreeWalker.call(document, document, NodeFilter.SHOW_TEXT);
+    let letters = 0;
+    while (letters < LETTERS && texts.nextNode()) {
+      const text = texts.currentNode;
+      if (/^(title|script|style|noscript)$/.test(prop(prop(text, 'parentNode'), 'localName'))) continue;
+      letters += (text.data.match(/[\p{L}\p{N}]/gu) ?? []).length;
+    }
+    globalThis.__trailmesh_shell = letters < LETTERS;
+  }, {once: true});
+})()"""
+)
+"""Notes, before the first script of a document, when answers come to its scripts, and whether it was served with next to no text,
+so that scripts build the page.
+"""
+
+CHANGES: Final = "globalThis.__trailmesh_watch?.told()"
+"""How often a frame has changed since the last ``QUIET`` began; nothing in a frame that was not watched."""
+
+HOLD_STILL: Final = (
+    r"""(async () => {
+"""
+    + DOM
+    + _LEFT
+    + r"""
+  const roots = [];
+  const collect = root => {
+    roots.push(root);
+    for (const e of all(root, '*')) {
+      const inner = prop(e, 'shadowRoot');
+      if (inner) collect(inner);
+    }
+  };
+  collect(document);
+  const still = globalThis.__trailmesh_still = {undo: []};
+  const focusedIn = root => prop(root, 'activeElement');
+  let focused = focusedIn(document);
+  for (let inner = focused; inner; inner = prop(inner, 'shadowRoot') && focusedIn(prop(inner, 'shadowRoot'))) focused = inner;
+  if (focused && (prop(focused, 'isContentEditable') || /^(input|textarea)$/i.test(prop(focused, 'tagName')))) {
+    const sheet = new CSSStyleSheet(), root = invoke(focused, 'getRootNode');  // a sheet of its own changes no element
+    sheet.replaceSync('* {caret-color: transparent !important}');
+    const sheets = prop(root, 'adoptedStyleSheets');
+    sheets.push(sheet);
+    still.undo.push(() => { if (sheets.includes(sheet)) sheets.splice(sheets.indexOf(sheet), 1); });
+  }
+  const endless = new Set();
+  for (const root of roots) {
+    const end = () => {
+      for (const animation of invoke(root, 'getAnimations')) {
+        if (!animation.effect || animation.playbackRate === 0 || endless.has(animation)) continue;
+        try {
+          // The page's own timer ends it later: ``QUIET`` must not take the end that a picture makes for that one.
+          const until = performance.now() + left(animation);
+          if (until > (globalThis.__trailmesh_moves_until ?? 0)) globalThis.__trailmesh_moves_until = until;
+          if (Number.isFinite(animation.effect.getComputedTiming().endTime)) animation.finish();
+          else { animation.cancel(); endless.add(animation); }
+        } catch {}
+      }
+    };
+    end();
+    for (const name of ['transitionrun', 'animationstart']) {
+      invoke(root, 'addEventListener', name, end);
+      still.undo.push(() => invoke(root, 'removeEventListener', name, end));
+    }
+  }
+  still.undo.push(() => { for (const animation of endless) try { animation.play(); } catch {} });
+  await prop(document, 'fonts').ready;
+  return roots.some(root => all(root, 'input[type=password]').length > 0);
+})()"""
+)
+"""Hold a frame still for a picture, as Playwright does before a screenshot. True if it has a password field."""
+
+GO_ON: Final = r"""(() => {
+  for (const undo of globalThis.__trailmesh_still?.undo ?? []) undo();
+  delete globalThis.__trailmesh_still;
+})()"""
+"""End what ``HOLD_STILL`` began."""

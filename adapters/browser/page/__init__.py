@@ -1,0 +1,1 @@
+"""Contexts, tabs and pages of a browser: opens, navigates, closes them."""

@@ -1,0 +1,33 @@
+"""Waits for the end of a navigation, also where the page that came asked for another one in its place."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Coroutine
+from typing import Any, Final
+
+from adapters.browser.egress.activity import Activity
+from adapters.browser.egress.network import NetworkGuard
+
+_POLL_S: Final = 0.25
+
+
+async def until_opened(work: Coroutine[Any, Any, object], activity: Activity, guard: NetworkGuard) -> None:
+    """Return once ``work``, a navigation of Playwright, is done; or once the page stays that has come, since the document which it
+    asked for in its place was refused.
+
+    A script that submits a form while the page is still being parsed ends the parsing. Such a page never says that it is complete.
+    Of a navigation that was itself refused no page has come: its own end is waited for, however late it is told.
+    """
+    task, before = asyncio.ensure_future(work), activity.documents
+    try:
+        while not task.done():
+            await asyncio.wait({task}, timeout=_POLL_S)
+            came = activity.documents > before
+            if came and guard.document is not None and not activity.navigating and not task.done():
+                return
+        await task
+    finally:
+        if not task.done():
+            task.cancel()
+        task.add_done_callback(lambda done: done.cancelled() or done.exception())

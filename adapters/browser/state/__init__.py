@@ -1,0 +1,1 @@
+"""Reads and writes the state of a browser: cookies, storage, passkeys."""

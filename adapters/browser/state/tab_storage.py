@@ -1,0 +1,71 @@
+"""sessionStorage of a page: what it begins with, before its scripts run, and what it holds at the end.
+
+An origin is given its entries in the first document of it that the tab loads, and never again: who logs out there stays logged out.
+Frames that Chromium runs in a process of their own are neither given nor asked.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any, Final
+
+from playwright.async_api import CDPSession, Error
+
+from adapters.browser.egress.activity import Activity
+from protocol.trust.origin import origin_of
+
+_FRAMES_MAX: Final = 64
+_SCRIPT: Final = """(() => {
+  if (location.origin !== %s) return;
+  try { for (const [name, value] of %s) sessionStorage.setItem(name, value); } catch {}
+})()"""
+"""Runs before any script of the page could put its own functions in the place of these."""
+
+
+class TabStorage:
+    """Of one page, over its session of the DevTools protocol, in which the domain ``Page`` is on."""
+
+    def __init__(self, session: CDPSession, activity: Activity) -> None:
+        self._session, self._activity = session, activity
+        self._given: dict[str, str] = {}
+        """By origin, the script that still waits for its first document."""
+
+    async def begin_with(self, entries: Mapping[str, Mapping[str, str]]) -> None:
+        """Give origins their entries as their first documents begin. The page must not have navigated yet."""
+        self._session.on("Page.frameNavigated", self._navigated)
+        for origin, items in entries.items():
+            source = _SCRIPT % (json.dumps(origin), json.dumps(list(items.items())))
+            added = await self._session.send("Page.addScriptToEvaluateOnNewDocument", {"source": source})
+            self._given[origin] = added["identifier"]
+
+    def _navigated(self, event: Mapping[str, Any]) -> None:
+        script = self._given.pop(origin_of(str(event["frame"].get("url", ""))), None)
+        if script is not None:
+            # Before the next document can be asked for: its request waits for us, and this is sent first.
+            self._activity.spawn(self._session.send("Page.removeScriptToEvaluateOnNewDocument", {"identifier": script}))
+
+    async def read(self) -> dict[str, dict[str, str]]:
+        """The entries of each origin that the page shows now, by origin; empty ones too. Not by a script of the page."""
+        found: dict[str, dict[str, str]] = {}
+        pending = [(await self._session.send("Page.getFrameTree"))["frameTree"]]
+        for _ in range(_FRAMES_MAX):
+            if not pending:
+                break
+            tree = pending.pop()
+            pending += tree.get("childFrames", ())
+            origin = origin_of(tree["frame"]["url"])
+            if origin and origin not in found and (entries := await self._of(tree["frame"]["id"])) is not None:
+                found[origin] = entries
+        return found
+
+    async def _of(self, frame: str) -> dict[str, str] | None:
+        """None for a frame that runs elsewhere, or has no storage."""
+        try:
+            key = (await self._session.send("Storage.getStorageKeyForFrame", {"frameId": frame}))["storageKey"]
+            if "^" in key:
+                return None  # kept apart for the site on top
+            asked = {"storageId": {"storageKey": key, "isLocalStorage": False}}
+            return dict((await self._session.send("DOMStorage.getDOMStorageItems", asked))["entries"])
+        except Error:
+            return None

@@ -1,0 +1,1 @@
+"""Database, blobs and migrations below the tables."""

@@ -1,0 +1,1 @@
+"""The tables of the store. Each function runs inside a transaction."""

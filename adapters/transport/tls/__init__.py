@@ -1,0 +1,1 @@
+"""TLS listeners and their limits."""

@@ -1,0 +1,1 @@
+"""Capsules between nodes."""

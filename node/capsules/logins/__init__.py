@@ -1,0 +1,1 @@
+"""Makes capsules of logins and looks after them."""

@@ -1,0 +1,24 @@
+"""What a live session holds, as a capsule keeps it. The owner's alone: no agent and no peer gets here."""
+
+from __future__ import annotations
+
+import asyncio
+
+from node.capsules.seal.browser_state import from_browser
+from node.capsules.seal.proving import LiveState, Source
+from node.live import LiveSessions
+from protocol.capsule.capsule import BrowserProfile
+from protocol.capsule.state import CapsuleState
+
+
+def from_live(sessions: LiveSessions) -> LiveState:
+    """A ``LiveState`` of ``sessions``."""
+
+    async def read(live_id: str) -> Source:
+        async with sessions.use(live_id) as session:
+            held = await session.login()
+        browser = BrowserProfile(name=held.browser.name, version=held.browser.version, profile=held.profile)
+        state = await asyncio.to_thread(from_browser, held.state, CapsuleState())
+        return Source(state=state, browser=browser, url=held.url)
+
+    return read

@@ -1,0 +1,221 @@
+"""Makes a capsule of a login that is done now. The proof: the same page in a fresh browser with the state, and in one without.
+
+Nothing is kept without it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Iterable
+from typing import Any, Protocol
+
+import msgspec
+
+from adapters.ports import BrowserState, Context, Passkey
+from node.capsules.logins.passkeys import Heard, Passkeys
+from node.capsules.seal.basic_login import with_given
+from node.capsules.seal.browser_state import from_browser
+from node.capsules.seal.capsules import Capsules
+from node.capsules.seal.login_state import digests
+from node.capsules.seal.proving import Asked
+from node.capsules.seal.reading import state_of
+from node.capsules.seal.sealing import within
+from node.signing import Witness
+from node.verbs import Bound, Tell
+from node.verbs import capsule_login as verbs
+from node.verbs.capsule import PolicyParams
+from node.verbs.capsule_login import KeepParams, LoggedIn, LoginParams
+from node.verbs.session_results import RecordedSession
+from protocol.capsule.capsule import BrowserProfile, Header
+from protocol.capsule.flows.login import Look, judge_login
+from protocol.capsule.hidden import hidden_values
+from protocol.capsule.state import CapsuleState
+from protocol.errors import MeshError
+from protocol.goal import condition
+from protocol.page.seen.web_address import require_web
+from protocol.recording.records.session import BrowserInfo, Profile
+from protocol.trust.origin import origin_of, parse_pattern, widest
+
+
+class Perform(Protocol):
+    """Records the actions of a file; implemented by the room of sessions."""
+
+    def __call__(
+        self,
+        text: str,
+        *,
+        name: str,
+        secrets: Any,
+        allow: tuple[str, ...],
+        approve_class: int,
+        tell: Tell,
+        after: Any,
+        before: Any,
+        makes: Any,
+        persistent: bool,
+    ) -> Awaitable[RecordedSession]:
+        """before: called with the context and its blank page. after: once all actions are done, before the context is closed.
+        makes: after each, for what is redacted. persistent: in a browser with a profile of its own."""
+
+
+class Login(msgspec.Struct, frozen=True, kw_only=True):
+    """A login that was done, and how it is proven."""
+
+    url: str
+    until: condition.Condition | None
+    state: CapsuleState
+    browser: BrowserInfo
+    profile: Profile
+    session: str = ""
+
+
+class Logins:
+    """Logs in, and keeps logins."""
+
+    def __init__(self, capsules: Capsules, witness: Witness, perform: Perform, passkeys: Passkeys) -> None:
+        self._capsules, self._witness = capsules, witness
+        self._perform, self._passkeys = perform, passkeys
+        self.bound: Bound = {
+            verbs.LOGIN: self.login,
+            verbs.KEEP: self.keep,
+        }
+
+    async def login(self, given: LoginParams, tell: Tell) -> LoggedIn:
+        """Perform the steps of a file, and keep what the browser holds after them.
+
+        Checks, in order: this node may sign; address and condition; the steps; that the browser holds something and the page asks
+        for no login (``judge_login``); the proof. Errors: those of ``Recordings.record``; ``capsule.not_logged_in``,
+        ``capsule.unproven``, those of ``Capsules.keep``.
+        """
+        self._witness.check_signs()
+        require_web(given.url)
+        until = _condition(given.until)
+        if not given.actions:
+            raise MeshError("input.invalid", "name the action file that logs in with --with")
+        origins = _origins(given, await self._capsules.replaced(given), given.url)
+        held: list[CapsuleState] = []
+        registered: list[int] = []
+        lent = await self._lent(given)
+        heard = Heard(self._passkeys, tell)
+
+        async def before(context: Context) -> None:
+            if given.passkey or given.register_passkey:
+                await context.hold_passkeys(lent, heard.hear)
+
+        async def after(context: Context) -> None:
+            await heard.kept()
+            await self._passkeys.keep(now_held := await context.passkeys())
+            registered.append(len({each.credential for each in now_held} - {each.credential for each in lent}))
+            if given.register_passkey and not registered[0]:
+                raise MeshError("capsule.no_passkey", "the steps are done, and the site has made no passkey")
+            seen = await context.pages[0].observe()
+            found = await (context.last_state(origins) if given.slice else context.state(whole=True))
+            state = with_given(await asyncio.to_thread(from_browser, found, CapsuleState()), given.secrets, given.url)
+            if given.slice and not state.slice:
+                tell({"note": "there is no slice: the browser keeps no IndexedDB of the origins of the capsule"})
+            now = Look(seen=seen, held=await asyncio.to_thread(digests, state))
+            # The condition is about the page at ``url``, which the proof opens: not about where the steps end.
+            if fails := judge_login(Look(), now, None):
+                raise MeshError("capsule.not_logged_in", fails)
+            held.append(state)
+
+        async def makes(context: Context) -> Iterable[str]:
+            # A page can say back what it has just stored, and the session of the login goes to others.
+            return await asyncio.to_thread(_secrets_of, await context.state(whole=True))
+
+        try:
+            done = await self._perform(
+                given.actions,
+                name=given.name,
+                secrets=given.secrets,
+                allow=given.allow,
+                approve_class=given.approve_class,
+                tell=tell,
+                after=after,
+                before=before,
+                makes=makes,
+                persistent=given.slice,
+            )
+        finally:
+            await heard.kept()  # also of steps that failed: the site knows what they made
+        login = Login(
+            url=given.url,
+            until=until,
+            state=held[0],
+            browser=done.browser,
+            profile=done.profile,
+            session=done.id,
+        )
+        kept = await self._kept(given, login, tell)
+        await self._passkeys.note(heard.used, proven=True)
+        return msgspec.structs.replace(kept, registered=registered[0])
+
+    async def _lent(self, given: LoginParams) -> tuple[Passkey, ...]:
+        """The passkeys that the browser gets. One is registered beside those that there are: the site says if it has enough.
+
+        Errors: ``capsule.no_passkey``, ``store.*``.
+        """
+        if not given.passkey and not given.register_passkey:
+            return ()
+        try:
+            return await self._passkeys.lend(given.url)
+        except MeshError as error:
+            if given.passkey or error.code != "capsule.no_passkey":
+                raise
+            return ()
+
+    async def keep(self, given: KeepParams, tell: Tell) -> LoggedIn:
+        """Keep what the window held in which a person has logged in. Errors: as ``login``, without those of the steps."""
+        self._witness.check_signs()
+        require_web(given.url)
+        state = await asyncio.to_thread(_state_of, given.storage)
+        until = _condition(given.until)
+        login = Login(url=given.url, until=until, state=state, browser=given.browser, profile=given.profile)
+        return await self._kept(given, login, tell)
+
+    async def _kept(self, given: PolicyParams, login: Login, tell: Tell) -> LoggedIn:
+        before = await self._capsules.replaced(given)
+        origins = _origins(given, before, login.url)
+        asked = Asked(
+            state=within(login.state, origins),
+            origins=origins,
+            page=login.url,
+            until=login.until,
+            profile=login.profile,
+            whole=given.whole,
+            must=True,
+        )
+        try:
+            shown = await self._capsules.prove(asked, tell)
+        except MeshError as error:
+            if login.session:
+                error.detail["session"] = login.session
+            raise
+        browser = BrowserProfile(name=login.browser.name, version=login.browser.version, profile=login.profile)
+        policy = msgspec.structs.replace(given, origins=origins)
+        kept = await self._capsules.keep(policy, login.state, browser, shown)
+        return LoggedIn(**msgspec.structs.asdict(kept), session=login.session)
+
+
+def _origins(given: PolicyParams, before: Header | None, url: str) -> tuple[str, ...]:
+    """Patterns of what a login at ``url`` is kept of. before: the capsule that newer state is for."""
+    if before is not None:
+        return before.policy.origins
+    return widest(parse_pattern(each) for each in given.origins or (origin_of(url),))
+
+
+def _secrets_of(held: BrowserState) -> Iterable[str]:
+    return hidden_values(from_browser(held, CapsuleState())).values()
+
+
+def _state_of(storage: str) -> CapsuleState:
+    """The state that a command sends. Errors: ``input.invalid``, which quotes nothing of it."""
+    try:
+        found = msgspec.json.decode(storage)
+    except msgspec.DecodeError:
+        raise MeshError("input.invalid", "this is not the state of a browser") from None
+    return state_of(found)
+
+
+def _condition(given: Any) -> condition.Condition | None:
+    return None if given is None else condition.parse(given)

@@ -1,0 +1,1 @@
+"""Opens sealed logins for work, and gives them out."""

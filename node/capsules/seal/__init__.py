@@ -1,0 +1,1 @@
+"""Seals logins, keeps them, and judges their use."""

@@ -1,0 +1,44 @@
+"""User names and passwords for HTTP basic authentication, which a capsule holds for exact origins."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import msgspec
+
+from protocol.capsule.hidden import hidden_values
+from protocol.capsule.state import BasicLogin, CapsuleState
+from protocol.errors import MeshError
+from protocol.page.secrets.secrets import LOGIN_BASIC, NO_SECRETS, Basic, GivenSecret, Secrets
+
+
+def with_given(state: CapsuleState, given: Mapping[str, GivenSecret], begins: str) -> CapsuleState:
+    """``state`` with those of ``given`` that are for basic authentication. begins: as for ``Secrets``.
+
+    Errors: ``input.invalid``, ``action.secret_elsewhere``.
+    """
+    answers = Secrets({name: secret for name, secret in given.items() if secret.basic}, begins=begins).answers()
+    basic = tuple(
+        BasicLogin(origin=origin, user=known.user, password=known.password) for origin, known in sorted(answers.items())
+    )
+    return msgspec.structs.replace(state, basic=basic)
+
+
+def require_basic(given: Mapping[str, GivenSecret]) -> None:
+    """Check that each is for basic authentication. Errors: ``input.invalid``."""
+    if other := sorted(name for name, secret in given.items() if not secret.basic):
+        raise MeshError(
+            "input.invalid",
+            f"nothing is typed at a capture, so the secret “{other[0]}” has no use here: only secrets of the form"
+            " NAME:basic@ORIGIN=SOURCE are kept",
+        )
+
+
+def answers_of(state: CapsuleState) -> Mapping[str, Basic]:
+    """The answer to each origin that ``state`` has credentials for."""
+    return {each.origin: Basic(LOGIN_BASIC, each.user, each.password) for each in state.basic}
+
+
+def hiding(state: CapsuleState) -> Secrets:
+    """Secrets that hide what ``state`` holds, and answer for it."""
+    return NO_SECRETS.hiding(hidden_values(state)).answering(answers_of(state))

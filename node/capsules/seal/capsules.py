@@ -1,0 +1,474 @@
+"""Captures, shows and uses the capsules of this node. A use is judged, counted, signed and reported before the state is opened."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from pathlib import Path
+from typing import Any, Final
+
+import msgspec
+
+from adapters.capsule_records import CapsuleRecord, LedgerRecord, Taken
+from node.capsules.seal.attesting import Attesting
+from node.capsules.seal.basic_login import require_basic, with_given
+from node.capsules.seal.browser_state import same
+from node.capsules.seal.kept import Kept
+from node.capsules.seal.policies import check_renews, policy_of
+from node.capsules.seal.proving import Asked, LiveState, Prove, Shown, Source, no_live, start_of, unproven
+from node.capsules.seal.reading import read_state
+from node.capsules.seal.sealing import counted, within
+from node.capsules.seal.showing import held_in, shown
+from node.capsules.seal.uses import Mounted, Report, Wanted, nobody
+from node.verbs import Bound, CallerKind, NoParams, Tell, current_caller
+from node.verbs import capsule as verbs
+from node.verbs.capsule import (
+    CapsuleList,
+    CapsuleParams,
+    CapturedCapsule,
+    CaptureParams,
+    KeptCapsule,
+    PolicyParams,
+    RemovedCapsule,
+    ShownCapsule,
+    ShowParams,
+)
+from protocol import ids, limits
+from protocol.capsule.artefacts import KIND_REVOCATION, KIND_USE, Use
+from protocol.capsule.capsule import SUITE, BrowserProfile, Capsule, Header
+from protocol.capsule.flows.portability import is_carried
+from protocol.capsule.minimal import as_minimal, parts_of
+from protocol.capsule.policy import Facts, judge_use
+from protocol.capsule.state import CapsuleState
+from protocol.errors import MeshError
+from protocol.feed import Kind
+from protocol.goal.condition import Condition
+
+log = logging.getLogger(__name__)
+
+_RESEAL_MS: Final = limits.SEALING_KEY_DAYS_MAX * 86_400_000 // 2
+"""Own capsules are sealed to the next key when theirs has less than this left."""
+
+
+class Capsules:
+    """The capsules of this node. ``load`` comes first."""
+
+    def __init__(self, kept: Kept) -> None:
+        self.kept, self.attesting = kept, Attesting(kept)
+        self.report: Report = nobody
+        """Set by whoever calls the tenants."""
+        self.prove: Prove = unproven
+        """Set by whoever has browsers."""
+        self.live: LiveState = no_live
+        """Set by whoever has live sessions."""
+        self.removed: list[Callable[[str], Awaitable[None]]] = []
+        """Called with the id of a capsule that its owner has deleted: what runs with it ends."""
+        self.changing = asyncio.Lock()
+        """Held by whoever reads a capsule of this node and then stores it again: a change between the two would be lost."""
+        self.bound: Bound = {
+            verbs.CAPTURE: self.capture,
+            verbs.LIST: lambda params, tell: self.listed(),
+            verbs.SHOW: lambda params, tell: self.show(params),
+            verbs.REMOVE: lambda params, tell: self.remove(params),
+        }
+
+    async def load(self) -> None:
+        """Read the sealing keys. Signs nothing: peers have not been asked yet whether this store is an old copy. Errors:
+        ``store.*``."""
+        await self.kept.keys.load()
+        for record in await self.kept.store.capsules():
+            # One process owns the data directory: whoever held a lease is no more.
+            row = await self.kept.store.ledger(record.id)
+            if row is not None and row.holder:
+                await self.kept.store.give_back_capsule(record.id, row.holder)
+            with contextlib.suppress(MeshError):  # a revoked one that was put back: a use of it is refused
+                await self.kept.recount(record.id, record.tenant)
+        await self.kept.store.prune_ledger(self.kept.clock.now_ms())
+
+    async def tend(self) -> None:
+        """Destroy the sealing keys that have ended, and seal own capsules to the next key before theirs ends. Errors:
+        ``store.*``."""
+        await self.kept.keys.sweep()
+        for record in await self.kept.store.capsules():
+            if record.tenant == self.kept.witness.node:
+                try:
+                    await self._reseal(record.id)
+                except MeshError as error:
+                    log.warning("%s is not sealed to the next key: %s", record.id, error)
+
+    async def _reseal(self, capsule_id: str) -> None:
+        async with self.changing:
+            record = await self.kept.find(capsule_id)
+            capsule = self.kept.open(record)
+            now_ms = self.kept.clock.now_ms()
+            key_id = self.kept.recipient(capsule).key
+            ends_ms = self.kept.keys.ends_ms(key_id)
+            lost = ends_ms <= now_ms
+            if lost or ends_ms - now_ms > _RESEAL_MS or now_ms >= capsule.header.policy.expires_ms:
+                return
+            state = await self.kept.state(record)
+            made, stream = await self.kept.seal(state, capsule.header, {}, record.consents)
+            await self.kept.keep(made, stream, record)
+
+    # --- verbs -------------------------------------------------------------------------------------------------------
+
+    async def capture(self, given: CaptureParams, tell: Tell = lambda event: None) -> CapturedCapsule:
+        """Keep the state of a file or of a live session, once it was shown to the site.
+
+        Errors: ``input.*``, ``live.*``, ``capsule.*``, ``browser.*``, ``keylog.*``, ``log.rollback``, ``store.*``.
+        """
+        self.kept.witness.check_signs()
+        require_basic(given.secrets)
+        if bool(given.file) == bool(given.live) and (given.file or not given.secrets):
+            told = "give either --from FILE or --live SESSION; for basic authentication alone --secret"
+            raise MeshError("input.invalid", told)
+        before = await self.replaced(given)
+        source = await self._source(given, tell)
+        begins = given.page or source.url or start_of(before.policy.origins if before else given.origins)
+        source = msgspec.structs.replace(source, state=with_given(source.state, given.secrets, begins))
+        if before is not None:
+            return await self._renew(given, before, source, tell)
+        origins = policy_of(given, source.state, self.kept.clock.now_ms()).origins
+        counted(within(source.state, origins), policy_of(given, source.state, self.kept.clock.now_ms()))
+        shown = await self._proven(given, source, origins, tell)
+        return await self.keep(given, source.state, source.browser, shown)
+
+    async def _source(self, given: CaptureParams, tell: Tell) -> Source:
+        if given.live:
+            return await self.live(given.live)
+        found = CapsuleState()
+        if given.file:
+            read = await asyncio.to_thread(read_state, Path(given.file))
+            for said in read.left_out:
+                tell({"note": said})
+            found = read.state
+        return Source(state=found, browser=BrowserProfile(user_agent=given.user_agent))
+
+    async def replaced(self, given: PolicyParams) -> Header | None:
+        """The capsule that newer state is for; None for a new one. Asked before anybody logs in for it.
+
+        Errors: ``input.not_found``, ``input.invalid``, ``capsule.issuer``, ``capsule.expired``.
+        """
+        if not given.replaces:
+            if given.name:
+                await self.kept.check_free(given.name)
+            return None
+        before = self.kept.open(await self.kept.find(given.replaces)).header
+        self._own(before)
+        check_renews(given, before, self.kept.clock.now_ms())
+        return before
+
+    async def _proven(self, given: CaptureParams, source: Source, origins: tuple[str, ...], tell: Tell) -> Shown:
+        asked = Asked(
+            state=within(source.state, origins),
+            origins=origins,
+            page=given.page or source.url or start_of(origins),
+            until=Condition(text=given.shows) if given.shows else None,
+            profile=source.browser.profile,
+            whole=given.whole,
+        )
+        if given.unproven:
+            return await unproven(asked, tell)
+        return await self.prove(asked, tell)
+
+    async def keep(
+        self, given: PolicyParams, found: CapsuleState, browser: BrowserProfile, shown: Shown
+    ) -> CapturedCapsule:
+        """Seal what of ``found`` was shown to the site, as a new capsule or as newer state of one.
+
+        browser: what it was captured from.
+
+        Errors: those of ``capture``.
+        """
+        if given.replaces:
+            return await self._renewed(given, await self.kept.id_of(given.replaces), found, shown)
+        now_ms = self.kept.clock.now_ms()
+        policy = policy_of(given, found, now_ms)
+        id = ids.make_id("cap", self.kept.clock.random(ids.ID_RANDOM_BYTES))
+        origins = counted(shown.state, policy)
+        header = Header(
+            suite=SUITE,
+            id=id,
+            generation=1,
+            tenant=self.kept.witness.node,
+            owner="",
+            name=given.name or await self.kept.free_name(origins[0].origin.partition("://")[2]),
+            origins=origins,
+            browser=browser,
+            policy=policy,
+            recipients=(),
+            device=self.kept.device(id),
+            captured_ms=now_ms,
+            mfa_ms=now_ms if given.mfa_now else 0,
+            sealed_ms=now_ms,
+            state_bytes=0,
+            head=self.kept.head(),
+        )
+        self.kept.witness.trail.about(id)
+        return await self._captured(header, shown, within(found, policy.origins), found, None)
+
+    async def _renew(self, given: CaptureParams, before: Header, source: Source, tell: Tell) -> CapturedCapsule:
+        """Newer state of a capsule of this node, shown to the page that it is looked for at."""
+        record = await self.kept.find(before.id)
+        if not given.page and not source.url:
+            given = msgspec.structs.replace(given, page=record.page, shows=given.shows or record.shows)
+        shown = await self._proven(given, source, before.policy.origins, tell)
+        return await self._renewed(given, before.id, source.state, shown)
+
+    async def _renewed(self, given: PolicyParams, id: str, found: CapsuleState, shown: Shown) -> CapturedCapsule:
+        """The next generation of a capsule, under the same id and policy."""
+        async with self.changing:
+            record = await self.kept.find(id)
+            before = self.kept.open(record).header
+            header = msgspec.structs.replace(
+                before,
+                generation=before.generation + 1,
+                origins=counted(shown.state, before.policy),
+                captured_ms=before.captured_ms,
+                mfa_ms=self.kept.clock.now_ms() if given.mfa_now else before.mfa_ms,
+            )
+            self.kept.witness.trail.about(before.id)
+            return await self._captured(header, shown, within(found, before.policy.origins), found, record)
+
+    async def _captured(
+        self, header: Header, shown: Shown, whole: CapsuleState, found: CapsuleState, before: CapsuleRecord | None
+    ) -> CapturedCapsule:
+        """whole: what ``found`` holds of the origins of the policy."""
+        record = await self._sealed(header, shown.state, before, shown.looks)
+        left_out = len(found.cookies) + len(found.storage) - len(whole.cookies) - len(whole.storage)
+        return CapturedCapsule(
+            **_fields(await self.one(record)),
+            left_out=left_out,
+            proven=shown.proven,
+            proof=shown.proof,
+            not_needed=max(0, len(parts_of(whole)) - len(parts_of(shown.state))),
+        )
+
+    async def _sealed(
+        self, header: Header, state: CapsuleState, before: CapsuleRecord | None, looks: Mapping[str, Any]
+    ) -> CapsuleRecord:
+        """Scan, sign what was found and what is kept, seal, and keep."""
+        await self.attesting.attest(header, state)
+        capsule, stream = await self.kept.seal(state, header, {}, before.consents if before else ())
+        return await self.kept.keep(capsule, stream, before, **looks)
+
+    async def seal_next(self, header: Header, state: CapsuleState, before: CapsuleRecord) -> CapsuleRecord:
+        """Seal the next generation of an own capsule, while ``changing`` is held. Errors: as ``renew_state``."""
+        return await self._sealed(header, state, before, {})
+
+    def check_own(self, header: Header) -> None:
+        """Check that this node has captured it. Errors: ``capsule.issuer``."""
+        self._own(header)
+
+    def _own(self, header: Header) -> None:
+        if header.tenant != self.kept.witness.node:
+            raise MeshError("capsule.issuer", "only the node that captured a capsule changes it", tenant=header.tenant)
+
+    async def listed(self, params: NoParams | None = None) -> CapsuleList:
+        """Every capsule. One that does not hold any more, as of a node that is distrusted, is left out."""
+        found = []
+        for record in await self.kept.store.capsules():
+            try:
+                found.append(await self.one(record))
+            except MeshError as error:
+                log.warning("%s: %s", record.id, error)
+        return CapsuleList(capsules=tuple(found))
+
+    async def one(self, record: CapsuleRecord) -> KeptCapsule:
+        """What is shown of a capsule."""
+        row = await self.kept.store.ledger(record.id)
+        return shown(self.kept, record, self.kept.open(record), row)
+
+    async def show(self, given: ShowParams) -> ShownCapsule:
+        """One capsule. Errors: ``input.not_found``, ``capsule.*``."""
+        record = await self.kept.find(given.capsule)
+        fields = _fields(await self.one(record))
+        state = await self.kept.state(record) if given.names else None
+        weak = await self.attesting.words(record, state)
+        if state is None:
+            return ShownCapsule(**fields, weak=weak)
+        lost = tuple(f"{each.origin}: {each.what}" for each in state.lost if not is_carried(state, each))
+        return ShownCapsule(**fields, holds=held_in(state), lost=lost, weak=weak)
+
+    async def remove(self, given: CapsuleParams) -> RemovedCapsule:
+        """Delete a capsule, and end what runs with it; its row of the ledger stays. Errors: ``input.not_found``, ``store.*``."""
+        record = await self.kept.find(given.capsule)
+        self.kept.witness.trail.about(record.id)
+        async with self.changing:
+            await self.forget(record.id)
+        for close in self.removed:
+            await close(record.id)
+        return RemovedCapsule(id=record.id)
+
+    async def forget(self, capsule_id: str) -> None:
+        """Delete a capsule, if it is here."""
+        await self.kept.witness.feed.along(
+            lambda news: self.kept.store.remove_capsule(capsule_id, news=news), Kind.CAPSULE_REMOVED, capsule_id
+        )
+
+    # --- using -------------------------------------------------------------------------------------------------------
+
+    @contextlib.asynccontextmanager
+    async def using(self, text: str, wanted: Wanted) -> AsyncIterator[Mounted]:
+        """The state of a capsule for one use, until the end of the block.
+
+        Checks, in order: it is here, and its signatures hold; sealed within the present witness log; its policy; scanned here; this
+        node may sign; revocation, generation, lease and count (``Store.take_capsule``). Then the use is signed, in the witness
+        log, and told to the tenant: what that refuses is refused; unreached, the freshness window decides. Only then it is opened.
+        Errors: ``input.not_found``, ``capsule.*``, ``envelope.*``, ``keylog.*``, ``log.rollback``, ``peer.distrusted``,
+        ``store.*``.
+        """
+        self.kept.witness.check_untampered()
+        record = await self.kept.find(text)
+        if self.kept.witness.entries(KIND_REVOCATION, record.id):
+            raise MeshError("capsule.revoked", capsule=record.id)
+        capsule = self.kept.open(record)
+        if capsule.header.sealed_ms < self.kept.began_ms():
+            raise MeshError("capsule.copied", capsule=record.id)
+        before = await self.kept.store.ledger(record.id)
+        now_ms = self.kept.clock.now_ms()
+        try:
+            self._judge(capsule, before, wanted, now_ms)
+        except MeshError as error:
+            if before is not None and error.code != "capsule.clock":
+                # What has run out at this time has run out for good, also with a clock that is set back and accepted.
+                await self.kept.store.raise_ledger(msgspec.structs.replace(before, latest_ms=now_ms))
+            raise
+        await self.attesting.of(record)
+        self.kept.witness.check_signs()
+        taken = Taken(
+            node=self.kept.witness.node,
+            holder=wanted.holder,
+            generation=record.generation,
+            replays_max=capsule.header.policy.replays_max,
+            now_ms=now_ms,
+            until_ms=now_ms + min(wanted.seconds, limits.CAPSULE_LEASE_S_MAX) * 1000,
+            by=f"{current_caller()} ({wanted.work or wanted.task})",
+        )
+        try:
+            row = await self.kept.store.take_capsule(record.id, taken)
+        except MeshError as error:
+            raise _for_caller(error) from error
+        try:
+            number = row.uses[self.kept.witness.node]
+            use = await self._signed(capsule.header, wanted, number)
+            await self._reported(capsule, row, use)
+            state = await self.kept.state(record)
+            yield Mounted(capsule=capsule, state=state, number=number, use=use)
+        finally:
+            await self.kept.store.give_back_capsule(record.id, wanted.holder)
+
+    async def still(self, mounted: Mounted, wanted: Wanted) -> None:
+        """Judge a use that lasts again: as at its beginning, but that it is counted already.
+
+        Errors: ``capsule.*``, ``input.not_found`` (it was removed), ``envelope.*``, ``keylog.*``, ``peer.*``, ``store.*``.
+        """
+        header, now_ms = mounted.header, self.kept.clock.now_ms()
+        record, row = await self.kept.store.capsule(header.id), await self.kept.store.ledger(header.id)
+        if row is not None and row.revoked_ms:
+            raise MeshError("capsule.revoked", capsule=header.id)
+        if record is None or row is None:
+            raise MeshError("input.not_found", f"{header.id} was removed")
+        self.kept.open(record)
+        if row.generation > header.generation:
+            raise MeshError(
+                "capsule.generation", f"{header.generation}, and there is {row.generation}", capsule=header.id
+            )
+        if row.holder != wanted.holder or now_ms >= row.held_until_ms:
+            raise MeshError("capsule.held", "the lease has ended", capsule=header.id)
+        self._judge(mounted.capsule, row, wanted, now_ms, counted=1)
+        await self._reported(mounted.capsule, row, mounted.use)
+
+    async def _signed(self, header: Header, wanted: Wanted, number: int) -> bytes:
+        """Sign a use, and write its row of the audit trail."""
+        note = {"task": wanted.task, "number": str(number), "generation": str(header.generation)}
+        await self.kept.witness.trail.write("capsule.used", subject=header.id, note=note)
+        use = Use(
+            capsule=header.id,
+            tenant=header.tenant,
+            node=self.kept.witness.node,
+            generation=header.generation,
+            number=number,
+            task=wanted.task,
+            at_ms=self.kept.clock.now_ms(),
+        )
+        artefact = await self.kept.witness.artefact(KIND_USE, header.id, use)
+        await self.kept.store.put_artefact(artefact)
+        return artefact.envelope
+
+    async def _reported(self, capsule: Capsule, row: LedgerRecord, use: bytes) -> None:
+        header, now_ms = capsule.header, self.kept.clock.now_ms()
+        if header.tenant == self.kept.witness.node:
+            return
+        if await self.report(capsule, use):
+            await self.kept.store.raise_ledger(msgspec.structs.replace(row, heard_ms=now_ms, latest_ms=now_ms))
+        elif now_ms > row.heard_ms + header.policy.fresh_s * 1000:
+            raise MeshError("capsule.stale", capsule=header.id, heard_ms=row.heard_ms)
+
+    def _judge(
+        self, capsule: Capsule, row: LedgerRecord | None, wanted: Wanted, now_ms: int, *, counted: int = 0
+    ) -> None:
+        """counted: 1 if the use is in the ledger already."""
+        header, node = capsule.header, self.kept.witness.node
+        mark = self.kept.device(header.id)
+        code = judge_use(
+            header.policy,
+            Facts(
+                now_ms=now_ms,
+                latest_ms=max(row.latest_ms if row else 0, header.sealed_ms),
+                # As if the tenant had just been heard of: whether it was, the report of the use shows.
+                heard_ms=now_ms,
+                origins=wanted.origins,
+                task=wanted.task,
+                level=wanted.level,
+                uses=row.used - counted if row else 0,
+                mfa_ms=header.mfa_ms,
+                same_device=bool(mark) and mark == header.device,
+                same_installation=header.tenant == node,
+                consent_until_ms=self.kept.consent_until_ms(capsule),
+            ),
+        )
+        if code is not None:
+            raise MeshError(code, capsule=header.id)
+
+    async def renew_if_newer(self, capsule_id: str, state: CapsuleState, before: CapsuleState) -> bool:
+        """Seal ``state`` unless it is what was there ``before``; whether it was sealed. Errors: those of ``renew_state``."""
+        record = await self.kept.find(capsule_id)
+        inside = within(state, self.kept.open(record).header.policy.origins)
+        if record.minimal:
+            inside = await asyncio.to_thread(as_minimal, inside, before)
+        if await asyncio.to_thread(same, inside, before):
+            return False
+        await self.renew_state(capsule_id, inside)
+        return True
+
+    async def renew_state(self, capsule_id: str, state: CapsuleState) -> None:
+        """Seal what a browser held at its close as the next generation of an own capsule.
+
+        Errors: ``input.*``, ``capsule.issuer``, ``capsule.generation``, ``capsule.revoked``, ``keylog.*``, ``log.rollback``,
+        ``store.*``.
+        """
+        async with self.changing:
+            record = await self.kept.find(capsule_id)
+            before = self.kept.open(record).header
+            self._own(before)
+            inside = within(state, before.policy.origins)
+            header = msgspec.structs.replace(
+                before, generation=before.generation + 1, origins=counted(inside, before.policy, empty=True)
+            )
+            await self._sealed(header, inside, record, {})
+
+
+def _for_caller(error: MeshError) -> MeshError:
+    """``error`` as the caller is told it: an agent does not learn what others do."""
+    caller = current_caller()
+    by = str(error.detail.get("by", ""))
+    if error.code != "capsule.held" or caller.kind is not CallerKind.AGENT or by.startswith(f"{caller} ("):
+        return error
+    return MeshError("capsule.held", capsule=error.detail["capsule"], until_ms=error.detail["until_ms"])
+
+
+def _fields(record: KeptCapsule) -> dict[str, Any]:
+    return {name: getattr(record, name) for name in KeptCapsule.__struct_fields__}

@@ -1,0 +1,252 @@
+"""Shows a login to its site before it is kept: in a fresh browser with the state, and in one without.
+
+Leaves out what the page does not need. Nothing but reads is sent. Each look is a context of its own.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+from collections.abc import Awaitable, Callable, Iterable
+from typing import Any, Final
+
+import msgspec
+
+from adapters.ports import BrowserState, Page
+from node.base import counted
+from node.capsules.seal import basic_login
+from node.capsules.seal.browser_state import from_browser, to_browser
+from node.capsules.seal.kept import Kept
+from node.capsules.seal.sealing import within
+from node.config import Config
+from node.live import Browsers, Driver, Gate, guard_for, with_closed
+from node.verbs import Tell
+from protocol import limits
+from protocol.capsule.capsule import BrowserProfile
+from protocol.capsule.flows.login import Look, judge_proof
+from protocol.capsule.flows.portability import findings
+from protocol.capsule.flows.probe import Probe, Proven, judge_page, learned
+from protocol.capsule.hidden import hidden_values
+from protocol.capsule.minimal import Halving, only, parts_of, shown_by
+from protocol.capsule.state import CapsuleState
+from protocol.errors import NOT_LOADED, MeshError
+from protocol.goal.condition import Condition
+from protocol.page.actions.action import Goto
+from protocol.page.secrets.secrets import NO_SECRETS, Secrets
+from protocol.recording.records.session import Profile
+from protocol.trust.origin import fits, origin_of
+
+log = logging.getLogger(__name__)
+
+_NOT_SEEN: Final = NOT_LOADED | {"browser.refused"}
+
+
+class Source(msgspec.Struct, frozen=True, kw_only=True):
+    """Where a state was taken from."""
+
+    state: CapsuleState
+    browser: BrowserProfile
+    url: str = ""
+    """The page in front; empty where there is none."""
+
+
+class Asked(msgspec.Struct, frozen=True, kw_only=True):
+    """A state that is to be kept, and where it is shown."""
+
+    state: CapsuleState
+    """Of the origins alone."""
+    origins: tuple[str, ...]
+    page: str
+    """Empty if no page is known."""
+    until: Condition | None
+    """Holds on the page with the login, and not without it."""
+    profile: Profile
+    whole: bool
+    """Whether to keep what the page does not need."""
+    must: bool = False
+    """Whether a state is refused that the page does not show to be a login."""
+
+
+class Shown(msgspec.Struct, frozen=True, kw_only=True):
+    """What is to be kept, and what showed that it is a login."""
+
+    state: CapsuleState
+    proven: Proven
+    proof: tuple[str, ...]
+    looks: dict[str, Any]
+    """Fields of its record: where it is looked for later, and how it is recognised."""
+
+
+Prove = Callable[[Asked, Tell], Awaitable[Shown]]
+"""Shows a state to its site. Errors: ``capsule.unproven``, ``browser.*``, ``policy.refused``."""
+LiveState = Callable[[str], Awaitable[Source]]
+"""What a live session holds. Errors: ``live.*``, ``capsule.issuer``."""
+
+
+Hiding = asyncio.Task[Secrets]
+"""Secrets that hide what is shown to a site, as soon as they can be searched for."""
+
+
+async def unproven(asked: Asked, tell: Tell) -> Shown:
+    """A ``Prove`` without a browser: nothing is known of the login."""
+    return _kept_whole(asked, "no page was opened")
+
+
+async def no_live(live_id: str) -> Source:
+    """A ``LiveState`` where there are no live sessions."""
+    raise MeshError("live.not_found", "there are no live sessions here")
+
+
+def start_of(origins: tuple[str, ...]) -> str:
+    """The page to look at if nobody names one: the start of the first origin; empty if there are patterns only."""
+    return next((f"{each}/" for each in origins if "://*." not in each), "")
+
+
+class Proving:
+    """Shows logins to their sites. ``prove`` is a ``Prove``."""
+
+    def __init__(self, kept: Kept, browsers: Browsers, config: Config) -> None:
+        self._kept, self._browsers, self._config = kept, browsers, config
+
+    async def prove(self, asked: Asked, tell: Tell) -> Shown:
+        """Look with the state and without it, then leave out what the page does not need.
+
+        Checks, in order: a page of the origins; the state makes the difference (``judge_proof``); after parts were left out, the
+        rest still holds. A site that renews secrets at a visit is given no second look: its newest state is kept, and all of it.
+        Errors: ``capsule.unproven``, ``capsule.origin``, ``browser.*``, ``policy.refused``.
+        """
+        if not asked.page:
+            return _kept_whole(asked, "the origins are patterns: name a page with --page")
+        if not fits(asked.origins, origin_of(asked.page)):
+            raise MeshError("capsule.origin", f"the page is of {origin_of(asked.page) or 'no site'}")
+        tell({"note": "opening the page in two fresh browsers, with the login and without it"})
+        async with contextlib.AsyncExitStack() as stack:
+            try:
+                without, _ = await self._look(asked, None, None)
+                # Once for all looks, of which none has more to hide, and while the browser opens.
+                hiding = asyncio.create_task(asyncio.to_thread(_hiding, asked.state), name="preparing to hide a login")
+                stack.callback(hiding.cancel)
+                given, held = await self._look(asked, asked.state, hiding)
+            except MeshError as error:
+                if asked.must or not error.code.startswith("browser."):
+                    raise
+                return _kept_whole(asked, f"no browser could open the page ({error.code})")
+            return await self._compared(asked, without, given, held, hiding, tell)
+
+    async def _compared(
+        self, asked: Asked, without: Look, given: Look, held: BrowserState | None, hiding: Hiding, tell: Tell
+    ) -> Shown:
+        """held: by the browser that had the state, at its end."""
+        proof = judge_proof(without, given, asked.until)
+        if proof.fails or given.seen is None:
+            if asked.must or proof.dead:
+                raise MeshError("capsule.unproven", proof.fails + _bound(asked.state))
+            return _kept_whole(asked, proof.fails)
+        probe = learned((without,), given.seen, asked.until)
+        state, reasons, minimal = asked.state, proof.reasons, False
+        newest = await asyncio.to_thread(self._renewed, asked, held)
+        if newest is not None:
+            state, reasons = newest, (*reasons, "the site renews the login at a visit: all of its newest state is kept")
+        elif probe.decides and not (asked.whole or asked.state.basic):
+            state = await self._minimal(asked, probe, hiding, tell)
+            minimal = True
+        shows = asked.until.text if asked.until and asked.until == Condition(text=asked.until.text) else ""
+        looks = {"page": asked.page, "shows": shows or "", "probe": probe, "minimal": minimal}
+        return Shown(state=state, proven="proven", proof=reasons, looks=looks)
+
+    def _renewed(self, asked: Asked, held: BrowserState | None) -> CapsuleState | None:
+        """What the browser held at its end, if the site has given it another secret; else None."""
+        if held is None:
+            return None
+        newest = within(from_browser(held, asked.state), asked.origins)
+        before, now, secrets = parts_of(asked.state), parts_of(newest), tuple(hidden_values(asked.state).values())
+        changed = [text for part, text in before.items() if now.get(part, text) != text]
+        return newest if any(secret in text for text in changed for secret in secrets) else None
+
+    async def _minimal(self, asked: Asked, probe: Probe, hiding: Hiding, tell: Tell) -> CapsuleState:
+        """The state without what the page does not need, as far as so many looks show. Errors: ``capsule.unproven``."""
+        parts = parts_of(asked.state)
+        shown = shown_by(asked.page, asked.origins, parts)
+        # Databases that stand in files of the profile go with them, or not at all.
+        tried = tuple(part for part in shown if part.kind != "database" or not asked.state.slice.has(part.host))
+        others = tuple(part for part in parts if part not in tried)
+        halving, looks = Halving(tried), 0
+        of = counted(len(tried), "cookie or entry", "cookies and entries")
+        tell({"note": f"leaving out what the page does not need of {of}"})
+        while looks < limits.CAPSULE_LOOKS_MAX and (proposed := halving.propose()) is not None:
+            looks += 1
+            halving.tell(held=await self._holds(asked, only(asked.state, (*others, *proposed)), probe, hiding))
+        if not looks:
+            return asked.state
+        # A site may end a login that comes in parts: what is kept is shown once more, after all that was tried.
+        for state in (only(asked.state, (*others, *halving.kept)), asked.state):
+            if await self._holds(asked, state, probe, hiding):
+                return state
+        raise MeshError(
+            "capsule.unproven", "the site ended the login when parts of it were left out: keep it with --whole"
+        )
+
+    async def _holds(self, asked: Asked, state: CapsuleState, probe: Probe, hiding: Hiding) -> bool:
+        look, _ = await self._look(asked, state, hiding)
+        return look.seen is not None and judge_page(probe, asked.page, asked.page, look.seen) == "alive"
+
+    async def _look(
+        self, asked: Asked, state: CapsuleState | None, hiding: Hiding | None
+    ) -> tuple[Look, BrowserState | None]:
+        """The page in a fresh browser that may read from these origins only, and what the browser held at the end.
+
+        hiding: of a look with a state, what hides it.
+        """
+        guard = msgspec.structs.replace(
+            guard_for(self._config.policy, within=asked.origins), allow=(), read_only=True, capsule=True
+        )
+        given = None
+        if state is not None:
+            given = await asyncio.to_thread(to_browser, state, now_s=self._kept.clock.now_ms() // 1000)
+        async with self._browsers.opened(asked.profile, guard, state=given) as (context, page):
+            secrets = await asyncio.shield(hiding) if hiding is not None else NO_SECRETS
+            look = await self._opened(page, asked, secrets)
+            held = await context.last_state(asked.origins) if state is not None and look.seen is not None else None
+            return look, held
+
+    async def _opened(self, page: Page, asked: Asked, secrets: Secrets) -> Look:
+        url = asked.page
+        driver = Driver(page, Gate(report=self._kept.witness.trail.gate), secrets)
+        try:
+            outcome = await driver.act(Goto(url=url))
+            seen = await with_closed(page, outcome.observation, asked.until)
+            return Look(seen=seen, challenged=_asks(outcome.challenges, url, asked))
+        except MeshError as error:
+            if error.code in _NOT_SEEN:
+                asked_in_vain = _asks(error.detail.get("challenges", ()), url, asked)
+                chain = tuple(error.detail.get("chain", ()))
+                return Look(failed=error.code, challenged=asked_in_vain, chain=chain)
+            raise
+
+
+def _hiding(state: CapsuleState) -> Secrets:
+    """Secrets that hide what ``state`` holds, ready to be searched for."""
+    secrets = basic_login.hiding(state)
+    assert secrets.search
+    return secrets
+
+
+def _asks(challenges: Iterable[str], url: str, asked: Asked) -> bool:
+    """Whether the site of ``url`` was not answered, and the state is to answer it."""
+    origin = origin_of(url)
+    answers = any(each.origin == origin for each in asked.state.basic)
+    return answers and any(each.endswith(f" {origin}") for each in challenges)
+
+
+def _kept_whole(asked: Asked, why: str) -> Shown:
+    shows = (asked.until.text or "") if asked.until else ""
+    # What was known of another page, or of the state before, tells nothing of this one.
+    looks = {"page": asked.page, "shows": shows, "probe": Probe(), "minimal": False}
+    return Shown(state=asked.state, proven="unknown", proof=(why,), looks=looks)
+
+
+def _bound(state: CapsuleState) -> str:
+    """Why a login may work in its own browser only; empty if nothing says so."""
+    keys = [each.what for each in findings(state, now_s=0) if each.kind == "key-bound"]
+    return f"; it is bound to a key that only its own browser has ({keys[0]})" if keys else ""

@@ -1,0 +1,1 @@
+"""Commands for capsules and passkeys."""

@@ -1,0 +1,1 @@
+"""Commands for the node, its keys, peers, agents and logs."""

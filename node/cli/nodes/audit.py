@@ -1,0 +1,67 @@
+"""``trailmesh audit``: prints the audit trail for people."""
+
+from __future__ import annotations
+
+from typing import Final
+
+import click
+
+from node.base import counted
+from node.cli.base.build import Look, commands_of, group_of
+from node.cli.base.common import Result, moment, short_caller
+from node.verbs import audit as verbs
+
+
+def _show_rows(r: Result) -> None:
+    for row in r["rows"]:
+        parts = [
+            f"{row['outcome']} {row['code']}".strip(),
+            _place(row),
+            f"class {row['risk']} approved by {row['approved_by'] or 'nobody'}" if row["risk"] else "",
+            row["subject"],
+            *(f"{name}={text}" for name, text in row["note"].items()),
+        ]
+        who = _who(row["who"], r["names"])
+        about = "; ".join(part for part in parts if part)
+        click.echo(f"{row['number']:>5}  {moment(row['at_ms'])}  {who:<10}  {row['what']:<15}  {about}")
+    click.echo(f"{len(r['rows'])} of {counted(r['total'], 'row')}; head {r['head']}")
+
+
+def _place(row: Result) -> str:
+    """How a row belongs to the one that it refers to. Rows of verbs and routes come in pairs, those of events alone."""
+    if not row["of"]:
+        return ""
+    ends = row["outcome"] in ("done", "failed", "interrupted") and not row["what"].startswith("peer.")
+    return f"{'ends' if ends else 'under'} row {row['of']}"
+
+
+def _who(who: str, names: dict[str, str]) -> str:
+    return names.get(who, short_caller(who))
+
+
+def _show_exported(r: Result) -> None:
+    click.echo(f"{counted(r['rows'], 'row')} in {r['out']}; head {r['head']}")
+
+
+def _show_verified(r: Result) -> None:
+    click.echo(f"node  {r['node']}\nrows  {r['rows']}\nhead  {r['head']}")
+    click.echo(f"{r['anchors']} of {r['heads']} signed heads match" if r["heads"] else "no signed head yet")
+    if lost := r["anchors_lost"]:
+        click.echo(f"in the witness log, but its content not stored or not accepted: {counted(lost, 'head')}")
+    if r["unfinished"]:
+        rows = ", ".join(f"{action['row']} ({action['what']})" for action in r["unfinished"])
+        click.echo(f"still running, or cut off by a crash: rows {rows}")
+    for told in r["tampered"]:
+        click.echo(f"the store was changed from outside: {told}")
+    fault = f": row {r['broken']}: {r['fault']}" if r["fault"] else ""
+    click.echo("sound" if r["sound"] else f"NOT sound{fault}")
+
+
+LOOKS: Final = {
+    "audit.list": Look(text=_show_rows),
+    "audit.export": Look(text=_show_exported),
+    "audit.verify": Look(text=_show_verified, status=lambda r: 0 if r["sound"] else 1),
+}
+group = group_of(verbs.LIST, LOOKS["audit.list"])
+for _command in commands_of((verbs.EXPORT, verbs.VERIFY), LOOKS):
+    group.add_command(_command)

@@ -1,0 +1,108 @@
+"""``trailmesh mcp``: serves this node's tools to a client of the Model Context Protocol (MCP)."""
+
+from __future__ import annotations
+
+import functools
+import logging
+from pathlib import Path
+from typing import Any, Final
+
+import click
+import msgspec
+
+from node.base import LineFormatter
+from node.cli.base.build import given, parameter
+from node.cli.base.common import acting_as, fail, home_path, owner_only, run_async
+from node.verbs import live as verbs
+from node.verbs.live_params import OpenParams
+from protocol.errors import MeshError
+
+_OPENING: Final = tuple(name for name in OpenParams.__struct_fields__ if name != "url")
+"""Options that the person who sets up the client fixes for every live session. The client chooses only the start address."""
+
+
+def _takes_opening(command: Any) -> Any:
+    for name in reversed(_OPENING):
+        command = parameter(verbs.OPEN, name)(command)
+    return command
+
+
+@click.command(name="mcp", context_settings={"help_option_names": ["-h", "--help"]})
+@_takes_opening
+@click.option(
+    "--home",
+    metavar="DIR",
+    help="Data directory of the node.  [default: $TRAILMESH_HOME, else the user's data directory]",
+)
+def command(home: str | None, **typed: Any) -> None:
+    """Offer the browser of this node as tools to a client of the Model Context Protocol (MCP), over standard input and output.
+
+    Needs a running node and the extra `mcp`. The client starts this command; docs/mcp.md has the lines for its configuration.
+    The tools have the names of Playwright MCP. Their work is recorded as one live session, which is signed when the client closes
+    it or ends. The options fix what that session may do; no tool can change them. Standard output carries only the
+    protocol; errors go to standard error.
+
+    \b
+    Example:
+      trailmesh mcp --secret password@https://shop.example=@/run/secrets/shop --allow 'POST https://shop.example/login'
+    """
+    _log_to_standard_error()
+    try:
+        serve = _bridge()
+        opening = given(verbs.OPEN, typed)
+        _check(opening)
+        run_async(serve(_asker(home_path(home)), opening))
+    except MeshError as error:
+        fail(error, as_json=False)
+    except KeyboardInterrupt:
+        fail(MeshError("internal.cancelled", "interrupted; committed work is kept"), as_json=False)
+
+
+def _check(opening: dict[str, Any]) -> None:
+    """Refuse what every opening of a live session would refuse: the client cannot mend it, and who starts it is here to be told.
+
+    Errors: ``input.invalid``, ``caller.refused``.
+    """
+    from node.config import invalid_in_words
+
+    _require_sites(opening["secrets"])
+    try:
+        params = msgspec.convert({**opening, "url": ""}, OpenParams)
+    except msgspec.ValidationError as error:
+        raise MeshError("input.invalid", invalid_in_words(error, OpenParams)) from error
+    if field := verbs.OPEN.for_owner(params):
+        owner_only(f"--{field.replace('_', '-')}")
+
+
+def _require_sites(secrets: dict[str, Any]) -> None:
+    """Refuse a secret for no site: the client, and so the model behind it, chooses where to begin. Errors: ``input.invalid``."""
+    for name, secret in secrets.items():
+        if not secret["origins"]:
+            raise MeshError(
+                "input.invalid", f"say for which site the secret {name} is: --secret {name}@https://shop.example=SOURCE"
+            )
+
+
+def _bridge() -> Any:
+    """Import the bridge, which needs an optional package. Errors: ``mcp.missing``."""
+    try:
+        from node.process import mcp_bridge
+    except ModuleNotFoundError as error:
+        if (error.name or "").partition(".")[0] not in ("mcp", "mcp_types"):
+            raise
+        raise MeshError("mcp.missing") from error
+    return mcp_bridge.serve
+
+
+def _asker(home: Path) -> Any:
+    """A function that calls the running node of ``home``. A node in this process would end together with its client."""
+    from node.process.client import ask
+
+    return functools.partial(ask, home, agent=acting_as(home))
+
+
+def _log_to_standard_error() -> None:
+    handler = logging.StreamHandler()
+    handler.setFormatter(LineFormatter("%(levelname)s %(name)s: %(message)s"))
+    logging.basicConfig(handlers=[handler], level=logging.WARNING)
+    logging.getLogger("node").setLevel(logging.INFO)

@@ -1,0 +1,1 @@
+"""Commands for searches and schedules."""

@@ -1,0 +1,163 @@
+"""``trailmesh explore``: search a site for a goal, together with peers."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from shlex import quote
+from typing import Any, Final
+
+import click
+
+from node.base import counted
+from node.cli.base.build import Look, commands_of, parameter
+from node.cli.base.common import Result, called, common_options, emit, moment, run_verb, short_caller, table
+from node.cli.searches import schedule
+from node.cli.searches.explore_words import progress_line, read_condition
+from node.verbs import explore as verbs
+from protocol.errors import MeshError
+
+_SENDS_SHOWN: Final = 8
+
+
+@click.group(name="explore", context_settings={"help_option_names": ["-h", "--help"]})
+def group() -> None:
+    """Search a site for a goal together with peers."""
+
+
+@group.command(help=verbs.RUN.help)
+@parameter(verbs.RUN, "goal", needed=False)
+@parameter(verbs.RUN, "start", needed=False)
+@parameter(verbs.RUN, "until", needed=False, text="Condition that the page must meet: YAML, or @FILE. See below.")
+@parameter(verbs.RUN, "peers")
+@click.option("--alone", is_flag=True, help="Explore without peers.")
+@parameter(verbs.RUN, "seconds")
+@parameter(verbs.RUN, "seed")
+@parameter(verbs.RUN, "capsule")
+@click.option(
+    "--resume",
+    "search",
+    metavar="SEARCH",
+    help="Follow a running search, or resume one that ended without success, for --seconds from now. A search that a "
+    "peer coordinates is joined again.",
+)
+@common_options
+def run(
+    home: str | None,
+    goal: str | None,
+    start: str | None,
+    until: str | None,
+    peers: tuple[str, ...],
+    alone: bool,
+    seconds: int,
+    seed: int,
+    capsule: str,
+    search: str | None,
+    as_json: bool,
+) -> None:
+    params: dict[str, Any]
+    if search:
+        verb, params = verbs.RESUME, {"search": search, "seconds": seconds}
+    else:
+        if goal is None or start is None or until is None:
+            raise MeshError("input.invalid", "--goal, --start and --until are needed (or --resume)")
+        verb = verbs.RUN
+        params = {
+            "goal": goal,
+            "start": start,
+            "until": read_condition(until),
+            "seconds": seconds,
+            "seed": seed,
+            "capsule": capsule,
+        }
+        if alone or peers:
+            params["peers"] = list(peers)
+
+    def show(event: Result) -> str:
+        nonlocal search
+        search = event["search"] if "participants" in event else search
+        return progress_line(event)
+
+    try:
+        result = run_verb(home, verb.name, params, show=show)
+    except KeyboardInterrupt:
+        again = f"; `trailmesh explore run --resume {search}` continues the search" if search else ""
+        raise MeshError(
+            "internal.cancelled", f"interrupted; the results so far are kept{again}", search=search or ""
+        ) from None
+    emit(result, as_json=as_json, text=show_summary)
+
+
+def show_summary(r: Result) -> None:
+    """Print a search for people."""
+    click.echo(f"{r['search']}  {r['status']}  {r['goal']}")
+    rows = [
+        [
+            p["name"],
+            p["node"][:7],
+            p["role"],
+            str(p["leases"]),
+            str(p["visits"]),
+            str(p["steps"]),
+            f"{p['cost_ms'] / 1000:.1f} s",
+        ]
+        for p in r["spend"]
+    ]
+    table(
+        f"{counted(r['nodes'], 'action')} found, {counted(r['branches'], 'branch', 'branches')}, {r['seconds']:.0f} s",
+        ["node", "id", "role", "leases", "visits", "steps", "spent"],
+        rows,
+    )
+    if r["verified"]:
+        click.echo(f"verified: found by {r['claimed_by']}, replayed here as {r['session']}")
+        for number, step in enumerate(r["path"], 1):
+            click.echo(f"  {number}. {step}")
+    else:
+        click.echo(f"not reached{': ' + r['reason'] if r['reason'] else ''}")
+    if sends := r.get("would_send"):
+        click.echo(f"{counted(len(sends), 'action')} would have changed something, and nothing of it was sent:")
+        for each in sends[:_SENDS_SHOWN]:
+            click.echo(f"  {each}")
+    if r.get("proposes"):
+        click.echo(f"a page asks for a login, and this node keeps one for its site: --capsule {quote(r['proposes'])}")
+    if r["html"]:
+        click.echo(f"report in {r['html']}")
+
+
+def _show_list(r: Result) -> None:
+    if not r["searches"]:
+        click.echo("no searches yet: `trailmesh explore run`")
+        return
+    rows = [
+        [s["id"], s["status"], called(s["coordinator"], r["names"]), short_caller(s["caller"]), moment(s["created_ms"])]
+        for s in r["searches"]
+    ]
+    table("searches", ["id", "status", "coordinator", "for", "when (UTC)"], rows)
+
+
+@group.command()
+@parameter(verbs.SHOW, "search", needed=False)
+@parameter(verbs.SHOW, "html")
+@parameter(verbs.LIST, "limit")
+@common_options
+def show(home: str | None, search: str | None, html: str, limit: int, as_json: bool) -> None:
+    """Show a search; without SEARCH, list them, newest first."""
+    if not search:
+        emit(run_verb(home, verbs.LIST.name, {"limit": limit}), as_json=as_json, text=_show_list)
+        return
+    path = str(Path(html).absolute()) if html else ""
+    emit(run_verb(home, verbs.SHOW.name, {"search": search, "html": path}), as_json=as_json, text=show_summary)
+
+
+def _show_removed(r: Result) -> None:
+    click.echo(f"removed {r['search']}")
+    for peer in r["freed"]:
+        click.echo(f"{peer['name'] or peer['node'][:7]} has {peer['bytes'] / 1024:.0f} KiB of disk space freed")
+
+
+LOOKS: Final = {
+    "explore.stop": Look(text=show_summary),
+    "explore.remove": Look(text=_show_removed, confirm="Remove {search} with all its results?"),
+}
+for _command in commands_of(verbs.VERBS, LOOKS):
+    group.add_command(_command)
+group.add_command(schedule.group)

@@ -1,0 +1,1 @@
+"""Commands for recorded and live sessions."""

@@ -1,0 +1,1 @@
+"""Performs an action: risk, gate, held requests."""

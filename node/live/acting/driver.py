@@ -1,0 +1,596 @@
+"""Performs an action on a page: finds the element, judges the risk, asks the gate, and only then acts.
+
+Recording, replaying and exploring all go through ``Driver.act``; nothing else in the node reaches ``Page.perform``.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import Awaitable, Callable, Iterable
+from functools import partial
+from typing import Final
+
+import msgspec
+
+from adapters.ports import NOTHING, Given, Outcome, Page
+from node.live.acting.asking import Sought, askable, seek
+from node.live.acting.codes import NO_CODES, Codes
+from node.live.acting.gate import Approve as Approve
+from node.live.acting.gate import Gate as Gate
+from node.live.acting.gate import Report as Report
+from node.live.acting.gate import never as never
+from node.live.acting.giving import accepting
+from node.live.acting.holding import Holder
+from node.live.acting.uploads import NO_UPLOADS, Uploads
+from node.live.finding.asserting import hold
+from node.live.finding.closed import require_read
+from node.live.finding.fitting import fits_of, fits_of_condition
+from node.live.finding.missing import explained
+from node.live.finding.options import as_label, fit
+from node.live.finding.personal import as_observed, judge_of, pins_of, shown_name
+from node.live.finding.selecting import around, missing, selected
+from node.live.finding.time_limit import NOT_FOUND, TimeLimit
+from node.live.recording.allowing import Allowing
+from node.verbs.live import HeldRequest
+from protocol.errors import MeshError
+from protocol.page.actions.action import (
+    Action,
+    Assert,
+    Check,
+    Click,
+    Drag,
+    Extract,
+    Fill,
+    Focus,
+    Goto,
+    Locator,
+    Press,
+    Reload,
+    Select,
+    Upload,
+    Wait,
+    target_of,
+    with_target,
+)
+from protocol.page.actions.assertion import condition_of, of_one_element
+from protocol.page.actions.dialogs import Answer, require_expected
+from protocol.page.actions.evidence import Evidence, collect
+from protocol.page.actions.fits import Fit, Grade, Pins
+from protocol.page.actions.keys import require_key
+from protocol.page.actions.locator import (
+    disagrees,
+    fitting,
+    locate,
+    resolve,
+)
+from protocol.page.actions.scope import part
+from protocol.page.actions.values import filled_in, is_typed, require_value
+from protocol.page.secrets.redaction import redact_text, reveal_address
+from protocol.page.secrets.secrets import NO_SECRETS, Secrets
+from protocol.page.seen.names import same_name
+from protocol.page.seen.observation import BLANK, CHECKABLE_ROLES, INTERACTIVE_ROLES, Element, Observation
+from protocol.page.seen.whole import require_loaded
+from protocol.recording.records.effects import redact_answer, redact_dialogs
+from protocol.recording.records.manifest import Listed
+from protocol.risk.answers import accepts, with_answer
+from protocol.risk.classes import WRITE_CLASS, Risk, classify
+from protocol.risk.drops import dropped
+from protocol.risk.pressing import PRESSES, is_grave, raised
+from protocol.risk.refused import may_be_approved, may_change
+
+Makes = Callable[[], Awaitable[Iterable[str]]]
+"""Tells which values a browser holds that a site has made for a login."""
+_PRESSES: Final = Check | Click | Fill | Press | Select
+_ON_CONTROLS: Final = Click | Check | Fill | Select | Upload | Press | Focus
+"""Actions on a label that are actions on its control."""
+
+
+class Prepared(msgspec.Struct, frozen=True, kw_only=True):
+    """An action that is ready to be performed on the page at hand."""
+
+    action: Action
+    element: Element | None
+    risk: Risk
+    observation: Observation
+    """The page that it was found on."""
+    onto: Element | None = None
+    """Where it is dropped."""
+    aim: Element | None = None
+    """By what ``element`` is found again: its box, where it has no name of its own."""
+    box: Element | None = None
+    """What its target means: ``element``, or a box with nothing but this one control in it."""
+    fits: tuple[Fit, ...] = ()
+    """How the texts of its target were matched; only known to a recorder."""
+    fits_onto: tuple[Fit, ...] = ()
+
+    @property
+    def evidence(self) -> Evidence | None:
+        """What tells the element from others, not redacted."""
+        aim = self.aim or self.element
+        if aim is None:
+            return Evidence(fits=self.fits) if self.fits else None
+        return msgspec.structs.replace(collect(aim, self.observation), fits=self.fits)
+
+    @property
+    def evidence_onto(self) -> Evidence | None:
+        """The same for where it is dropped."""
+        if self.onto is None:
+            return None
+        return msgspec.structs.replace(collect(self.onto, self.observation), fits=self.fits_onto)
+
+    @property
+    def ref(self) -> str | None:
+        """The element's ref in the observation it was found in."""
+        return self.element.ref if self.element else None
+
+
+class Driver:
+    """A page with its gate and its last observation. Used by one task at a time."""
+
+    def __init__(
+        self,
+        page: Page,
+        gate: Gate,
+        secrets: Secrets | None = None,
+        uploads: Uploads = NO_UPLOADS,
+        codes: Codes = NO_CODES,
+        *,
+        notes_fits: bool = False,
+        holder: Holder | None = None,
+        allowing: Allowing | None = None,
+        press_ms: int = 0,
+        makes: Makes | None = None,
+    ) -> None:
+        """uploads: where files are read from. codes: who makes one-time codes. notes_fits: whether it is noted for a recording how
+        the texts of each target are matched. holder: where what needs a yes waits for it. allowing: who is asked at once, while the
+        action is performed. None for both where nothing waits. press_ms: how long a press may take; 0 for as long as is configured.
+        makes: tells which values the browser holds that the site has made for a login; None where no login is at work.
+        """
+        self._makes, self._learned = makes, False
+        self._holder, self._allowing = holder, allowing
+        self.held: tuple[HeldRequest, ...] = ()
+        """Requests that wait because of the last action."""
+        self._doubted: set[int] = set()
+        """The tabs that are unconfirmed."""
+        self._documents: dict[int, int] = {}
+        """How many documents each tab had come to."""
+        self._notes_fits, self._press_ms = notes_fits, press_ms
+        self._uploads, self._codes = uploads, codes
+        self._page = page
+        self._gate = gate
+        self._secrets = NO_SECRETS if secrets is None else secrets
+        self.observation: Observation | None = None
+        """The last observation; None makes the next action observe the page first."""
+        self.prepared: Prepared | None = None
+        """The last action, once its element was found; None when it was not."""
+        self.values: dict[str, str] = {}
+        """What was extracted in this run, by name: text of pages."""
+        self.on_tab = 0
+        """The tab in front, by its number; 0 where there are no tabs."""
+        """Requests that were refused although nothing was done that history speaks of."""
+        self._by_itself: frozenset[str] = frozenset()
+        """Requests that were refused while nothing was pressed: the page sends them by itself."""
+        self.step = ("", 0)
+        """Session and index of the step that is being recorded."""
+
+    @property
+    def unconfirmed(self) -> bool:
+        """True if the page may show what is not true: something that it sent was held or refused since its address was opened."""
+        return self.on_tab in self._doubted
+
+    @unconfirmed.setter
+    def unconfirmed(self, doubted: bool) -> None:
+        (self._doubted.add if doubted else self._doubted.discard)(self.on_tab)
+
+    def site_answered(self) -> None:
+        """A document that was held has left: where nothing else was held or refused, what came in its place is believed."""
+        if len(self._doubted) == 1:
+            self._doubted.clear()
+
+    async def note_login(self) -> None:
+        """Learn what the site has made for a login, before anything that the page says or sends is stored, compared, asked or told.
+
+        If that fails, nothing that the page says is kept. Errors: ``browser.*``, ``input.too_large``.
+        """
+        seen, self.observation = self.observation, None
+        await self._learn()
+        if self._learned and seen is not None:
+            # In what was seen before stand the values; what is done next, and told of it, is about this observation.
+            seen = await self._page.observe()
+        self.observation, self._learned = seen, False
+
+    async def _learn(self) -> None:
+        if self._makes is not None and self._secrets.note_login(await self._makes()):
+            self._learned = True
+            await asyncio.to_thread(lambda: self._secrets.search)
+
+    async def act(
+        self,
+        action: Action,
+        *,
+        expect: bytes | None = None,
+        evidence: Evidence | None = None,
+        evidence_onto: Evidence | None = None,
+        answer: Answer | None = None,
+        said: Grade = "part",
+        lists: Callable[[Prepared], Listed] | None = None,
+    ) -> Outcome:
+        """Do one action: look, find its element, ask the gate, perform.
+
+        ``expect``: the state hash to wait for, if one is known. ``evidence``: what was recorded of the element.
+        ``evidence_onto``: of where it is dropped. ``answer``: the dialog that it is to cause, and the answer; ``said``:
+        how much of what the dialog says must be the expected text.
+        ``lists``: what a recording says that the action sends.
+        Errors: those of ``prepare``, ``Gate.admit`` and ``Page.perform``, ``action.not_of_type``, ``action.dialog``.
+        """
+        self.prepared = None
+        self.held = ()
+        if self._holder is not None:
+            self.unconfirmed = self.unconfirmed or self._holder.late
+            self._holder.begin()
+        if self.unconfirmed and isinstance(action, Assert):
+            raise MeshError("page.unconfirmed")
+        limit = TimeLimit(action)
+        action = as_observed(filled_in(action, self.values), self._secrets)
+        if self.observation is None:
+            # Opening an address does not depend on the present page.
+            self.observation = BLANK if isinstance(action, Goto) else await self._page.observe()
+        condition = condition_of(action)
+        if condition is not None:
+            # Its element may come only later, or be meant to be absent.
+            ready = _unaimed(action, self.observation)
+        else:
+            look = partial(self._ready, action, evidence, evidence_onto)
+            try:
+                ready, self.observation = await limit.find(self._page, self.observation, look)
+            except MeshError as error:
+                raise await self._explained(error, action) from None
+        risk = with_answer(self._gate.weighed(action, ready.risk), answer)
+        why = self._gate.needs_yes(ready.action, ready.element, risk, ready.observation.url)
+        risk = raised(risk, why)
+        self.prepared = msgspec.structs.replace(ready, risk=risk)
+        # Accepting a dialog is no press: the page may do anything then, also what no request tells of.
+        free = not why and (self._gate.plans or not accepts(answer))
+        sought = self._sought(self.prepared)
+        covers = await self._gate.admit(self.prepared.action, risk, sought, free=free)
+        if condition is not None:
+            await self._hold(condition, action, evidence)
+        held_by = self._holder or self._allowing
+        holds = held_by is not None and free and isinstance(action, PRESSES)
+        grave = is_grave(ready.action, risk)
+        given = await self._given(answer, said, self.prepared)
+        given = msgspec.structs.replace(
+            given,
+            covers=(*covers, *(self._allowing.covers if self._allowing else ())),
+            holds=holds,
+            decides=partial(self._allowing.decides, action, risk.gravest) if holds and self._allowing else None,
+            grave=grave,
+            level_min=risk.gravest,
+            level_max=self._gate.named_max(self.prepared.action, risk),
+        )
+        if lists is not None:
+            given = msgspec.structs.replace(given, listed=await asyncio.to_thread(lists, self.prepared))
+        if isinstance(action, Wait):
+            grade = pins_of(evidence, self.observation.url if self.observation else "", self._secrets).grade("text")
+            given = msgspec.structs.replace(given, grade=grade, graded=self._notes_fits)
+        performed = self.prepared.action
+        if isinstance(performed, Goto):
+            # Only here: what is judged, reported and recorded has the names of secrets.
+            performed = msgspec.structs.replace(performed, url=reveal_address(performed.url, self._secrets))
+        ref = None if condition is not None else self.prepared.ref
+        if isinstance(performed, Extract):
+            await self._require_read(self.prepared)
+        await self._codes.make(performed, self._secrets)
+        left = limit.rest_ms or (self._press_ms if isinstance(performed, _PRESSES) else 0)
+        outcome = await self._page.perform(
+            performed, ref=ref, expect=expect, secrets=self._secrets, timeout_ms=left, given=given
+        )
+        before, self.observation, self.on_tab = self.on_tab, outcome.observation, outcome.on_tab
+        if self._notes_fits and isinstance(action, Wait) and action.text:
+            fits = (Fit(what="text", grade=outcome.grade),)
+            self.prepared = msgspec.structs.replace(self.prepared, fits=fits)
+        await self.note_login()
+        outcome = msgspec.structs.replace(outcome, observation=self.observation)
+        asked = msgspec.structs.replace(sought, level=risk.gravest)
+        if self._holder is not None:
+            self.held = await self._holder.ask(asked, outcome.leaving, self._secrets)
+            if holds:
+                self._holder.watch(asked, self._secrets, self._learn)
+        question = await self._gate.performed(asked, askable(outcome.blocked_forms, self._secrets))
+        question = next((each.question for each in self.held if each.question), question)
+        judged_only = free and not self._gate.approves(self.prepared.action, risk)
+        unsent = (judged_only and self._unsent(outcome)) or bool(outcome.leaving)
+        if not isinstance(action, PRESSES):
+            self._by_itself |= frozenset(outcome.blocked)
+        self._confirm(self.prepared, outcome, {before} if unsent else set())
+        outcome = msgspec.structs.replace(outcome, question=question, unsent=unsent, unconfirmed=self.unconfirmed)
+        # Both as they are stored: the error of another dialog says what was expected.
+        require_expected(redact_dialogs(outcome.dialogs, self._secrets), redact_answer(answer, self._secrets), said)
+        if isinstance(action, Extract):
+            self.values[action.name] = require_value(action, outcome.extracted).text
+        holds = isinstance(action, Assert) or is_typed(action)
+        return msgspec.structs.replace(outcome, held="held") if holds else outcome
+
+    def _confirm(self, prepared: Prepared, outcome: Outcome, unsent: set[int]) -> None:
+        """Note whether the page may show what is not true. Another document is believed, but for the one that an action led to
+        while something of it was held or refused, and one that the page came to while nobody acted. unsent: on which tabs
+        something was."""
+        tab, action = outcome.on_tab, prepared.action
+        came = outcome.documents != self._documents.get(tab, 0) and not isinstance(action, Wait | Assert | Extract)
+        if came or _opens_anew(action, prepared.observation.url):
+            self._doubted.discard(tab)
+        self._documents[tab] = outcome.documents
+        if unsent:
+            self._doubted |= {*unsent, tab}
+
+    async def _require_read(self, prepared: Prepared) -> None:
+        """Return if all that is to be extracted has come. Errors: ``page.cut``, ``browser.*``."""
+        if prepared.element is None:
+            require_loaded(prepared.observation, "what the page says")
+        else:
+            await require_read(self._page, prepared.observation, prepared.element)
+
+    async def _explained(self, error: MeshError, action: Action) -> MeshError:
+        """``error`` of an element that was not found, on the page as it is now: that one is kept with the step that failed."""
+        if error.code not in NOT_FOUND:
+            return error
+        with contextlib.suppress(MeshError):
+            self.observation = await self._page.observe()
+            return explained(error, action, self.observation)
+        return error
+
+    async def _ready(
+        self, action: Action, evidence: Evidence | None, onto: Evidence | None, observation: Observation
+    ) -> tuple[Prepared, Observation]:
+        """As ``prepare``, and with the element that a drag ends on."""
+        prepared, observation = await prepare(self._page, observation, action, evidence=evidence, secrets=self._secrets)
+        if isinstance(action, Drag):
+            prepared = await _onto(self._page, prepared, onto, self._secrets)
+        if self._notes_fits:
+            prepared = await self._fitted(prepared, action)
+        return prepared, observation
+
+    def _unsent(self, outcome: Outcome) -> bool:
+        """True if something was refused that a yes could let through, or nothing could; but for what the page sends by itself."""
+        refused = zip(outcome.blocked, outcome.blocked_by, strict=True)
+        return any(
+            (may_be_approved(rule) or may_change(rule)) and line not in self._by_itself for line, rule in refused
+        )
+
+    def _sought(self, prepared: Prepared) -> Sought:
+        """What an owner would be asked about the action that is about to be performed."""
+        return seek(
+            prepared.action,
+            prepared.aim or prepared.element,
+            prepared.observation,
+            prepared.risk,
+            self._secrets or NO_SECRETS,
+            self.step,
+        )
+
+    async def _given(self, answer: Answer | None, said: Grade, prepared: Prepared) -> Given:
+        """What the action is performed with; the hashes of its files are noted in ``prepared``."""
+        given = NOTHING
+        if answer is not None:
+            given = Given(answer=answer, accepts=accepting(answer, prepared.risk, self._gate.accepted_max, said))
+        if isinstance(prepared.action, Upload):
+            hashed, files = await asyncio.to_thread(self._uploads.read, prepared.action)
+            self.prepared = msgspec.structs.replace(prepared, action=hashed)
+            given = msgspec.structs.replace(given, files=files)
+        if prepared.onto is not None:
+            given = msgspec.structs.replace(given, onto=prepared.onto.ref)
+        return given
+
+    async def _fitted(self, prepared: Prepared, action: Action) -> Prepared:
+        """``prepared`` with how the texts of the target of ``action`` were matched."""
+        target, box, seen = target_of(action), prepared.box, prepared.observation
+        if target is None or box is None:
+            return prepared
+        fits = await fits_of(self._page, seen, shown_name(target, seen, self._secrets), box)
+        if not (isinstance(action, Drag) and prepared.onto is not None):
+            return msgspec.structs.replace(prepared, fits=fits)
+        onto = await fits_of(self._page, seen, action.onto, prepared.onto)
+        return msgspec.structs.replace(prepared, fits=fits, fits_onto=onto)
+
+    async def _hold(self, condition: Assert, action: Action, evidence: Evidence | None) -> None:
+        known = evidence if isinstance(action, Assert) and of_one_element(action) else None
+        known = known if known is not None and known.role else None  # else it says only how texts were matched
+        pins = pins_of(evidence, self.observation.url if self.observation else "", self._secrets)
+        try:
+            element, page = await hold(self._page, condition, self._secrets, known, pins)
+        except MeshError:
+            # What was found is what the page shows now, and not what it showed before.
+            with contextlib.suppress(MeshError):
+                self.observation = await self._page.observe()
+            raise
+        if self.prepared is not None and isinstance(action, Assert) and of_one_element(action):
+            # For its evidence: a replay must not be content with another element.
+            self.prepared = msgspec.structs.replace(self.prepared, element=element, observation=page, aim=None)
+        if self.prepared is not None and self._notes_fits:
+            fits = await fits_of_condition(self._page, page, condition, element, self._secrets)
+            self.prepared = msgspec.structs.replace(self.prepared, fits=fits)
+
+
+def _opens_anew(action: Action, here: str) -> bool:
+    """True if ``action`` opens an address anew; a place on the page at ``here`` is none."""
+    if not isinstance(action, Goto):
+        return isinstance(action, Reload)
+    whole, place, _ = action.url.partition("#")
+    return not place or whole != here.partition("#")[0]
+
+
+async def prepare(
+    page: Page,
+    observation: Observation,
+    action: Action,
+    *,
+    evidence: Evidence | None = None,
+    secrets: Secrets = NO_SECRETS,
+) -> tuple[Prepared, Observation]:
+    """``action`` with its element found and its risk classified, and the observation the element was found in.
+
+    A locator with selectors is found by them alone, on a fresh observation; role and name must then be those of the element.
+    One without is found by role and name on ``observation``, then on a fresh one, should the page have changed since.
+    evidence: what was recorded of the element; it must agree, and takes the place of ``nth``. secrets: what it is redacted by.
+    Errors: ``action.target_missing``, ``action.target_ambiguous``, ``action.target_differs``, ``action.not_possible``,
+    ``action.clipboard``, ``browser.*``.
+    """
+    if isinstance(action, Press):
+        require_key(action.key)  # before the gate, as no approval helps
+    target = target_of(action)
+    if target is None:
+        return _unaimed(action, observation), observation
+    if target.selectors:
+        observation = await page.observe()
+        # What goes through all elements of a page is done in a thread: a table of 10,000 rows would hold up everybody.
+        target = await asyncio.to_thread(shown_name, target, observation, secrets)
+        element = await selected(
+            page,
+            observation,
+            target,
+            reads=isinstance(action, Extract),
+            recorded=evidence is not None,
+            pins=pins_of(evidence, observation.url, secrets),
+        )
+        if evidence is not None:
+            await asyncio.to_thread(_require_recorded, evidence, element, observation, action, secrets)
+    else:
+        element, observation = await _named(page, observation, action, evidence, secrets)
+    box = element
+    element = observation.labelled(box) if isinstance(action, _ON_CONTROLS) else box
+    element = observation.sole_control(element) if isinstance(action, Click) else element
+    aim = element if element.name.strip() else box
+    other = aim is not box
+    action = fit(
+        await as_label(page, action, element, recorded=evidence is not None),
+        element,
+        lambda text: redact_text(text, secrets),
+    )
+    if other or not target.role or target.selectors or evidence is not None:
+        found = locate(aim, observation, () if other else target.selectors)
+        if target.within is not None and not other:
+            found = msgspec.structs.replace(found, nth=target.nth, within=target.within)
+        action = with_target(action, found)
+    risk = await asyncio.to_thread(judged, action, box, observation)
+    prepared = Prepared(action=action, element=element, risk=risk, observation=observation, aim=aim, box=box)
+    return prepared, observation
+
+
+def _unaimed(action: Action, observation: Observation) -> Prepared:
+    return Prepared(action=action, element=None, risk=classify(action, None, observation), observation=observation)
+
+
+async def _onto(page: Page, prepared: Prepared, evidence: Evidence | None, secrets: Secrets) -> Prepared:
+    """``prepared`` with the element that a drag ends on, found on the same observation: the refs of both hold in it only.
+
+    Errors: as ``prepare``.
+    """
+    drag, observation = prepared.action, prepared.observation
+    assert isinstance(drag, Drag) and prepared.element is not None
+    aim = Click(target=drag.onto)
+    if drag.onto.selectors:
+        element = await selected(
+            page, observation, drag.onto, reads=False, pins=pins_of(evidence, observation.url, secrets)
+        )
+        if evidence:
+            await asyncio.to_thread(_require_recorded, evidence, element, observation, aim, secrets)
+    else:
+        element = await _resolved(page, observation, aim, drag.onto, evidence, secrets)
+    found = locate(element, observation, drag.onto.selectors)
+    if drag.onto.within is not None:
+        found = msgspec.structs.replace(found, nth=drag.onto.nth, within=drag.onto.within)
+    return msgspec.structs.replace(
+        prepared,
+        action=msgspec.structs.replace(drag, onto=found),
+        onto=element,
+        risk=dropped(prepared.element, element),
+    )
+
+
+def judged(action: Action, element: Element, observation: Observation) -> Risk:
+    """The risk of ``action``: of what stands in a control, that of the control, which gets what is sent to it."""
+    if (labelled := observation.labelled(element)) is not element:
+        return judged(action, _called(labelled, element.name), observation)
+    if isinstance(action, Click) and (control := observation.sole_control(element)) is not element:
+        risk = classify(action, control, observation)
+        if control.name.strip() and control.role in CHECKABLE_ROLES:
+            return risk  # a box and its label: both say what the form would send
+        # What the box says counts as well: it may be all that names an icon.
+        named = msgspec.structs.replace(control, name=control.name or element.name)
+        both = [classify(action, each, observation) for each in (named, element)]
+        return max(risk, *(each for each in both if not each.doubt), key=lambda each: each.level)
+    if element.role in INTERACTIVE_ROLES and not element.inside:
+        return classify(action, element, observation)
+    around = observation.control_around(element)
+    if isinstance(action, Click) and around is not None:
+        return classify(action, around, observation)
+    if not element.inside:
+        return classify(action, element, observation)
+    each = [classify(action, item, observation) for item in (element, around)]
+    return max(each, key=lambda risk: risk.level)
+
+
+def _called(control: Element, label: str) -> Element:
+    """``control``, which its label calls ``label``: a person reads that, whatever else its name is."""
+    if not label.strip() or same_name(control.name, label):
+        return control
+    return msgspec.structs.replace(control, traits=msgspec.structs.replace(control.traits, label=label))
+
+
+def _require_recorded(
+    evidence: Evidence, element: Element, observation: Observation, action: Action, secrets: Secrets
+) -> None:
+    """Errors: ``action.target_differs`` where the element that the author's selector found is not the recorded one."""
+    writes = judged(action, element, observation).level >= WRITE_CLASS
+    judge = judge_of(evidence, observation, secrets)
+    if found := judge.differs(element, reads=isinstance(action, Extract), writes=writes):
+        raise disagrees(target_of(action), element, found)
+
+
+async def _named(
+    page: Page, observation: Observation, action: Action, evidence: Evidence | None, secrets: Secrets
+) -> tuple[Element, Observation]:
+    target = target_of(action)
+    assert target is not None
+    if not (target.role or target.name):
+        raise MeshError("action.target_missing", "the locator gives neither role, name nor selectors")
+    if target.within is None or not target.within.selectors:
+        with contextlib.suppress(MeshError):
+            return await _resolved(page, observation, action, target, evidence, secrets), observation
+    observation = await page.observe()
+    try:
+        return await _resolved(page, observation, action, target, evidence, secrets), observation
+    except MeshError as error:
+        raise await missing(page, target, error) from None
+
+
+async def _resolved(
+    page: Page,
+    observation: Observation,
+    action: Action,
+    target: Locator,
+    evidence: Evidence | None,
+    secrets: Secrets,
+) -> Element:
+    pins = pins_of(evidence, observation.url, secrets)
+    outer = await around(page, observation, target, pins)
+    return await asyncio.to_thread(_chosen, outer, observation, action, target, evidence, secrets, pins)
+
+
+def _chosen(
+    outer: Element | None,
+    observation: Observation,
+    action: Action,
+    target: Locator,
+    evidence: Evidence | None,
+    secrets: Secrets,
+    pins: Pins,
+) -> Element:
+    seen = part(outer, observation)
+    target = shown_name(target, seen, secrets)
+    pool = fitting(target, seen, pins)
+    if evidence is None or not pool:
+        return resolve(target, seen, pins)
+    writes = any(classify(action, item, observation).level >= WRITE_CLASS for item in pool)
+    return judge_of(evidence, observation, secrets).choose(target, pool, writes=writes)

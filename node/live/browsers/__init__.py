@@ -1,0 +1,1 @@
+"""Browsers within the limits of the node: pool, places, mounted capsules."""

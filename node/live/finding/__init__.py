@@ -1,0 +1,1 @@
+"""Finds the element of an action, and checks what an action file asserts."""

@@ -1,0 +1,369 @@
+"""Checks what an assertion demands on a page, again and again until it holds or its time is over."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import Awaitable, Callable, Iterator, Mapping
+from typing import Final
+
+import msgspec
+
+from adapters.ports import Page
+from node.live.finding.beside import beside
+from node.live.finding.closed import require_read
+from node.live.finding.console import redact_console
+from node.live.finding.personal import judge_of, shown_name
+from node.live.finding.selecting import around, selected
+from node.live.finding.time_limit import NOT_FOUND
+from protocol.errors import MeshError
+from protocol.page.actions.action import Assert, Locator
+from protocol.page.actions.assertion import Seen, count_named, failed, holds
+from protocol.page.actions.evidence import Evidence
+from protocol.page.actions.fits import UNPINNED, Pins
+from protocol.page.actions.locator import disagrees, fitting, resolve
+from protocol.page.actions.scope import part
+from protocol.page.actions.tables import cell_text, cell_trouble, column_texts, named_texts
+from protocol.page.secrets.redaction import redact_address, redact_text
+from protocol.page.secrets.secrets import Secrets, Stored
+from protocol.page.seen.observation import Cut, Element, Observation
+from protocol.page.seen.whole import cut_by, require_loaded, require_open, require_whole, words_of
+from protocol.recording.records.effects import redact_downloads
+
+Find = Callable[[Page, Observation, Locator, Observation], Awaitable[Element]]
+"""Finds the element of a locator; the last argument is the part of the page that it is within.
+
+Errors: ``action.target_missing``, ``action.target_ambiguous``, ``action.not_possible``, …"""
+
+# Playwright's ``expect`` waits like this: often at first, when most pages have what is expected.
+_OF_CONTROLS: Final = frozenset({"checked", "unchecked", "enabled", "disabled", "value"})
+"""What is asserted of a label is asserted of its control."""
+_PAUSES_MS: Final = (100, 250, 500, 1_000)
+_HOLDS: Final = frozenset(
+    {"textbox", "searchbox", "spinbutton", "combobox", "listbox", "slider", "radiogroup", "progressbar", "meter"}
+)
+"""Roles of what has a value."""
+
+
+async def hold(
+    page: Page,
+    assertion: Assert,
+    secrets: Secrets,
+    evidence: Evidence | None = None,
+    pins: Pins = UNPINNED,
+) -> tuple[Element | None, Observation]:
+    """The element of which ``assertion`` holds, and the observation it was found in, once it does.
+
+    evidence: what was recorded of the element; another one is none that the assertion is about. pins: how the texts of its target
+    were matched when it was recorded.
+
+    Its time is that of the pauses between attempts; reading the page comes in addition. Expected and read texts are compared as
+    they are recorded: with the names of secrets in place of their values. Errors:
+    ``action.assertion_failed``, ``page.cut``, ``browser.*``.
+    """
+    wanted = msgspec.structs.replace(
+        assertion,
+        expected=redact_text(assertion.expected, secrets),
+        items=tuple(redact_text(item, secrets) for item in assertion.items),
+    )
+    find = _agreeing(_reading(pins), evidence, secrets, pins)
+    pauses = _pauses(assertion.timeout_ms)
+    while True:
+        observation, seen = await page.observe(), None
+        try:
+            seen = await _look(page, observation, wanted, find, secrets, pins)
+            if holds(wanted, seen) and (closed := await _closed(page, observation, wanted, pins)):
+                seen = await _look(page, cut_by(observation, closed), wanted, find, secrets, pins)
+            if holds(wanted, seen):
+                if wanted.what == "text" and wanted.match == "is" and seen.element is not None:
+                    await require_read(page, observation, seen.element)
+                return seen.element, observation
+            error = failed(wanted, seen, _as_stored(seen, secrets.stored_at(observation.url)))
+        except MeshError as unknown:
+            if unknown.code != "page.cut":
+                raise
+            error = unknown  # of a page that becomes shorter it may be known yet
+        pause_ms = next(pauses, 0)
+        if not pause_ms:
+            raise await _explained(error, page, wanted, seen, secrets.stored_at(observation.url))
+        await page.pause(pause_ms)
+
+
+async def _closed(page: Page, observation: Observation, assertion: Assert, pins: Pins) -> Cut | None:
+    """What no observation lists and may be what is said to be absent, or one more of it."""
+    target = assertion.target
+    if target is None or assertion.what in ("visible", "cell", "order"):
+        return None
+    if assertion.what not in ("hidden", "count") and (target.selectors or not target.name):
+        return None  # of whatever has this role, or fits this selector, the one is meant that can be read
+    outer = None
+    with contextlib.suppress(MeshError):
+        outer = await around(page, observation, target, pins)
+    return await page.closed(within=outer.ref if outer else "", framed=bool(target.frame))
+
+
+async def _explained(error: MeshError, page: Page, assertion: Assert, seen: Seen | None, secrets: Stored) -> MeshError:
+    """``error`` of ``assertion``, with what hides or disables its element. seen: what it was judged by, if anything was."""
+    target = assertion.target
+    if seen is None or target is None or seen.count > 1 or (seen.element is None and target.within is not None):
+        return error
+    why = await page.hindrance(target, seen.element.ref if seen.element else "")
+    seen = msgspec.structs.replace(seen, why=why)
+    return failed(assertion, seen, _as_stored(seen, secrets)) if why else error
+
+
+def _as_stored(seen: Seen, secrets: Stored) -> Seen:
+    return msgspec.structs.replace(
+        seen,
+        text=None if seen.text is None else redact_text(seen.text, secrets),
+        instead=redact_text(seen.instead, secrets),
+        why=redact_text(seen.why, secrets),
+        downloads=redact_downloads(seen.downloads, secrets),
+        items=tuple(redact_text(item, secrets) for item in seen.items),
+    )
+
+
+def _pauses(left_ms: int) -> Iterator[int]:
+    """Pauses between attempts, growing, ``left_ms`` in all."""
+    number = 0
+    while left_ms > 0:
+        pause_ms = min(left_ms, _PAUSES_MS[min(number, len(_PAUSES_MS) - 1)])
+        yield pause_ms
+        left_ms, number = left_ms - pause_ms, number + 1
+
+
+def _reading(pins: Pins) -> Find:
+    """Finds the element that an action which only reads means."""
+
+    async def found(page: Page, observation: Observation, target: Locator, scope: Observation) -> Element:
+        if not target.selectors:
+            return await asyncio.to_thread(resolve, target, scope, pins)
+        return await selected(page, observation, target, reads=True, pins=pins)
+
+    return found
+
+
+def _agreeing(find: Find, evidence: Evidence | None, secrets: Secrets, pins: Pins) -> Find:
+    """As ``find``, and the element must be the recorded one. Of several that look alike, the evidence chooses, not the place."""
+    if evidence is None:
+        return find
+
+    async def found(page: Page, observation: Observation, target: Locator, scope: Observation) -> Element:
+        judge = judge_of(evidence, observation, secrets)
+        pool = [] if target.selectors else await asyncio.to_thread(fitting, target, scope, pins)
+        if pool:
+            return await asyncio.to_thread(lambda: judge.choose(target, pool, writes=False))
+        element = await find(page, observation, target, scope)
+        other = await asyncio.to_thread(lambda: judge.differs(element, reads=True, writes=False, placed=True))
+        if other:
+            raise disagrees(target, element, other)
+        return element
+
+    return found
+
+
+async def _look(
+    page: Page, observation: Observation, assertion: Assert, find: Find, secrets: Secrets, pins: Pins
+) -> Seen:
+    if assertion.what == "download":
+        return Seen(downloads=redact_downloads(page.downloads(), secrets))
+    if assertion.what == "no_console_error":
+        errors = tuple(redact_console(each, secrets) for each in page.console_errors())
+        if not errors:
+            require_loaded(observation, "whether its scripts write errors")
+        return Seen(items=errors)
+    target = assertion.target
+    if assertion.what in ("cell", "order"):
+        table = await _table(page, assertion, observation, find, secrets, pins)
+        if table is not None:
+            within = table[0].ref if table[0] is not None else table[2]
+            observation = cut_by(observation, await page.closed(within=within, said=True))
+        return await asyncio.to_thread(_read_table, table, assertion, observation, secrets, pins)
+    if target is None:
+        return Seen(text=await _page_text(page, assertion, observation, secrets))
+    try:
+        outer = await around(page, observation, target, pins)
+    except MeshError as error:
+        count = _count_around(error)
+        require_loaded(observation, "whether it is there to look in", frame=target.frame)
+        if target.within is not None and target.within.selectors and error.code == "action.target_missing":
+            require_open(observation, "whether it is there to look in", words_of(target.within.selectors))
+        return Seen(count=count)
+    # What goes through all elements of a page is done in a thread: a table of 10,000 rows would hold up everybody.
+    scope = await asyncio.to_thread(part, outer, observation)
+    target = await asyncio.to_thread(shown_name, target, scope, secrets)
+    try:
+        # One that is there is enough to say that something is visible, or not hidden, however much of the page was read.
+        any_will_do = assertion.what in ("visible", "hidden")
+        element = await find(page, observation, _any(target) if any_will_do else target, scope)
+    except MeshError as error:
+        if error.code not in NOT_FOUND:
+            raise
+        found = await _instead(page, observation, assertion, target, outer, scope, error)
+        if isinstance(found, Seen):
+            return found
+        element = found
+    if assertion.what in _OF_CONTROLS:
+        element = observation.labelled(element)
+    count = 1 if target.selectors else await asyncio.to_thread(count_named, target, scope)
+    if assertion.what == "count" and (unlisted := await beside(page, observation, target, outer)):
+        count = max(count, unlisted[0])
+    _require_counted(assertion, target, scope)
+    try:
+        text = await _text_of(page, assertion, element)
+    except MeshError as error:
+        if error.code != "action.target_missing":
+            raise
+        return Seen()  # it went away between looking and reading
+    shown = None if text is None else await asyncio.to_thread(redact_text, text, secrets)
+    items: tuple[str, ...] = ()
+    if assertion.what == "sent":
+        values = await page.sent(element.ref)
+        shown, items = (None if values is None else ""), values or ()
+    return Seen(count=max(count, 1), element=element, text=shown, items=items)
+
+
+async def _instead(
+    page: Page,
+    observation: Observation,
+    assertion: Assert,
+    target: Locator,
+    outer: Element | None,
+    scope: Observation,
+    error: MeshError,
+) -> Element | Seen:
+    """The one element that no observation lists, where ``target`` was not found for the reason ``error``; else what there is."""
+    # Of what a selector finds and is not shown, it is known that it is hidden.
+    if error.code == "action.target_missing" or assertion.what != "hidden":
+        _require_counted(assertion, target, scope)
+    unlisted = await beside(page, observation, target, outer)
+    if unlisted is not None and unlisted[1] is not None:
+        return unlisted[1]
+    instead = error.message if error.code == "action.target_differs" else ""
+    count = await asyncio.to_thread(_count, target, scope, error)
+    count = max(count, unlisted[0] if unlisted else 0)
+    if not count:
+        require_loaded(observation, "whether it is there", frame=target.frame)
+    return Seen(count=count, instead=instead)
+
+
+def _require_counted(assertion: Assert, target: Locator, scope: Observation) -> None:
+    """Errors: ``page.cut``, where elements are counted of which not all are known.
+
+    Selectors are the browser's to count, of what has loaded and of no closed shadow tree.
+    """
+    if target.selectors and assertion.what in ("count", "hidden"):
+        require_open(scope, "how many there are", words_of(target.selectors))
+    if assertion.what == "count" and target.selectors:
+        require_loaded(scope, "how many there are", frame=target.frame)
+    elif assertion.what == "count":
+        require_whole(scope, "how many there are", frame=target.frame, named=target.name)
+
+
+def _any(target: Locator) -> Locator:
+    """``target``, of which any will do: that something of a role and name is there says nothing of which."""
+    return target if target.nth is not None else msgspec.structs.replace(target, nth=0)
+
+
+async def _table(
+    page: Page, assertion: Assert, observation: Observation, find: Find, secrets: Secrets, pins: Pins
+) -> tuple[Element | None, Observation, str] | None:
+    """The element to read in, the part of the page that it is looked for in, and the ref of what that part stands in, empty for the
+    page; None if it is not there."""
+    target = assertion.target
+    if target is None:
+        return None, observation, ""
+    try:
+        outer = await around(page, observation, target, pins)
+        scope = await asyncio.to_thread(part, outer, observation)
+        if assertion.what == "order" and not assertion.column:
+            return None, scope, outer.ref if outer else ""
+        return await find(page, observation, shown_name(target, scope, secrets), scope), observation, ""
+    except MeshError as error:
+        if error.code not in NOT_FOUND:
+            raise
+        return None
+
+
+def _read_table(
+    found: tuple[Element | None, Observation, str] | None,
+    assertion: Assert,
+    observation: Observation,
+    secrets: Mapping[str, str],
+    pins: Pins,
+) -> Seen:
+    if found is None:
+        return Seen()
+    require_whole(observation, "what the table says")
+    table, scope, _ = found
+    if assertion.what == "cell":
+        where = assertion.row, assertion.column, table, observation, pins
+        if (text := cell_text(*where)) is None:
+            return Seen(count=1, instead=cell_trouble(*where))
+        return Seen(count=1, text=redact_text(text, secrets))
+    if assertion.column:
+        items = column_texts(assertion.column, table, observation)
+    else:
+        assert assertion.target is not None, "the order is one of elements or of a column"
+        items = named_texts(assertion.target, scope)
+    return Seen(count=1, items=tuple(redact_text(item, secrets) for item in items))
+
+
+def _count_around(error: MeshError) -> int:
+    """How many visible elements there are in something that was not found; ``error`` says why.
+
+    Errors: ``error``, unless it is not there or not visible: then nothing is in it.
+    """
+    match error.code, error.detail:
+        case "action.target_missing", {"selectors": _} | {"role": _}:
+            return 0
+        case "action.not_possible", {"count": 0}:
+            return 0
+        case _:
+            raise error
+
+
+def _count(target: Locator, observation: Observation, error: MeshError) -> int:
+    """How many visible elements fit a locator that names no single one; ``error`` says why.
+
+    Errors: ``error``, if it is about the locator and not about the page.
+    """
+    if not target.selectors:
+        return count_named(target, observation)
+    match error.code, error.detail:
+        case _, {"count": int(count)}:
+            return count
+        case "action.target_differs", _:
+            return 1
+        case "action.target_missing", {"selectors": _}:
+            return 0
+        case _:
+            # A selector that cannot be read says nothing about what is there: nothing is hidden because of it.
+            raise error
+
+
+async def _page_text(page: Page, assertion: Assert, observation: Observation, secrets: Mapping[str, str]) -> str:
+    match assertion.what:
+        case "address":
+            return redact_address(observation.url, secrets)
+        case "title":
+            return redact_text(observation.title, secrets)
+        case _:
+            return await asyncio.to_thread(redact_text, await page.read() or "", secrets)
+
+
+async def _text_of(page: Page, assertion: Assert, element: Element) -> str | None:
+    """What is to be compared of ``element``; None for what may not be read."""
+    is_password = element.traits.input_type == "password"
+    match assertion.what:
+        case "text":
+            return None if is_password else await page.read(element.ref)
+        case "value":
+            has_value = element.role in _HOLDS or element.traits.tag in ("input", "fieldset")
+            return await page.read(element.ref) if has_value and not is_password else None
+        case "attribute":
+            # The attribute of a password field can hold what is in the field.
+            hides = is_password and assertion.attribute.lower() == "value"
+            return None if hides else await page.read(element.ref, assertion.attribute)
+        case _:
+            return ""

@@ -1,0 +1,137 @@
+"""Personal data on the way into a recording: whose is stored, and names of elements that hold some.
+
+The owner says for a site what is stored (``policy.sites``); the page's own origin decides.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+
+import msgspec
+
+from protocol.page.actions.action import Action, Assert, Drag, Locator, target_of, with_target
+from protocol.page.actions.evidence import Evidence, Judge
+from protocol.page.actions.fits import UNPINNED, Pins
+from protocol.page.secrets.personal import TOKEN
+from protocol.page.secrets.redaction import redact_address, redact_text
+from protocol.page.secrets.secret_search import PLACEHOLDER
+from protocol.page.secrets.secrets import Keeps, Secrets, Stored
+from protocol.page.seen.observation import Observation
+from protocol.risk.sites import SiteRule, rule_at
+
+
+def keeping(rules: Sequence[SiteRule]) -> Keeps:
+    """On which pages personal data is stored as it is."""
+    return _saying(rules, "keep")
+
+
+def covered_at(rules: Sequence[SiteRule]) -> Keeps:
+    """On which pages personal data is covered in pictures."""
+    return _saying(rules, "cover")
+
+
+def _saying(rules: Sequence[SiteRule], what: str) -> Callable[[str], bool]:
+    def says(url: str) -> bool:
+        index = rule_at(rules, url)
+        return index is not None and rules[index].personal_data == what
+
+    return says
+
+
+def stored_names(performed: Action, written: Action, secrets: Stored) -> Action:
+    """``performed`` with tokens in those names of elements that the page gave. What the author of ``written`` named stays."""
+    target, said = target_of(performed), target_of(written)
+    if target is not None and (said is None or not _is_authors(said)):
+        performed = with_target(performed, stored_name(target, secrets))
+    if isinstance(performed, Drag) and isinstance(written, Drag) and not _is_authors(written.onto):
+        performed = msgspec.structs.replace(performed, onto=stored_name(performed.onto, secrets))
+    return performed
+
+
+def _is_authors(locator: Locator) -> bool:
+    return bool(locator.name) and not TOKEN.search(locator.name)
+
+
+def by_stored_name(action: Action, secrets: Stored) -> Action:
+    """``action`` with tokens in the names of its elements."""
+    target = target_of(action)
+    if target is not None:
+        action = with_target(action, stored_name(target, secrets))
+    return (
+        msgspec.structs.replace(action, onto=stored_name(action.onto, secrets)) if isinstance(action, Drag) else action
+    )
+
+
+def stored_name(locator: Locator, secrets: Stored) -> Locator:
+    """``locator`` with tokens in its name."""
+    return msgspec.structs.replace(locator, name=redact_text(locator.name, secrets))
+
+
+def as_observed(action: Action, secrets: Secrets) -> Action:
+    """``action`` with names of secrets in those texts that are looked for in an observation: it has them in place of the values."""
+    if not secrets:
+        return action
+    if isinstance(action, Assert):
+        action = msgspec.structs.replace(
+            action, row=redact_text(action.row, secrets), column=redact_text(action.column, secrets)
+        )
+    if isinstance(action, Drag):
+        action = msgspec.structs.replace(action, onto=_within_observed(action.onto, secrets))
+    target = target_of(action)
+    return action if target is None else with_target(action, _within_observed(target, secrets))
+
+
+def _within_observed(locator: Locator, secrets: Secrets) -> Locator:
+    within = locator.within
+    if within is None:
+        return locator
+    said = {"name": redact_text(within.name, secrets), "text": redact_text(within.text, secrets)}
+    return msgspec.structs.replace(locator, within=msgspec.structs.replace(within, **said))
+
+
+def shown_name(locator: Locator, observation: Observation, secrets: Secrets) -> Locator:
+    """``locator`` with the name that its element has in the observation, where a recording holds a token of it or the name of a
+    secret: the one stands there as it is, the other as what the browser has put in its place.
+
+    It stays as it is if no element there has such a name, and if the token is one of another installation.
+    """
+    kept = redact_text(locator.name, secrets)
+    if kept == locator.name and not (TOKEN.search(kept) or PLACEHOLDER.search(kept)):
+        return locator
+    for element in observation.elements:
+        if (
+            element.role == locator.role
+            and redact_text(element.name, secrets.stored if TOKEN.search(kept) else secrets) == kept
+        ):
+            return msgspec.structs.replace(locator, name=element.name)
+    return locator
+
+
+def judge_of(evidence: Evidence, observation: Observation, secrets: Secrets) -> Judge:
+    """What compares the elements of a page with ``evidence``, both as they are stored."""
+    stored = _stored_of(evidence, observation.url, secrets)
+    return Judge(
+        evidence,
+        observation,
+        text=lambda text: redact_text(text, stored),
+        address=lambda url: redact_address(url, stored),
+    )
+
+
+def pins_of(evidence: Evidence | None, url: str, secrets: Secrets) -> Pins:
+    """How the texts of a target are to be matched on the page at ``url``, by what was recorded of it."""
+    if evidence is None:
+        return UNPINNED
+    stored = _stored_of(evidence, url, secrets)
+    return Pins(evidence.fits, lambda text: redact_text(text, stored))
+
+
+def _stored_of(evidence: Evidence, url: str, secrets: Secrets) -> Stored:
+    # What was recorded with tokens is compared with tokens, also where the owner's policy asks for none any more.
+    return secrets.stored if any(map(TOKEN.search, _texts(evidence))) else secrets.stored_at(url)
+
+
+def _texts(evidence: Evidence) -> Iterator[str]:
+    yield from (evidence.name, evidence.label, *evidence.cells, *evidence.links)
+    yield from (value for _, value in evidence.attributes)
+    yield from (fit.text for fit in evidence.fits)

@@ -1,0 +1,1 @@
+"""Records actions as the steps of a session."""

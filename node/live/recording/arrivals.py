@@ -1,0 +1,35 @@
+"""Checks whether an action led to the page that the action file asserts."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import msgspec
+
+from protocol.errors import MeshError
+from protocol.page.secrets.redaction import redact_address, redact_text
+from protocol.page.seen.observation import Observation
+
+
+class Arrival(msgspec.Struct, frozen=True, kw_only=True):
+    """The page after an action; what is empty is not compared."""
+
+    url: str = ""
+    title: str = ""
+
+
+def check_arrival(arrival: Arrival, page: Observation, secrets: Mapping[str, str]) -> None:
+    """Raise unless ``page`` is the one asserted. Both sides are compared and shown as a recording holds them: redacted.
+
+    Checks, in order: address; title, each to the letter. Errors: ``action.arrival_differs``.
+    """
+    for what, wanted, met in (
+        ("address", redact_address(arrival.url, secrets), redact_address(page.url, secrets)),
+        ("title", redact_text(arrival.title, secrets), redact_text(page.title, secrets)),
+    ):
+        if wanted and wanted != met:
+            raise MeshError(
+                "action.arrival_differs",
+                f"the {what} after the step is “{met[:200]}”, and the file asserts “{wanted[:200]}”",
+                what=what,
+            )

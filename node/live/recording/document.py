@@ -1,0 +1,41 @@
+"""The document of a page on which a step failed, as a person reads it."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterator, Mapping
+
+from adapters.ports import Page
+from protocol.errors import MeshError
+from protocol.page.actions.action import Action, Drag, Locator, target_of
+from protocol.page.actions.evidence import Evidence
+from protocol.page.seen.observation import Observation
+from protocol.page.showing.markup import MarkupShown, shown
+from protocol.recording.replays.call_log import likest
+
+
+async def document_of(
+    page: Page, seen: Observation | None, action: Action, evidence: Evidence | None, secrets: Mapping[str, str]
+) -> MarkupShown | None:
+    """Redacted as a recording is, with the elements marked to which the ways of ``action`` lead and those most like its own.
+
+    seen: the page as it was observed last. None for a page that does not give its document.
+    """
+    near = await asyncio.to_thread(likest, action, evidence, seen) if seen is not None else []
+    try:
+        markup = await page.markup(list(_targets(action)), [element.ref for element in near])
+    except MeshError:
+        return None  # why the step failed is what is told; nothing is known beside it
+    return await asyncio.to_thread(shown, markup, secrets)
+
+
+def _targets(action: Action) -> Iterator[Locator]:
+    """All that ``action`` looks for: its element, what that stands in, and where a drag ends."""
+    target = target_of(action)
+    for each in (target, action.onto if isinstance(action, Drag) else None):
+        if each is None:
+            continue
+        yield each
+        if each.within is not None:
+            around = each.within
+            yield Locator(role=around.role, name=around.name, frame=each.frame, selectors=around.selectors)

@@ -1,0 +1,25 @@
+"""What a page hides and says to a model, on the way into a recording."""
+
+from __future__ import annotations
+
+import asyncio
+
+from adapters.ports import Page
+from protocol.errors import MeshError
+from protocol.page.instructions.hidden_text import HiddenTexts, speaking
+from protocol.page.secrets.redaction import redact_text
+from protocol.page.secrets.secrets import Stored
+from protocol.page.seen.observation import Observation
+
+
+async def hidden_on(page: Page, seen: Observation | None, secrets: Stored) -> HiddenTexts:
+    """What is stored of it with a step, and whether that is all. seen: the page after the step; of one that cannot be read,
+    nothing is known."""
+    if seen is None:
+        return HiddenTexts()
+    try:
+        read = await page.hidden_texts()
+    except MeshError:
+        return HiddenTexts(whole=False)  # the next step reports the error
+    kept, every = await asyncio.to_thread(speaking, read.texts, lambda text: redact_text(text, secrets))
+    return HiddenTexts(texts=kept, whole=every and read.whole)

@@ -1,0 +1,44 @@
+"""Finds out what of a page changes by itself while it is recorded."""
+
+from __future__ import annotations
+
+import asyncio
+
+from adapters.ports import Page
+from protocol.errors import MeshError
+from protocol.page.secrets.redaction import redact_snapshot
+from protocol.page.secrets.secrets import Secrets
+from protocol.page.seen.observation import Observation
+from protocol.recording.pages.masks import find_masks, learn_masks
+from protocol.recording.records.session import Mask
+
+
+class Masking:
+    """Masks of the steps on one page."""
+
+    def __init__(self, page: Page, secrets: Secrets) -> None:
+        self._page = page
+        self._secrets = secrets
+        self._seen: tuple[str, tuple[Mask, ...]] = ("", ())
+        """Text of the last step, and its masks."""
+
+    async def look(self, text: str, page: Observation) -> tuple[tuple[Mask, ...], Observation]:
+        """The masks of ``text``, by its form and by a second look if it is another text than before; and the observation in which
+        the next action finds its element."""
+        if self._seen[0] == text:
+            return self._seen[1], page
+        masks = await asyncio.to_thread(find_masks, text)
+        try:
+            # Most pages stand still, and say so in a tenth of the time that it takes to read them.
+            later = page if await self._page.unchanged() else await self._page.observe()
+        except MeshError:
+            later = page  # the next step reports the error
+        if later is not page and later.state == page.state:
+            again = await asyncio.to_thread(redact_snapshot, later.text, self._secrets.stored_at(later.url))
+            masks = await asyncio.to_thread(learn_masks, text, again, masks)
+        self._seen = text, masks
+        # Where elements changed, refs are numbered anew: those of ``page`` would lead the next action to other elements.
+        if later is page:
+            return masks, page
+        same = await asyncio.to_thread(lambda: later.elements == page.elements)
+        return masks, page if same else later

@@ -1,0 +1,520 @@
+"""Recording: every action of a session goes through begin, perform, store; what was done is signed at the end."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import hashlib
+from collections.abc import AsyncIterator, Callable, Mapping
+
+import msgspec
+
+from adapters.ports import Clock, Leaving, Outcome, Page, SessionStore
+from node.base import interruptible
+from node.live.acting.driver import Driver, Prepared
+from node.live.acting.gate import unsent
+from node.live.finding.console import Console
+from node.live.finding.personal import keeping, stored_names
+from node.live.recording.allowing import Allowing
+from node.live.recording.arrivals import Arrival, check_arrival
+from node.live.recording.document import document_of
+from node.live.recording.hidden import hidden_on
+from node.live.recording.keeping import Recording, as_written, covering_on, opened, unmet
+from node.live.recording.manifests import as_told
+from node.live.recording.masking import Masking
+from node.live.recording.pictures import Pictures
+from node.live.recording.sightings import Sightings
+from node.live.recording.signer import Signer
+from node.verbs import CallerKind, current_caller
+from node.verbs.live import HeldRequest
+from protocol import ids, limits
+from protocol.errors import MeshError
+from protocol.feed import Kind as Changed
+from protocol.page.actions.action import Action, Assert, Back, Extract, Forward, Goto, Reload, Scroll, Wait, describe
+from protocol.page.actions.evidence import Evidence, redacted
+from protocol.page.secrets.redaction import (
+    placeholder,
+    redact_action,
+    redact_address,
+    redact_snapshot,
+    redact_text,
+    redact_url,
+    secrets_named,
+    without_value,
+)
+from protocol.page.secrets.secrets import LOGIN_BASIC, Stored
+from protocol.page.secrets.written import mark_of, note_about
+from protocol.page.seen.observation import Observation
+from protocol.page.seen.web_address import require_plain
+from protocol.page.seen.whole import said as left_out
+from protocol.recording.records.bundle import KIND, blobs_of, make_manifest
+from protocol.recording.records.effects import redact_dialogs, redact_downloads, redact_expect, redact_notes
+from protocol.recording.records.inputs import values_of
+from protocol.recording.records.manifest import Effect, kept
+from protocol.recording.records.session import Expect, Mask, Session, Step, Verdict
+from protocol.recording.records.snapshot import stored_snapshot
+from protocol.recording.records.verdicts import judge_recording
+from protocol.recording.replays.replay import redact_faults
+from protocol.wire import cbor
+
+_LEFT_LATER = "what it sent was held, and left after the owner's yes"
+_RISK_UNKNOWN = 1
+"""The class stored for an action whose element was not found. Nothing was done, so the lowest class applies."""
+
+
+Progress = Callable[[Step], None]
+"""Told of every step once it is stored, but for its picture."""
+
+
+class Recorder:
+    """One open session on one page. Made by ``record``."""
+
+    def __init__(
+        self,
+        store: SessionStore,
+        page: Page,
+        clock: Clock,
+        signer: Signer,
+        plan: Recording,
+        on_step: Progress | None = None,
+    ) -> None:
+        self._store = store
+        self._page = page
+        self._clock = clock
+        self._signer = signer
+        self._plan = plan
+        self._on_step = on_step
+        self._began_ms = clock.now_ms()
+        self._blob_sizes: dict[bytes, int] = {}
+        self._names: set[str] = set()
+        self._caller = plan.caller or str(current_caller())
+        self._secrets = plan.secrets.keyed(signer.tokens, keeping(plan.sites))
+        self._holder = plan.holds(page, self.sent) if plan.holds is not None else None
+        self._driver = Driver(
+            page,
+            plan.gate,
+            self._secrets,
+            plan.uploads,
+            plan.codes,
+            notes_fits=True,
+            holder=self._holder,
+            allowing=Allowing(plan.allows, self._secrets) if plan.allows is not None else None,
+            makes=plan.makes,
+        )
+        self._driver.values.update(values_of(plan.inputs))
+        self._end: Callable[[MeshError], None] | None = None
+        self._pictures = Pictures(self._keep_picture)
+        self._masking = Masking(page, self._secrets)
+        self.sightings = Sightings(page)
+        self._console = Console(page, self._secrets.stored)
+        self.steps: list[Step] = []
+        self.blocked_by: tuple[str, ...] = ()
+        """The rules that refused what is ``blocked`` of the last step."""
+        self.challenges: tuple[str, ...] = ()
+        """As ``Outcome.challenges``, of the last step."""
+        self.session = opened(
+            plan,
+            id=ids.make_id("ses", clock.random(ids.ID_RANDOM_BYTES)),
+            node=signer.node,
+            created_ms=self._began_ms,
+            start_url=self._address(plan.start_url),
+            caller=self._caller,
+        )
+
+    @property
+    def observation(self) -> Observation | None:
+        """The page after the last step."""
+        return self._driver.observation
+
+    @property
+    def prepared(self) -> Prepared | None:
+        """The last action, once its element was found; None when it was not."""
+        return self._driver.prepared
+
+    @property
+    def held(self) -> tuple[HeldRequest, ...]:
+        """Requests that wait for the owner's yes because of the last action."""
+        return self._driver.held
+
+    @property
+    def unconfirmed(self) -> bool:
+        """As ``Driver.unconfirmed``."""
+        return self._driver.unconfirmed or (self._holder is not None and self._holder.late)
+
+    async def release(self) -> None:
+        """Nothing waits for a yes any more: it does not leave."""
+        if self._holder is not None:
+            await self._holder.close()
+
+    @property
+    def size_bytes(self) -> int:
+        """How much is kept of what was seen so far; the last picture may still be missing."""
+        return sum(self._blob_sizes.values())
+
+    def stored_at(self, url: str) -> Stored:
+        """What is taken out of what the page at ``url`` says before it is stored."""
+        return self._secrets.stored_at(url)
+
+    async def look(self) -> Observation:
+        """The page now; the next action finds its element in this. Errors: ``browser.*``."""
+        self._driver.observation = await self._page.observe()
+        return self._driver.observation
+
+    @property
+    def elapsed_ms(self) -> int:
+        """Since the session began."""
+        return max(0, self._clock.now_ms() - self._began_ms)
+
+    async def perform(
+        self,
+        action: Action,
+        arrival: Arrival | None = None,
+        expect: Expect | None = None,
+        evidence: Evidence | None = None,
+    ) -> Outcome:
+        """Do one action and store it as the next step, whether it succeeded or not; with ``arrival``, it must lead there.
+
+        expect: which requests of the step are meant to go wrong, and the dialog that it is to cause. evidence: what an earlier
+        recording knew of its element.
+
+        In order: an address that everybody reads alike; a free step index; the action
+        (``Driver.act``); the page it led to; snapshot, screenshot, step.
+        Errors: ``browser.scheme``, ``input.too_large``, those of ``Driver.act``,
+        ``action.arrival_differs``.
+        All but the first two are recorded before they are raised.
+        """
+        if isinstance(action, Goto):
+            # Not recorded: the recording would name another site than the browser was sent to.
+            require_plain(action.url)
+        if len(self.steps) >= limits.SESSION_STEPS_MAX:
+            raise MeshError("input.too_large", f"a session has at most {limits.SESSION_STEPS_MAX} steps")
+        started_ms = self.elapsed_ms
+        try:
+            async with interruptible() as self._end:
+                answer = expect.dialog if expect else None
+                self._driver.step = (self.session.id, len(self.steps))
+                outcome = await self._driver.act(action, evidence=evidence, answer=answer)
+            if arrival is not None:
+                check_arrival(arrival, outcome.observation, self._plan.secrets)
+        except MeshError as error:
+            found = str(error.detail.get("found", ""))
+            with contextlib.suppress(MeshError):
+                await self._driver.note_login()
+            await self._look_closer(action, evidence)
+            await self._keep(action, started_ms, expect, error=error.code, found=found)
+            raise
+        refused = self._refused(action, outcome)
+        await self._keep(action, started_ms, expect, outcome=outcome, error=refused.code if refused else "")
+        if refused is not None and not self._plan.goes_on:
+            raise refused
+        return outcome
+
+    def _refused(self, action: Action, outcome: Outcome) -> MeshError | None:
+        """The error of an action that was performed and counts as failed."""
+        if outcome.unsent and self._driver.prepared:
+            return unsent(self._driver.prepared.risk, outcome, held=bool(self.held))
+        if outcome.unconfirmed and isinstance(action, Extract):
+            return MeshError("page.unconfirmed")
+        return None
+
+    async def _look_closer(self, action: Action, evidence: Evidence | None) -> None:
+        """Show the document of the page on which ``action`` failed, to whoever wants it: it is not recorded."""
+        if self._plan.on_document is None:
+            return
+        secrets = self.stored_at(self.observation.url if self.observation else "")
+        found = await document_of(self._page, self.observation, action, evidence, secrets)
+        if found is not None:
+            self._plan.on_document(len(self.steps) + 1, found)
+
+    def told(self, action: Action) -> str:
+        """``action`` in words, if it failed: without what it was to type, which may be a refused password."""
+        return describe(without_value(redact_action(action, self._plan.secrets)))
+
+    def stopping(self, action: Action) -> tuple[Callable[[], None] | None, float]:
+        """What stops ``action`` once its caller is gone, and in how many seconds."""
+        match action:
+            case Wait() | Extract() | Scroll() | Assert():
+                return self._stop, 0
+            case Goto() | Back() | Forward() | Reload():
+                return self._stop, limits.LIVE_ABANDONED_S
+            case _:
+                # Nothing recalls it from the browser, which would do it later, in another action. Its timeout bounds it.
+                return None, 0
+
+    def _stop(self) -> None:
+        """Give up the action that is being done: its step is stored as one that failed with ``internal.cancelled``."""
+        if self._end is not None:
+            self._end(MeshError("internal.cancelled", "the caller did not wait for the end of the action"))
+
+    async def _keep(
+        self,
+        action: Action,
+        started_ms: int,
+        expect: Expect | None,
+        *,
+        outcome: Outcome | None = None,
+        error: str = "",
+        found: str = "",
+    ) -> None:
+        """Store what there is to see, then the step; its picture follows while the next one is performed.
+
+        found: what an assertion that failed has found instead.
+        """
+        # What the author wrote stays but for secrets, since a replay needs it; personal data leaves what the page says.
+        page, prepared = self._driver.observation, self._driver.prepared
+        given, secrets = self._secrets, self.stored_at(page.url if page else "")
+        # Redact before anything is stored, so that no secret reaches the disk even for a moment.
+        as_done = as_written(action, prepared.action) if prepared else action
+        performed = redact_action(as_done, given)
+        performed = stored_names(performed, action, secrets)
+        if isinstance(action, Goto):
+            performed = msgspec.structs.replace(action, url=self._address(action.url))
+            as_done = msgspec.structs.replace(action, url=redact_url(action.url))
+        expected = redact_expect(expect, given)
+        answers = (expect.dialog if expect else None, expected.dialog if expected else None)
+        written = mark_of(as_done, performed, given, self._signer.tokens, answers) if outcome else ""
+        if error:
+            # Do not store the value: it may be a refused password, and a replay does not perform failed steps.
+            performed = without_value(performed)
+        duration_ms = max(0, self.elapsed_ms - started_ms)
+        # Also of an action that failed, or the next one would be recorded with what this one was refused.
+        blocked, rules = (outcome.blocked, outcome.blocked_by) if outcome else self._page.blocked()[:2]
+        said = outcome.extracted if outcome else found
+        # What grows with the page is read in a thread: half a second of a hostile megabyte would hold up everybody.
+        text = await asyncio.to_thread(redact_snapshot, page.text, secrets) if page else ""
+        snapshot = await asyncio.to_thread(stored_snapshot, text)
+        png, (masks, self._driver.observation), digest = await asyncio.gather(
+            self._screenshot(), self._masks(text, page, error), self._snapshot(snapshot, page)
+        )
+        hidden = await hidden_on(self._page, page, secrets)
+        effects, more = await asyncio.to_thread(self._effects, outcome)
+        step = Step(
+            index=len(self.steps) + 1,
+            action=performed,
+            ok=not error,
+            url=self._redacted_address(page.url, secrets) if page else "",
+            title=redact_text(page.title, secrets) if page else "",
+            state=page.state if page else bytes(16),
+            risk=prepared.risk.level if prepared else _RISK_UNKNOWN,
+            started_ms=started_ms,
+            duration_ms=duration_ms,
+            snapshot=digest,
+            ref=(prepared.ref or "") if prepared else "",
+            extracted=await asyncio.to_thread(redact_text, said, secrets) if said else "",
+            error=error,
+            blocked=await asyncio.to_thread(lambda: tuple(redact_address(item, secrets) for item in blocked)),
+            evidence=await asyncio.to_thread(lambda: self._redacted(prepared.evidence if prepared else None, secrets)),
+            faults=redact_faults(outcome.faults, secrets) if outcome else (),
+            expect=expected,
+            held=outcome.held if outcome else unmet(action, error),
+            masks=masks,
+            lines=text.count("\n") + 1 if text else 0,
+            dialogs=redact_dialogs(outcome.dialogs, secrets) if outcome else (),
+            downloads=redact_downloads(outcome.downloads, secrets) if outcome else (),
+            tab=outcome is not None and outcome.tab,
+            on_tab=self._driver.on_tab,
+            evidence_onto=await asyncio.to_thread(
+                lambda: self._redacted(prepared.evidence_onto if prepared else None, secrets)
+            ),
+            unseen=await self.sightings.judge(action, self._driver.observation) and not error,
+            console=self._console.new(),
+            hidden=hidden.texts,
+            hidden_more=not hidden.whole,
+            notes=redact_notes(_notes(page, outcome, note_about(performed, written)), secrets),
+            written=written,
+            basic=outcome.basic if outcome else (),
+            effects=effects,
+            effects_more=more,
+        )
+        self.blocked_by = rules
+        self.challenges = outcome.challenges if outcome else ()
+        await self._store.append_step(self.session.id, step)
+        self._note_secrets(step, text)
+        self.steps.append(step)
+        if self._on_step is not None:
+            self._on_step(step)
+        if png:
+            await self._pictures.add(step.index, png)
+        if self._plan.following is not None:
+            self._plan.following.check(step)
+
+    def _effects(self, outcome: Outcome | None) -> tuple[tuple[Effect, ...], bool]:
+        """What a step sent that changes something, as it is stored, and whether there was more."""
+        return kept([self._told(each) for each in (outcome.sent if outcome else ())])
+
+    def _told(self, effect: Effect) -> Effect:
+        with_path = not self._caller.startswith(f"{CallerKind.AGENT}:")
+        return as_told(effect, self._secrets, with_path=with_path)
+
+    def _redacted(self, seen: Evidence | None, secrets: Stored) -> Evidence | None:
+        if seen is None:
+            return None
+        return redacted(seen, lambda text: redact_text(text, secrets), lambda url: self._redacted_address(url, secrets))
+
+    async def _snapshot(self, snapshot: bytes, page: Observation | None) -> bytes:
+        return await self._blob(snapshot) if page is not None else b""
+
+    async def _masks(
+        self, text: str, page: Observation | None, error: str
+    ) -> tuple[tuple[Mask, ...], Observation | None]:
+        if page is None or error:
+            return (), page
+        masks, page = await self._masking.look(text, page)
+        if self._plan.following is not None:
+            masks = await self._plan.following.masks(len(self.steps) + 1, text, masks)
+        return masks, page
+
+    def _address(self, url: str) -> str:
+        """An address that the author gave, as it is stored."""
+        return self._redacted_address(url, self._secrets)
+
+    def _redacted_address(self, url: str, secrets: Mapping[str, str]) -> str:
+        agent = self._caller.startswith(f"{CallerKind.AGENT}:")
+        return redact_address(url, secrets, with_path=not agent)
+
+    def _note_secrets(self, step: Step, text: str) -> None:
+        """A replay needs the secrets that were typed, and those it must redact to compare."""
+        encoded = cbor.encode(step) + text.encode()
+        self._names.update(secrets_named(step.action), filter(LOGIN_BASIC.__ne__, step.basic))
+        shown = (name for name in self._secrets if placeholder(name).encode() in encoded)
+        self._names.update(name for name in shown if not self._secrets.made(name))
+
+    async def _blob(self, data: bytes) -> bytes:
+        digest = await asyncio.to_thread(lambda: hashlib.sha256(data).digest())
+        # Equal pages are stored once: many steps leave the page as it was.
+        if digest not in self._blob_sizes:
+            await self._store.put_blob(data)
+            self._blob_sizes[digest] = len(data)
+        return digest
+
+    async def _screenshot(self) -> bytes:
+        if not self._plan.screenshots:
+            return b""
+        cover = await asyncio.to_thread(covering_on, self.observation, self._plan.secrets, self._plan.sites)
+        try:
+            return await self._page.screenshot(cover)
+        except MeshError:
+            # If the screenshot fails, the performed step is still recorded.
+            return b""
+
+    async def _keep_picture(self, index: int, image: bytes) -> None:
+        digest = await self._blob(image)
+        await self._amend(msgspec.structs.replace(self.steps[index - 1], screenshot=digest))
+
+    async def _amend(self, step: Step) -> None:
+        self.steps[step.index - 1] = step
+        await self._store.amend_step(self.session.id, step)
+
+    async def sent(self, index: int, leaving: Leaving) -> None:
+        """The held request of the step ``index`` has left after a yes: the step counts as performed. Errors: ``store.*``."""
+        if leaving.document:
+            self._driver.site_answered()
+        if 0 < index <= len(self.steps) and self.steps[index - 1].error == "risk.refused":
+            step = self.steps[index - 1]
+            effects, more = kept([*step.effects, self._told(leaving.effect)])
+            notes = (*step.notes, _LEFT_LATER)
+            step = msgspec.structs.replace(step, ok=True, error="", notes=notes, effects=effects, effects_more=more)
+            await self._amend(step)
+
+    def _closed(self, outcome: Verdict, reason: str = "") -> Session:
+        return msgspec.structs.replace(
+            self.session,
+            verdict=outcome,
+            reason=reason,
+            steps=len(self.steps),
+            duration_ms=self.elapsed_ms,
+            secrets=tuple(sorted(self._names)),
+        )
+
+    async def begin(self) -> None:
+        """Allocate the container, before anything happens on the page. Errors: ``browser.scheme`` (of the start address)."""
+        require_plain(self._plan.start_url)
+        await self._store.put_session(self.session)
+
+    async def commit(self) -> Session:
+        """Sign the manifest and store session and artefact together."""
+        await self._pictures.done()
+        session = self._closed(*judge_recording(self.steps, self.session.skipped))
+        sizes = {digest: self._blob_sizes[digest] for digest in blobs_of(self.steps)}
+        manifest = make_manifest(session, self.steps, sizes)
+        # The manifest is stored as a blob under the hash that was signed, so an export can find it.
+        digest = await self._store.put_blob(manifest)
+        signed = await self._signer.artefact(KIND, session.id, digest)
+        await self._signer.feed.along(
+            lambda news: self._store.commit_session(session, [signed], news=news), Changed.SESSION_RECORDED, session.id
+        )
+        self.session = session
+        return session
+
+    async def interrupt(self) -> Session:
+        """Keep what there is as a session that can be shown, not exported."""
+        with contextlib.suppress(MeshError):  # the last picture is missed the least
+            await self._pictures.done()
+        self.session = self._closed(Verdict.INTERRUPTED)
+        await self._store.put_session(self.session)
+        return self.session
+
+
+def _notes(page: Observation | None, outcome: Outcome | None, more: str) -> tuple[str, ...]:
+    """The notes of a step. more: one about how it is kept, of a step that was performed."""
+    notes = [f"the page is kept in part: {left_out(page.cut)}"] if page is not None and page.cut else []
+    return tuple(filter(None, (*notes, *outcome.notes, more))) if outcome else tuple(notes)
+
+
+@contextlib.asynccontextmanager
+async def record(
+    store: SessionStore, page: Page, clock: Clock, signer: Signer, plan: Recording, *, on_step: Progress | None = None
+) -> AsyncIterator[Recorder]:
+    """An open session on ``page``: committed and signed at the end of the block, also when an action in it failed.
+
+    A cancelled block, or one that ends in something else than a ``MeshError`` (``Unlike``), leaves an ``interrupted`` session.
+    Errors: those of the block; ``input.too_large`` when the session does not fit a bundle.
+    """
+    recorder = Recorder(store, page, clock, signer, plan, on_step)
+    await recorder.begin()
+    try:
+        yield recorder
+    except MeshError:
+        await recorder.commit()
+        raise
+    except BaseException:
+        # Shielded: a second Ctrl-C must not stop the saving that the first one started.
+        await asyncio.shield(recorder.interrupt())
+        raise
+    await recorder.commit()
+
+
+async def record_actions(
+    recorder: Recorder,
+    actions: list[Action] | tuple[Action, ...],
+    arrivals: Mapping[int, Arrival] | None = None,
+    expects: Mapping[int, Expect] | None = None,
+    evidence: Mapping[int, Evidence] | None = None,
+    goes_on: Callable[[int, MeshError], bool] = lambda number, error: False,
+) -> None:
+    """Perform ``actions`` in order; the first that fails ends it, its number and text in the error's detail.
+
+    A soft assertion that fails does not end it: the first of them is raised after the last action.
+    arrivals: the page that an action, by its number from 1, must lead to. expects: which requests of it are meant to go wrong.
+    evidence: what an earlier recording knew of its element. goes_on: whether the next one is tried after one that failed.
+    """
+    recorder.sightings.expect(actions)
+    soft: list[MeshError] = []
+    for number, action in enumerate(actions, 1):
+        try:
+            await recorder.perform(
+                action,
+                (arrivals or {}).get(number),
+                (expects or {}).get(number),
+                (evidence or {}).get(number),
+            )
+        except MeshError as error:
+            error.detail.setdefault("step", number)
+            error.detail.setdefault("action", recorder.told(action))
+            if goes_on(number, error):
+                continue
+            if not (isinstance(action, Assert) and action.soft and error.code == "action.assertion_failed"):
+                raise
+            soft.append(error)
+    if soft:
+        raise soft[0]

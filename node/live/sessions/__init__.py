@@ -1,0 +1,1 @@
+"""Live sessions: opened, observed, acted in and closed by separate calls."""

@@ -1,0 +1,395 @@
+"""One live session: a browser context with an owner, whose pages are observed and acted in by separate calls.
+
+Each page is recorded by a ``Recorder`` of its own, since a replay drives one page. Used by one call at a time (``turn``).
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import AsyncIterator, Callable, Sequence
+from functools import partial
+from typing import Final, NamedTuple
+
+import msgspec
+
+from adapters.ports import BrowserState, Clock, LiveRecord, Outcome, Page, Store
+from node.base import to_its_end
+from node.live.acting.asking import HoldAsking
+from node.live.acting.driver import Gate, Report
+from node.live.acting.holding import Holder, Sent
+from node.live.browsers.metering import Meter
+from node.live.browsers.mounting import HeldContext
+from node.live.finding.options import by_label
+from node.live.finding.personal import by_stored_name
+from node.live.recording.keeping import Recording, covering_on
+from node.live.recording.recorder import Recorder
+from node.live.recording.signer import Signer
+from node.live.sessions.endings import ended, kept
+from node.live.sessions.live_pages import LivePage, LivePages
+from node.verbs.live import Acted, HeldRequest, Observed, PageInfo
+from protocol import limits
+from protocol.errors import MeshError
+from protocol.page.actions.action import Action, Goto, Locator, describe, target_of
+from protocol.page.actions.dialogs import describe_dialog
+from protocol.page.secrets.redaction import redact_action, redact_address, redact_text
+from protocol.page.secrets.secrets import Secrets, asks
+from protocol.page.seen.observation import Element, Observation
+from protocol.page.seen.web_address import require_web
+from protocol.page.showing.outline import element_of, outline, still_there, window
+from protocol.recording.records.effects import redact_dialogs
+from protocol.recording.records.session import BrowserInfo, Expect, Profile
+from protocol.risk.classes import Risk
+
+_STEP_BYTES_MAX: Final = limits.SCREENSHOT_BYTES_MAX + limits.SNAPSHOT_BYTES_MAX
+"""What one more step may add to a bundle."""
+
+
+class Plan(msgspec.Struct, frozen=True, kw_only=True):
+    """What is fixed when a live session is opened."""
+
+    recording: Recording
+    """Of its first page; those of later pages begin at other addresses."""
+    report: Report
+    risk_max: int
+    """The highest risk class that is performed without asking."""
+    asking: HoldAsking | None = None
+    hold_s: int = 0
+    """How long what needs the owner's yes waits for it."""
+
+
+class Login(NamedTuple):
+    """What a browser holds, the page in front, and which browser it is."""
+
+    state: BrowserState
+    url: str
+    browser: BrowserInfo
+    profile: Profile
+
+
+class _Seen(NamedTuple):
+    """The last observation that a caller was given."""
+
+    number: int
+    page: LivePage
+    observation: Observation
+
+
+Means = Callable[[str], Locator]
+"""The locator of the element that a ref names. Errors: those of ``LiveSession.means``."""
+
+
+class LiveSession:
+    """One live session while it is open, and the reason once it has ended."""
+
+    def __init__(
+        self,
+        record: LiveRecord,
+        plan: Plan,
+        context: HeldContext,
+        store: Store,
+        clock: Clock,
+        signer: Signer,
+        meter: Meter,
+    ) -> None:
+        self._plan, self._context, self.meter = plan, context, meter
+        self.gone = context.gone
+        self._store, self._clock, self._signer = store, clock, signer
+        self._turns = asyncio.Lock()
+        self._pages = LivePages(context.page, record.pages_max)
+        self._numbers = 0
+        """How many observations callers were given: refs of an earlier one are stale."""
+        self._seen: _Seen | None = None
+        self._ref: tuple[Element, _Seen] | None = None
+        """What ``means`` was asked for last, until ``act``."""
+        self._approved = 0
+        """The highest risk class that the owner has approved for the call in progress."""
+        self._last_ms = clock.now_ms()
+        self._unsent = False
+        """True if something that its pages sent was held or refused."""
+        self.record = record
+
+    # --- life --------------------------------------------------------------------------------------------------------
+
+    @property
+    def ends_ms(self) -> int:
+        """When its time to live is over."""
+        return self.record.opened_ms + self.record.ttl_s * 1000
+
+    @property
+    def actions_left(self) -> int:
+        """How many actions may still be tried."""
+        return max(0, self.record.actions_max - self.record.actions)
+
+    @property
+    def due(self) -> tuple[int, str]:
+        """In how many milliseconds it ends by itself if nobody calls, and for which reason."""
+        if self.gone.is_set():
+            return 0, "crashed"
+        if self.meter.reason:
+            return 0, self.meter.reason
+        now_ms = self._clock.now_ms()
+        idle_ms = self._last_ms + self.record.idle_s * 1000
+        return min((self.ends_ms - now_ms, "ttl"), (idle_ms - now_ms, "idle"))
+
+    @contextlib.asynccontextmanager
+    async def turn(self, *, wait_s: float = limits.LIVE_CALL_WAIT_S) -> AsyncIterator[None]:
+        """The one call that may use it now. Within, a crash of its browser ends it.
+
+        Errors: ``live.busy`` (an earlier call still runs), ``live.ended``.
+        """
+        try:
+            async with asyncio.timeout(wait_s):
+                await self._turns.acquire()
+        except TimeoutError:
+            raise MeshError(
+                "live.busy", "an earlier call still runs in this live session", live=self.record.id
+            ) from None
+        try:
+            left_ms, reason = self.due
+            if not self.record.reason and left_ms <= 0:
+                await to_its_end(self.end(reason))
+            if self.record.reason:
+                raise ended(self.record)
+            yield
+        except MeshError as error:
+            if error.code == "browser.crashed" and not self.record.reason:
+                await to_its_end(self.end("crashed"))
+            self._name(error)
+            raise
+        finally:
+            self._approved = 0
+            self._last_ms = self._clock.now_ms()
+            self._turns.release()
+
+    def _name(self, error: MeshError) -> None:
+        """Say in ``error`` which live session it is about, and once that has ended, where its recordings are."""
+        error.detail.setdefault("live", self.record.id)
+        if self.record.reason:
+            error.detail.update(kept(self.record))
+
+    async def end(self, reason: str) -> None:
+        """Sign what was recorded, close the context, and keep why. Only in a turn, or where nobody has one."""
+        # The reason comes first: from here on every call is refused, whatever of the rest fails.
+        self.record = msgspec.structs.replace(self.record, reason=reason, ended_ms=max(1, self._clock.now_ms()))
+        await self._pages.finish()
+        self._seen = None
+        try:
+            await self._context.close()
+        finally:
+            await self.meter.stop()
+        await self._store.put_live(self.record)
+
+    # --- acting ------------------------------------------------------------------------------------------------------
+
+    def means(self, ref: str) -> Locator:
+        """What ``ref`` names, in the last observation of the current page. ``act`` asks whether it still does.
+
+        Errors: ``live.stale_ref``, ``input.invalid``, ``action.target_missing``.
+        """
+        seen = self._seen
+        if seen is None or seen.page is not self._pages.current:
+            last = self._numbers
+            raise MeshError(
+                "live.stale_ref",
+                f"{ref[:40]} is not in the last observation of the current page",
+                ref=ref[:40],
+                last=last,
+            )
+        element = element_of(ref, seen.observation, seen.number)
+        self._ref = (element, seen)
+        return Locator(role=element.role, name=element.name, frame=element.frame)
+
+    async def act(
+        self, actions: tuple[Action, ...], *, by_ref: bool, approve_class: int = 0, expect: Expect | None = None
+    ) -> Acted:
+        """Do ``actions`` on the current page, in order, and look at it.
+
+        by_ref: their element is the one that ``means`` was asked for last. approve_class: as the owner of the node says.
+        expect: what the last of them is meant to cause.
+        Errors: ``live.ended`` (no action is left, or no room for what would be recorded), ``live.stale_ref``,
+        ``action.not_possible`` (the page has opened nothing yet), those of ``Recorder.perform``.
+        """
+        self._approved = approve_class
+        page = self._pages.current
+        await self._need_room(page.recorder)
+        recorder = page.recorder or await self._begin(page, actions[0])
+        if not isinstance(actions[0], Goto):
+            now = await recorder.look()
+            if by_ref:
+                assert self._ref is not None, "a ref was named"
+                element, seen = self._ref
+                # The page may have changed by itself since its caller saw it.
+                place = still_there(element, seen.observation, now)
+                placed = [_placed(action, place) for action in actions]
+                labelled = [await by_label(page.page, action, now) for action in placed]
+                # Its caller named a ref: what stands on the element is the page's, and is stored as such.
+                actions = tuple(by_stored_name(action, recorder.stored_at(now.url)) for action in labelled)
+        did: list[tuple[str, Risk]] = []
+        held: list[HeldRequest] = []
+        outcomes: list[Outcome] = []
+        notes: list[str] = []  # as they are recorded: redacted
+        for action in actions:
+            await self._need_room(recorder)
+            self.record = msgspec.structs.replace(self.record, actions=self.record.actions + 1)
+            # Shielded: an action that has begun is always recorded, even if the caller disconnects.
+            stop, patience_s = recorder.stopping(action)
+            work = recorder.perform(action, expect=expect if action is actions[-1] else None)
+            outcomes.append(await to_its_end(work, stop=stop, patience_s=patience_s))
+            notes += recorder.steps[-1].notes
+            held += recorder.held
+            self._unsent = self._unsent or recorder.unconfirmed
+            assert recorder.prepared is not None, "it was performed"
+            done = describe(redact_action(recorder.prepared.action, self._secrets))
+            did.append((done, recorder.prepared.risk))
+        return await self._acted(did, outcomes, notes, held)
+
+    async def _need_room(self, recorder: Recorder | None) -> None:
+        """Errors: ``live.ended``, once its agent may not go on, no action is left, or no room for what one more would record."""
+        reason = self.meter.reason or ("" if self.actions_left else "actions")
+        if recorder is not None and recorder.size_bytes > limits.BUNDLE_BYTES_MAX - 4 * _STEP_BYTES_MAX:
+            reason = reason or "size"
+        if reason:
+            await to_its_end(self.end(reason))
+            raise ended(self.record)
+
+    async def _acted(
+        self, did: list[tuple[str, Risk]], outcomes: list[Outcome], notes: Sequence[str], held: Sequence[HeldRequest]
+    ) -> Acted:
+        risk = max((risk for _, risk in did), key=lambda risk: risk.level)
+        last = outcomes[-1]
+        return Acted(
+            session=self.record.id,
+            did=tuple(words for words, _ in did),
+            risk=risk.level,
+            reason=risk.reason,
+            blocked=tuple(redact_address(item, self._secrets) for outcome in outcomes for item in outcome.blocked),
+            held=tuple(held),
+            question=next((outcome.question for outcome in outcomes if outcome.question), ""),
+            notes=tuple(dict.fromkeys((*notes, *(asks(each) for one in outcomes for each in one.challenges)))),
+            dialogs=tuple(
+                describe_dialog(one) for outcome in outcomes for one in redact_dialogs(outcome.dialogs, self._secrets)
+            ),
+            extracted=await asyncio.to_thread(redact_text, last.extracted, self._secrets),
+            settled=last.settled,
+            actions_left=self.actions_left,
+            observation=await self._observed(last.observation),
+        )
+
+    async def _begin(self, page: LivePage, action: Action) -> Recorder:
+        """What records ``page`` from now on. Errors: ``action.not_possible``, ``store.*``."""
+        if not isinstance(action, Goto):
+            raise MeshError("action.not_possible", "the page has opened nothing yet: open an address first")
+        first = self.record.sessions[0] if self.record.sessions else ""
+        fixed = self._plan
+        gate = msgspec.structs.replace(
+            Gate(report=fixed.report, risk_max=fixed.risk_max, approve=self._approves, asking=fixed.asking),
+            class_max=fixed.recording.gate.class_max,
+            wall=fixed.recording.gate.wall,
+        )
+        holds = self._holder if gate.wall is not None and gate.asking is not None and fixed.hold_s else None
+        plan = msgspec.structs.replace(fixed.recording, start_url=action.url, parent=first, gate=gate, holds=holds)
+        recorder = Recorder(self._store, page.page, self._clock, self._signer, plan)
+        await recorder.begin()
+        page.recorder = recorder
+        self.record = msgspec.structs.replace(self.record, sessions=(*self.record.sessions, recorder.session.id))
+        await self._store.put_live(self.record)
+        return recorder
+
+    def _holder(self, page: Page, sent: Sent) -> Holder:
+        assert self._plan.asking is not None, "somebody is asked"
+        turn = partial(self.turn, wait_s=limits.HELD_ANSWER_S)
+        return Holder(page, self._plan.asking, self._clock, turn, sent, self._plan.hold_s)
+
+    def _approves(self, action: Action, risk: Risk) -> bool:
+        return risk.level <= self._approved
+
+    # --- looking -----------------------------------------------------------------------------------------------------
+
+    @property
+    def _secrets(self) -> Secrets:
+        return self._plan.recording.secrets
+
+    async def look(self, start: int = 1) -> Observed:
+        """The current page now. start: the first line that is given. Errors: ``browser.*``."""
+        return await self._observed(await self._pages.current.look(), start)
+
+    async def _observed(self, observation: Observation, start: int = 1) -> Observed:
+        self._numbers += 1
+        self._seen = _Seen(self._numbers, self._pages.current, observation)
+        return Observed(
+            session=self.record.id,
+            number=self._numbers,
+            page=self._pages.number,
+            url=redact_address(observation.url, self._secrets),
+            title=redact_text(observation.title, self._secrets),
+            unconfirmed=recorder.unconfirmed if (recorder := self._pages.current.recorder) else False,
+            lines=await asyncio.to_thread(self._lines, observation, self._numbers, start),
+        )
+
+    def _lines(self, observation: Observation, number: int, start: int) -> tuple[str, ...]:
+        shown = window(outline(observation, number), start)
+        return tuple(redact_text(line, self._secrets) for line in shown)
+
+    async def login(self) -> Login:
+        """What its browser holds, for the owner to keep. Errors: ``capsule.issuer`` (it holds a capsule already), ``browser.*``."""
+        plan = self._plan.recording
+        if plan.capsule:
+            raise MeshError("capsule.issuer", f"it began with {plan.capsule}: refresh that", capsule=plan.capsule)
+        if self._unsent:
+            raise MeshError("page.unconfirmed", "something that its pages sent was held or refused: log in anew")
+        url = self._seen.observation.url if self._seen else ""
+        return Login(state=await self._context.state(whole=True), url=url, browser=plan.browser, profile=plan.profile)
+
+    async def picture(self) -> bytes:
+        """A PNG of what the current page shows; secrets in it are covered. Errors: ``action.not_possible`` (their places cannot be
+        told), ``browser.*``."""
+        seen = await self._pages.current.look()
+        cover = await asyncio.to_thread(covering_on, seen, self._secrets, self._plan.recording.sites)
+        return await self._pages.current.page.screenshot(cover)
+
+    # --- pages -------------------------------------------------------------------------------------------------------
+
+    def pages(self) -> tuple[PageInfo, ...]:
+        """The open pages, as they were seen last."""
+        return tuple(self._page(index, page) for index, page in enumerate(self._pages.open))
+
+    def _page(self, index: int, page: LivePage) -> PageInfo:
+        seen = page.seen
+        return PageInfo(
+            index=index,
+            current=page is self._pages.current,
+            title=redact_text(seen.title, self._secrets),
+            url=redact_address(seen.url, self._secrets),
+            recorded=page.recorder.session.id if page.recorder else "",
+        )
+
+    async def new_page(self) -> None:
+        """Open a blank page and make it the current one. Errors: ``input.too_large``, ``browser.*``."""
+        await self._pages.add()
+
+    async def open_page(self, url: str) -> Acted:
+        """Open ``url`` in a new page, which becomes the current one. If that fails, the new page is closed again.
+
+        Errors: ``browser.scheme`` (nothing is opened), those of ``new_page`` and ``act``.
+        """
+        require_web(url)
+        before = self._pages.current
+        page = await self._pages.add()
+        try:
+            return await self.act((Goto(url=url),), by_ref=False)
+        except BaseException:  # the caller disconnects, too
+            await to_its_end(self._pages.take_back(page, before))
+            raise
+
+    def select_page(self, index: int) -> None:
+        """Make another page the current one. Errors: ``input.not_found``."""
+        self._pages.select(index)
+
+    async def close_page(self, index: int | None) -> None:
+        """Sign what was recorded of a page, and close it. Errors: ``input.invalid`` (the last one), ``input.not_found``."""
+        await to_its_end(self._pages.close(index))
+
+
+def _placed(action: Action, place: Locator) -> Action:
+    return msgspec.structs.replace(action, target=place) if target_of(action) is not None else action

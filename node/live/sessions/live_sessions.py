@@ -1,0 +1,335 @@
+"""All live sessions of this node: opens them within limits, checks access, and ends them when they are due.
+
+A live session belongs to the caller that opened it. For other callers, except the owner of the node, it does not exist.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+from collections import Counter
+from collections.abc import AsyncIterator, Callable, Iterator
+from functools import partial
+from typing import Any, Final
+
+import msgspec
+
+from adapters.ports import Clock, LiveRecord, Store
+from node.base import Serving, Tasks, any_of, to_its_end
+from node.config import Config, invalid_in_words
+from node.live.acting.asking import Asks
+from node.live.acting.driver import Gate
+from node.live.acting.uploads import Uploads
+from node.live.browsers.browsers import Browsers
+from node.live.browsers.metering import Meter
+from node.live.browsers.mounting import HeldContext, Wish, held_context
+from node.live.browsers.policy import guard_for
+from node.live.recording.keeping import Recording
+from node.live.sessions.endings import ended, kept
+from node.live.sessions.live_session import LiveSession, Means, Plan
+from node.signing import Witness
+from node.verbs import CallerKind, current_caller
+from node.verbs.live import LiveSummary, Opened, Recorded
+from node.verbs.live_params import OpenParams
+from protocol import ids, limits
+from protocol.audit import NODE
+from protocol.errors import MeshError
+from protocol.feed import Kind
+from protocol.page.actions.action import Action, Goto
+from protocol.page.secrets.redaction import redact_url
+from protocol.page.secrets.secrets import Secrets
+from protocol.page.seen.web_address import require_web
+from protocol.recording.records.session import Expect, Profile, Verdict
+
+log = logging.getLogger(__name__)
+
+_STOP_WAIT_S: Final = 5.0
+"""How long the node waits at its stop for a call in progress. Live sessions that stay open are marked as interrupted at the
+next start."""
+
+ReadStep = Callable[[str, Means], tuple[Action, Expect | None]]
+"""One step of an action file; ``(text, what a ref means) -> (action, what is expected of it)``. Errors: ``input.invalid``."""
+
+
+class LiveSessions:
+    """The live sessions of this node."""
+
+    def __init__(
+        self,
+        witness: Witness,
+        config: Config,
+        store: Store,
+        clock: Clock,
+        browsers: Browsers,
+        serving: Serving,
+        asks: Asks | None = None,
+    ) -> None:
+        """asks: who asks the owner about what is refused; None where nobody is asked."""
+        self._asks = asks
+        self._witness, self._config, self._serving = witness, config, serving
+        self._store, self._clock, self._browsers = store, clock, browsers
+        self._open: dict[str, LiveSession] = {}
+        self._opening: Counter[str] = Counter()
+        self._tasks = Tasks()
+
+    async def load(self) -> None:
+        """Say of the live sessions that an earlier process left open that they were interrupted, and when they were used last.
+
+        Errors: ``store.*``.
+        """
+        # In pages, because the store lists only a limited number of rows at a time.
+        while left := await self._store.lives(open_only=True):
+            for record in left:
+                await self._store.put_live(await self._interrupted(record))
+                await self._witness.feed.tell(Kind.LIVE_ENDED, record.id, who=NODE)
+
+    async def _interrupted(self, record: LiveRecord) -> LiveRecord:
+        """``record``, which nobody ended, with what its recordings tell of its end."""
+        actions, ended_ms = 0, max(1, record.opened_ms)
+        for session_id in record.sessions:
+            session = await self._store.session(session_id)
+            steps = await self._store.steps(session_id) if session else []
+            actions += len(steps)
+            if session and steps:
+                ended_ms = max(ended_ms, session.created_ms + steps[-1].started_ms + steps[-1].duration_ms)
+        return msgspec.structs.replace(record, actions=actions, ended_ms=ended_ms, reason="interrupted")
+
+    # --- opening -----------------------------------------------------------------------------------------------------
+
+    async def open(self, params: OpenParams) -> Opened:
+        """Open one for whoever calls.
+
+        Checks, in order: the node serves and can sign; the address; the profile; how many the caller has; its time with a
+        browser; a free place.
+        Errors: ``node.not_serving``, ``browser.scheme``, ``input.invalid``, ``live.busy``, ``caller.refused``, those of
+        ``Browsers.context``, of ``Metering.counted`` and of opening the first page: then nothing stays open, and the recorded
+        session is in the error's detail.
+        """
+        self._serving.need()
+        self._witness.check_signs()
+        require_web(params.url)  # here, because what cannot be opened is not worth a recording
+        profile = _profile(params.profile, self._config.browser.profile)
+        caller = str(current_caller())
+        # Counted before the first await, so that concurrent calls cannot all pass the limit.
+        with self._counted(caller):
+            session = await self._opened(params, profile, caller)
+            try:
+                await self._witness.feed.tell(Kind.LIVE_OPENED, session.record.id)
+                async with session.turn():
+                    self._witness.trail.about(session.record.id)
+                    await session.new_page()
+                    acted = await session.act((Goto(url=params.url),), by_ref=False)
+            except BaseException as error:
+                if not session.record.reason:
+                    await to_its_end(session.end("failed"))
+                if isinstance(error, MeshError):
+                    error.detail.update(kept(session.record))
+                await to_its_end(self._tell_end(session))
+                raise
+            self._open[session.record.id] = session
+            self._tasks.start(self._watch(session), f"watching {session.record.id}")
+        return Opened(
+            session=session.record.id,
+            ends_ms=session.ends_ms,
+            idle_s=session.record.idle_s,
+            actions_left=session.actions_left,
+            blocked=acted.blocked,
+            notes=acted.notes,
+            observation=acted.observation,
+        )
+
+    @contextlib.contextmanager
+    def _counted(self, caller: str) -> Iterator[None]:
+        """Within, one more of ``caller`` is being opened. Errors: ``live.busy``."""
+        own = sum(session.record.caller == caller for session in self._open.values()) + self._opening[caller]
+        if current_caller().kind is not CallerKind.OWNER and own >= limits.LIVE_PER_CALLER_MAX:
+            raise MeshError("live.busy", f"{caller} has {own} live sessions open, which is the limit", caller=caller)
+        self._opening[caller] += 1
+        try:
+            yield
+        finally:
+            self._opening[caller] -= 1
+
+    async def _opened(self, params: OpenParams, profile: Profile, caller: str) -> LiveSession:
+        meter, live_id = Meter(), ids.make_id("liv", self._clock.random(ids.ID_RANDOM_BYTES))
+        wish = Wish(
+            task="live",
+            guard=guard_for(self._config.policy, params.allow),
+            start_url=params.url,
+            risk_max=self._config.policy.risk_class_max,
+            approve_class=params.approve_class,
+            allows=bool(params.allow),
+            work=live_id,
+        )
+        context = await held_context(self._browsers, profile, params.capsule, wish, meter.end)
+        try:
+            await meter.start(
+                self._browsers.metering
+            )  # not before there is a context: who waits for one uses no browser
+            plan = await self._plan(params, profile, caller, context)
+        except BaseException:
+            await to_its_end(context.close())
+            await to_its_end(meter.stop())
+            raise
+        record = LiveRecord(
+            id=live_id,
+            caller=caller,
+            opened_ms=self._clock.now_ms(),  # what waited for a place, or for a browser, has not begun to live
+            ttl_s=params.ttl,
+            idle_s=params.idle,
+            actions_max=params.actions,
+            pages_max=params.pages,
+        )
+        return LiveSession(record, plan, context, self._store, self._clock, self._witness, meter)
+
+    async def _plan(self, params: OpenParams, profile: Profile, caller: str, context: HeldContext) -> Plan:
+        mount = context.mount
+        report = self._witness.trail.gate
+        recording = Recording(
+            title=params.title or redact_url(params.url)[: limits.TITLE_CHARS_MAX],
+            start_url=params.url,
+            profile=profile,
+            browser=await self._browsers.info(),
+            gate=mount.gate(Gate(report=report, wall=self._browsers.wall(mount.guard))),
+            secrets=await mount.hiding(Secrets(params.secrets, begins=params.url)),
+            capsule=mount.capsule,
+            login=mount.used,
+            makes=partial(mount.makes, context) if mount.capsule else None,
+            uploads=Uploads(self._config.browser.upload_folders),
+            codes=self._browsers.codes,
+            goes_on=True,
+            caller=caller,
+            sites=self._config.policy.sites,
+        )
+        risk_max = min(mount.class_max, max(self._config.policy.risk_class_max, params.approve_class))
+        asking = self._asks(current_caller(), "") if self._asks else None
+        return Plan(recording=recording, report=report, risk_max=risk_max, asking=asking, hold_s=params.hold)
+
+    # --- using -------------------------------------------------------------------------------------------------------
+
+    @contextlib.asynccontextmanager
+    async def use(self, live_id: str) -> AsyncIterator[LiveSession]:
+        """The caller's live session, for the one call that may use it now.
+
+        Errors: ``id.invalid``, ``live.not_found`` (also if it is somebody else's), ``live.ended``, ``live.busy``.
+        """
+        record = await self.find(live_id)
+        session = self._open.get(record.id)
+        if session is None:
+            raise ended(record)
+        try:
+            async with session.turn():
+                yield session
+        finally:
+            if session.record.reason:
+                await to_its_end(self._forget(session))
+
+    async def find(self, live_id: str) -> LiveRecord:
+        """The caller's live session, open or ended. Errors: ``id.invalid``, ``live.not_found``."""
+        live_id = ids.parse_id("liv", live_id)
+        session = self._open.get(live_id)
+        record = session.record if session else await self._store.live(live_id)
+        caller = current_caller()
+        # Another caller's session gives the same error as one that does not exist.
+        if record is None or not caller.owns(record.caller, record.opened_ms if record.reason else None):
+            raise MeshError("live.not_found", f"no live session {live_id}", live=live_id)
+        return record
+
+    def session(self, live_id: str) -> LiveSession | None:
+        """It, while it is open; ``find`` says whether the caller may know."""
+        return self._open.get(live_id)
+
+    async def list(self, *, ended_too: bool, limit: int) -> list[LiveSummary]:
+        """Those of the caller, newest first; all of them for the owner of the node."""
+        caller = current_caller()
+        whose = "" if caller.kind is CallerKind.OWNER else str(caller)
+        found = await self._store.lives(caller=whose, open_only=not ended_too, limit=limit)
+        own = [each for each in found if caller.owns(each.caller, each.opened_ms if each.reason else None)]
+        return [self.summary(record) for record in own]
+
+    def summary(self, record: LiveRecord) -> LiveSummary:
+        """``record`` in numbers; while it is open, as it is now."""
+        session = self._open.get(record.id)
+        record = session.record if session else record
+        return LiveSummary(
+            session=record.id,
+            caller=record.caller,
+            opened_ms=record.opened_ms,
+            ends_ms=record.ended_ms or record.opened_ms + record.ttl_s * 1000,
+            idle_s=record.idle_s,
+            actions=record.actions,
+            actions_max=record.actions_max,
+            pages=len(session.pages()) if session else 0,
+            pages_max=record.pages_max,
+            reason=record.reason,
+            sessions=record.sessions,
+        )
+
+    async def recorded(self, record: LiveRecord) -> tuple[Recorded, ...]:
+        """The sessions that were recorded of it, but for those that were removed."""
+        found = []
+        for session_id in record.sessions:
+            session = await self._store.session(session_id)
+            if session is None:
+                continue
+            steps = session.steps
+            verdict = session.verdict
+            if verdict is Verdict.OPEN:
+                steps = len(await self._store.steps(session_id))
+                verdict = Verdict.INTERRUPTED if record.reason else verdict
+            found.append(
+                Recorded(id=session_id, verdict=verdict, steps=steps, title=session.title, start_url=session.start_url)
+            )
+        return tuple(found)
+
+    # --- ending ------------------------------------------------------------------------------------------------------
+
+    async def _watch(self, session: LiveSession) -> None:
+        """End ``session`` when it is due, its agent may not go on, or its browser is gone, unless it ends before."""
+        while not session.record.reason:
+            left_ms, _ = session.due
+            if left_ms > 0:
+                await any_of(session.meter.spent.wait(), session.gone.wait(), self._clock.sleep(left_ms / 1000))
+                continue
+            with contextlib.suppress(MeshError):  # a turn ends what is due, and says so
+                async with session.turn():
+                    pass
+        await to_its_end(self._forget(session))
+
+    async def _forget(self, session: LiveSession) -> None:
+        """Drop one that has ended. The call in it and its watch may both come here: the feed is told once."""
+        if self._open.pop(session.record.id, None) is not None:
+            await self._tell_end(session)
+
+    async def _tell_end(self, session: LiveSession) -> None:
+        who = "" if session.record.reason == "closed" else NODE  # what is due ends within whichever call comes next
+        kind = Kind.LIVE_CRASHED if session.record.reason == "crashed" else Kind.LIVE_ENDED
+        await self._witness.feed.tell(kind, session.record.id, who=who)
+
+    async def close(self) -> None:
+        """End all of them: what was recorded is signed. Twice is once."""
+        await self._tasks.close()
+        sessions = list(self._open.values())
+        self._open.clear()
+        await asyncio.gather(*(self._stop(session) for session in sessions))
+
+    async def _stop(self, session: LiveSession) -> None:
+        try:
+            async with session.turn(wait_s=_STOP_WAIT_S):
+                await session.end("stopped")
+        except MeshError as error:
+            if error.code == "live.busy":
+                log.warning("%s was left open: its call does not end", session.record.id)
+        if session.record.reason:
+            await self._tell_end(session)
+
+
+def _profile(given: dict[str, Any], usual: Profile) -> Profile:
+    """``usual`` with what is ``given``. Errors: ``input.invalid``."""
+    try:
+        # strict=False, because commands give numbers and booleans as text.
+        made: Profile = msgspec.convert({**msgspec.to_builtins(usual), **given}, Profile, strict=False)
+    except msgspec.ValidationError as error:
+        raise MeshError("input.invalid", f"profile: {invalid_in_words(error, Profile)}") from error
+    return made

@@ -1,0 +1,1 @@
+"""Action files: read, written, described."""

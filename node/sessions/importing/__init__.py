@@ -1,0 +1,1 @@
+"""Reads the recordings of other tools as actions."""

@@ -1,0 +1,1 @@
+"""Stored sessions: read, verified, exported, imported, removed."""

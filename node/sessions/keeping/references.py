@@ -1,0 +1,36 @@
+"""What else names a session, and who may hold a copy of it: to be known before it is purged."""
+
+from __future__ import annotations
+
+from adapters.ports import Store
+from node.trust import Peers
+from node.verbs.session_upkeep import MayHold
+from protocol.messages import KIND_REPLAY_REPORT
+from protocol.recording.records.session import Session
+
+_ALL = 2**31 - 1
+
+
+async def named_by(store: Store, session: Session, own: str) -> tuple[str, ...]:
+    """What names ``session`` here, in words: a search, its forks, a live session, reports of other nodes. own: this node's id."""
+    found = []
+    if session.search and await store.search(session.search) is not None:
+        found.append(f"search {session.search} found it")
+    forks = [other.id for other in await store.sessions(limit=_ALL) if other.parent == session.id]
+    found += [f"session {fork} names it as its parent" for fork in forks]
+    lives = await store.lives(open_only=True, limit=_ALL)
+    found += [f"live session {live.id} is recorded in it" for live in lives if session.id in live.sessions]
+    reports = await store.artefacts(subject=session.id, kind=KIND_REPLAY_REPORT)
+    others = len([report for report in reports if report.issuer != own])
+    if others:
+        found.append(
+            f"{others} replay report{'s' if others > 1 else ''} of other nodes {'are' if others > 1 else 'is'} about it"
+        )
+    return tuple(found)
+
+
+async def held_by(store: Store, session: Session, peers: Peers, own: str) -> tuple[MayHold, ...]:
+    """The nodes that have shown that they hold ``session``: its recorder, and those that replayed it."""
+    reports = await store.artefacts(subject=session.id, kind=KIND_REPLAY_REPORT)
+    nodes = dict.fromkeys([session.node, *(report.issuer for report in reports)])
+    return tuple(MayHold(node=node, name=peers.name_of(node)) for node in nodes if node != own)

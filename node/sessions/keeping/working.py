@@ -1,0 +1,117 @@
+"""What recording and replaying share: the limits of a work, the login it asks for, and that no session is removed meanwhile."""
+
+from __future__ import annotations
+
+import contextlib
+from collections import Counter
+from collections.abc import Iterator
+
+from adapters.ports import Clock, Store
+from node.config import Config
+from node.live import Asks, Browsers, Gate, LoginForms, Quiet, Wish, proposed
+from node.sessions.keeping.reading import Reading
+from node.sessions.shared.questions import Questions
+from node.signing import Witness
+from node.trust import Peers
+from node.verbs import CallerKind, Tell, current_caller
+from protocol import limits
+from protocol.audit import OWNER
+from protocol.capsule.policy import Task
+from protocol.errors import MeshError
+from protocol.recording.records.session import Session
+from protocol.risk.requests import GuardPolicy
+
+
+def own_start(session: Session, node: str) -> str:
+    """Where ``session`` begins if the owner of ``node`` had it recorded; empty if others chose its sites and fields."""
+    own = session.node == node and not session.search and session.caller in ("", OWNER)
+    return session.start_url if own else ""
+
+
+def named_by_owner(url: str) -> str:
+    """``url``, which whoever calls now has named, if that is the owner; else nothing."""
+    return url if current_caller().kind is CallerKind.OWNER else ""
+
+
+class Working:
+    """The parts of a node that work with sessions, and what all of that work obeys."""
+
+    def __init__(
+        self,
+        witness: Witness,
+        config: Config,
+        store: Store,
+        clock: Clock,
+        browsers: Browsers,
+        peers: Peers,
+        asks: Asks | None = None,
+    ) -> None:
+        """asks: who asks the owner about what is refused; None where nobody is asked."""
+        self.witness, self.config, self.store, self.clock = witness, config, store, clock
+        self.browsers, self.peers = browsers, peers
+        self.questions = Questions(clock)
+        self.reading = Reading(witness, config, store, clock, peers)
+        self._asks = asks
+        self._used: Counter[str] = Counter()
+        self._leaving: set[str] = set()
+        """Sessions that are being removed, which takes several reads of the store: nobody begins to replay one meanwhile."""
+
+    def gate(self, approve_class: int, guard: GuardPolicy, named: str = "", *, asks: bool = True) -> Gate:
+        """The gate that each action has to pass. named: the address that a person named. asks: whether questions to the owner are
+        noted."""
+        risk_max = max(self._risk_max(), approve_class)
+        asking = self._asks(current_caller(), "") if self._asks else None
+        return Gate(
+            report=self.witness.trail.gate,
+            risk_max=risk_max,
+            asking=asking if asks or asking is None else Quiet(asking),
+            named=named,
+            wall=self.browsers.wall(guard),
+        )
+
+    def _risk_max(self) -> int:
+        """The highest class that is performed without asking; what the owner has set is for the owner's own work."""
+        usual = self.config.policy.risk_class_max
+        return min(usual, limits.WORK_CLASS_MAX) if current_caller().kind is CallerKind.PEER else usual
+
+    def wish(
+        self, task: Task, guard: GuardPolicy, start_url: str, *, allow: tuple[str, ...], approve_class: int
+    ) -> Wish:
+        """What a capsule is asked for."""
+        return Wish(
+            task=task,
+            guard=guard,
+            start_url=start_url,
+            risk_max=self._risk_max(),
+            approve_class=approve_class,
+            allows=bool(allow),
+        )
+
+    async def proposed(self, forms: LoginForms, task: Task, tell: Tell) -> str:
+        """A capsule for the site of a form that was met; said in a note too."""
+        found = await self.browsers.mounts.proposes(forms.url, task) if forms.url else ""
+        if found:
+            tell({"note": proposed(found)})
+        return found
+
+    @contextlib.contextmanager
+    def kept(self, session_id: str) -> Iterator[None]:
+        """Within the block the session cannot be removed, because something works with it. Errors: ``input.not_found``."""
+        if session_id in self._leaving:
+            raise MeshError("input.not_found", f"no session {session_id}", id=session_id)
+        self._used[session_id] += 1
+        try:
+            yield
+        finally:
+            self._used[session_id] -= 1
+
+    @contextlib.contextmanager
+    def leaving(self, session_id: str) -> Iterator[None]:
+        """Within the block nobody begins to work with the session. Errors: ``input.invalid`` if somebody does."""
+        if self._used[session_id]:
+            raise MeshError("input.invalid", "the session is being replayed", session=session_id)
+        self._leaving.add(session_id)
+        try:
+            yield
+        finally:
+            self._leaving.discard(session_id)

@@ -1,0 +1,1 @@
+"""Records sessions: from action files, as forks, anew for masks."""

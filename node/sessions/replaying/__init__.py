@@ -1,0 +1,1 @@
+"""Replays sessions and signs what matched."""

@@ -1,0 +1,1 @@
+"""Shared by recording, replaying and keeping: plans, consents, questions."""

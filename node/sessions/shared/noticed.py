@@ -1,0 +1,53 @@
+"""Collects what a replay notices beside the pages, by step: errors in the console, refused requests, notes. Never signed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from adapters.ports import Page
+from node.live import Console
+from protocol.page.secrets.redaction import redact_address
+from protocol.page.secrets.secrets import Stored
+from protocol.page.showing.markup import MarkupShown
+from protocol.recording.records.effects import redact_notes
+from protocol.recording.replays.call_log import PageLine
+
+
+class Noticed:
+    """Of one replay on ``page``."""
+
+    def __init__(self, page: Page, secrets: Stored, *, shows: bool) -> None:
+        """shows: whether all secrets of the recording are known. Otherwise nothing of the console is kept, which may say one."""
+        self._page = page
+        self._secrets = secrets
+        self._shows = shows
+        self._console = Console(page, secrets)
+        self.console: dict[int, tuple[str, ...]] = {}
+        """New errors by index of the step at whose end they were there: of a page at most ``CONSOLE_ERRORS_MAX``."""
+        self.page: dict[int, tuple[PageLine, ...]] = {}
+        """The page at the step at which the replay ended, by its index."""
+        self.documents: dict[int, MarkupShown] = {}
+        """The document of the page on which a step failed, by its index."""
+        self.notes: dict[int, tuple[str, ...]] = {}
+        """Notes about how a step was done, by its index."""
+        self.refused: dict[int, tuple[str, ...]] = {}
+        """As ``ReplayReport.blocked``, and those of a step that was not performed."""
+
+    def refuse(self, index: int, requests: Iterable[str]) -> None:
+        """Note ``requests``, redacted, that the guard refused during the step ``index``."""
+        if more := tuple(requests):
+            self.refused[index] = self.refused.get(index, ()) + more
+
+    def note(self, index: int, notes: Iterable[str]) -> None:
+        """Keep ``notes`` of the step ``index``."""
+        if self._shows and (more := redact_notes(tuple(notes), self._secrets)):
+            self.notes[index] = more
+
+    def after(self, index: int, *, performed: bool) -> None:
+        """The step ``index`` is over."""
+        if not performed:  # no outcome has told them
+            self.refuse(index, (redact_address(item, self._secrets) for item in self._page.blocked().requests))
+        if not self._shows:
+            return
+        if new := self._console.new():
+            self.console[index] = new

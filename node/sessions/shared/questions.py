@@ -1,0 +1,81 @@
+"""Questions that running replays and recordings have put to the owner, and wait for."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+
+import msgspec
+
+from adapters.ports import Clock
+from node.live import Driver
+from node.verbs import Tell
+from node.verbs.session_question import Answered, Question, WriteQuestion
+from protocol import limits
+from protocol.errors import MeshError
+from protocol.page.actions.action import describe
+from protocol.page.secrets.redaction import redact_address, redact_text
+from protocol.recording.records.findings import Difference, in_words, merged
+from protocol.recording.records.session import Step
+from protocol.recording.replays.call_log import found_element
+
+_ID_BYTES: Final = 16
+
+
+class Questions:
+    """The open questions of this node."""
+
+    def __init__(self, clock: Clock) -> None:
+        self._clock = clock
+        self._open: dict[str, tuple[asyncio.Future[bool], str, int]] = {}
+
+    async def ask(self, session: str, question: Question | WriteQuestion, tell: Tell) -> bool | None:
+        """Tell ``question`` to the caller and wait: the answer, or None once its time is over."""
+        # A request that waits: its page does not wait for ever.
+        timeout_s = limits.HELD_TERMINAL_S if isinstance(question, WriteQuestion) else limits.ANSWER_TIMEOUT_S
+        # Random: an answer is to the question that its sender has read, and to no other.
+        id = self._clock.random(_ID_BYTES).hex()
+        answer: asyncio.Future[bool] = asyncio.get_running_loop().create_future()
+        over = asyncio.ensure_future(self._clock.sleep(timeout_s))
+        self._open[id] = (answer, session, question.step)
+        either: set[asyncio.Future[Any]] = {answer, over}
+        try:
+            tell({"question": {"id": id, "timeout_s": timeout_s, **msgspec.structs.asdict(question)}})
+            await asyncio.wait(either, return_when=asyncio.FIRST_COMPLETED)
+            return answer.result() if answer.done() else None
+        finally:
+            del self._open[id]
+            over.cancel()
+
+    def answer(self, id: str, *, yes: bool) -> Answered:
+        """Take the answer to the question ``id``. Errors: ``input.not_found`` (it was answered, or its time is over)."""
+        answer, session, step = self._open.get(id, (None, "", 0))
+        if answer is None or answer.done():
+            raise MeshError("input.not_found", "nothing waits for this answer", id=id)
+        answer.set_result(yes)
+        return Answered(question=id, session=session, step=step, yes=yes)
+
+
+def question_about(
+    step: Step,
+    risk: int,
+    reason: str,
+    driver: Driver | None,
+    differences: Sequence[Difference],
+    secrets: Mapping[str, str],
+) -> Question:
+    """What to ask about ``step``, whose element ``driver`` has found.
+
+    driver: None if secrets of the recording were not given. Then nothing that the page says is shown.
+    """
+    page, prepared = (driver.observation, driver.prepared) if driver else (None, None)
+    return Question(
+        step=step.index,
+        action=describe(step.action),
+        element=found_element(prepared.aim or prepared.element, prepared.evidence, secrets) if prepared else "",
+        page=f"“{redact_text(page.title, secrets)}” at {redact_address(page.url, secrets)}" if page else "",
+        risk=risk,
+        reason=reason,
+        differences=tuple(map(in_words, merged(differences)[: limits.DIFFERENCES_PER_STEP_MAX])),
+    )

@@ -1,0 +1,1 @@
+"""Judges how a site logs in and whether somebody is logged in."""

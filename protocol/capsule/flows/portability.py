@@ -1,0 +1,227 @@
+"""What of a login travels to another browser, as far as its state shows, and how a login is told from none. Pure."""
+
+from __future__ import annotations
+
+import base64
+import json
+import re
+from collections.abc import Iterator, Sequence
+from typing import Any, Final, Literal
+
+import msgspec
+
+from protocol import limits
+from protocol.capsule.state import CapsuleState, Entry, Lost
+from protocol.capsule.storage_key import site_on_top
+from protocol.page.seen.observation import Element, Observation
+from protocol.trust.origin import origin_of
+
+Standing = Literal["alive", "dead", "unknown"]
+"""Whether a site takes a login: seen in a fresh browser. ``unknown``: the page that was asked shows everybody the same."""
+Verdict = Literal["portable", "offered", "software-bound", "dead", "unknown"]
+"""``portable``: a fresh browser was taken for the one that logged in. ``offered``: so it was, but the site offers to bind sessions
+to a device, and such a one soon ends elsewhere. ``software-bound``: the login names a key that only its own browser has."""
+_WEB_TOKEN: Final = re.compile(  # each piece is read once, as in ``token_looks.WEB_TOKEN``
+    r"(?<![A-Za-z0-9_-])(?:(?!eyJ)[A-Za-z0-9_-])*+eyJ[A-Za-z0-9_-]{4,}+\.(eyJ[A-Za-z0-9_-]{4,}+)\.[A-Za-z0-9_-]*"
+)
+_KEY: Final = "crypto-key"
+_WITHIN: Final = " within "
+"""Before the site on top, where a frame keeps something: no slice has that."""
+_SOON_S: Final = 86_400
+_LOGOUT: Final = re.compile(
+    r"(?:log|sign)[ -]?(?:me )?(?:out|off)|logout|signout"
+    r"|abmelden|ausloggen|(?:se )?d[ée]connecter|(?:me )?d[ée]connexion|cerrar sesi[óo]n|salir|esci|disconnetti|sair"
+    r"|uitloggen|afmelden|logga ut|log ud|logg ut|wyloguj(?: si[ęe])?",
+    re.IGNORECASE,
+)
+
+_ALL: Final = r"(?:(?:of |from |on |in )?all (?:(?:my|your|active) )?(?:devices|sessions|browsers))"
+_EVERYWHERE: Final = re.compile(  # not “all other devices”: that leaves this login as it is
+    rf"(?:(?:log|sign)[ -]?(?:me )?(?:out|off)|logout|signout) (?:everywhere|{_ALL})|end all sessions"
+    r"|(?:überall|(?:von|auf|aus) allen (?:geräten|sitzungen)) (?:abmelden|ausloggen)"
+    r"|(?:se )?d[ée]connecter (?:partout|de tous les appareils)|cerrar (?:todas las sesiones|sesi[óo]n en todos los dispositivos)"
+    r"|(?:esci|disconnetti) da tutti i dispositivi|overal (?:uitloggen|afmelden)",
+    re.IGNORECASE,
+)
+
+
+class Finding(msgspec.Struct, frozen=True, kw_only=True):
+    """One thing about a login that decides whether, or how long, it works elsewhere."""
+
+    kind: Literal[
+        "lost",
+        "key-bound",
+        "sliced",
+        "basic",
+        "session-storage",
+        "partitioned-storage",
+        "partitioned-cookie",
+        "ends-soon",
+        "ended",
+        "in-clear",
+        "size",
+    ]
+    travels: bool
+    """Whether it is there in the other browser all the same."""
+    what: str
+    """Where it is: hosts and names, never a value."""
+
+
+def findings(state: CapsuleState, *, now_s: int) -> tuple[Finding, ...]:
+    """What is to be known of ``state``, gravest first."""
+    found = [*_bound(state), *_untaken(state), *_cookies(state, now_s)]
+    for login in state.basic:
+        found.append(Finding(kind="basic", travels=True, what=login.origin))
+        if login.origin.startswith("http://"):
+            found.append(Finding(kind="in-clear", travels=True, what=f"{login.origin}: basic authentication"))
+    for stored in state.storage:
+        size = sum(_size(entry) for base in stored.databases for store in base.stores for entry in store.entries)
+        if size > limits.CAPSULE_STATE_BYTES_MAX // 4:
+            found.append(Finding(kind="size", travels=True, what=f"{stored.origin}: IndexedDB of {size} bytes"))
+    return tuple(sorted(found, key=lambda each: each.travels))
+
+
+def _bound(state: CapsuleState) -> Iterator[Finding]:
+    for lost in state.lost:
+        if is_carried(state, lost):
+            what = f"{lost.origin}: {lost.what}, in version {state.slice.version} of the browser alone"
+            yield Finding(kind="sliced", travels=True, what=what)
+            continue
+        kind: Literal["key-bound", "lost"] = "key-bound" if lost.what.startswith(_KEY) else "lost"
+        yield Finding(kind=kind, travels=False, what=f"{lost.origin}: {lost.what}")
+    if any(each.what.startswith(_KEY) and is_carried(state, each) for each in state.lost):
+        return  # the key that a token names goes along: whether it is the one, a fresh browser shows
+    for cookie in state.cookies:
+        if _is_bound(cookie.value):
+            yield Finding(kind="key-bound", travels=False, what=f"{cookie.domain}: cookie {cookie.name}")
+    for stored in state.storage:
+        for item in (*stored.local, *stored.session):
+            if _is_bound(item.value):
+                yield Finding(kind="key-bound", travels=False, what=f"{stored.origin}: entry {item.name}")
+
+
+def is_carried(state: CapsuleState, lost: Lost) -> bool:
+    """Whether the files of the profile hold what the capture could not take: a key, or a Blob, of a page."""
+    kept = lost.what.startswith((_KEY, "blob")) and _WITHIN not in lost.what
+    return kept and state.slice.has(origin_of(lost.origin))
+
+
+def _untaken(state: CapsuleState) -> Iterator[Finding]:
+    for stored in state.storage:
+        if stored.key:
+            site = site_on_top(stored.origin, stored.key)
+            what = f"{stored.origin} within {site or stored.key}"
+            yield Finding(kind="partitioned-storage", travels=bool(site), what=what)
+        elif stored.session:
+            names = ", ".join(item.name for item in stored.session[:8])
+            yield Finding(kind="session-storage", travels=True, what=f"{stored.origin}: {names}")
+
+
+def _cookies(state: CapsuleState, now_s: int) -> Iterator[Finding]:
+    for cookie in state.cookies:
+        what = f"{cookie.domain}: cookie {cookie.name}"
+        if cookie.expires_s and cookie.expires_s <= now_s:
+            yield Finding(kind="ended", travels=False, what=what)
+        elif cookie.expires_s and cookie.expires_s <= now_s + _SOON_S:
+            yield Finding(kind="ends-soon", travels=True, what=what)
+        if cookie.partition:
+            yield Finding(kind="partitioned-cookie", travels=True, what=f"{what} within {cookie.partition}")
+        if not cookie.secure:
+            yield Finding(kind="in-clear", travels=True, what=what)
+
+
+def _is_bound(value: str) -> bool:
+    """Whether a web token in ``value`` names the key that its bearer must prove to have (RFC 7800, ``cnf``)."""
+    for match in _WEB_TOKEN.finditer(value[: limits.CAPSULE_COOKIE_CHARS_MAX * 4]):
+        body = match[1]
+        try:
+            said: Any = json.loads(base64.urlsafe_b64decode(body + "=" * (-len(body) % 4)))
+        except (ValueError, RecursionError):
+            continue
+        if isinstance(said, dict) and "cnf" in said:
+            return True
+    return False
+
+
+def _size(entry: Entry) -> int:
+    return len(entry.key) + len(entry.value)
+
+
+def asks_to_log_in(page: Observation) -> bool:
+    """Whether a page has a field for a password."""
+    return any(each.traits.input_type == "password" for each in page.elements)
+
+
+def standing(
+    seen: Observation,
+    strangers: Sequence[Observation],
+    shows: str = "",
+    *,
+    answers: bool = False,
+    refused: bool = False,
+) -> tuple[Standing, str]:
+    """Whether the site takes a login, and why.
+
+    seen: a page as a fresh browser with the login sees it; strangers: as fresh browsers without it do, at least one.
+    shows: a text that only who is logged in sees. answers: basic authentication let the login pass, and strangers were asked
+    for it. refused: the site did not take what answered it.
+    """
+    if refused:
+        return "dead", "the site does not take the user name and the password for its basic authentication"
+    if shows:
+        held = shows in seen.text
+        return ("alive", f"the page says “{shows}”") if held else ("dead", f"the page does not say “{shows}”")
+    if answers and not asks_to_log_in(seen):
+        return "alive", "a browser without the login is asked for basic authentication"
+    elsewhere = all(seen.url.partition("?")[0] != each.url.partition("?")[0] for each in strangers)
+    if all(map(asks_to_log_in, strangers)):
+        if not asks_to_log_in(seen) or elsewhere:
+            return "alive", "a browser without the login is asked to log in"
+        return "dead", "the page asks to log in"
+    if elsewhere:
+        return "alive", "a browser without the login is sent elsewhere"
+    # A page that differs from visit to visit says nothing by differing here.
+    if len({each.state for each in strangers}) == 1 and seen.state != strangers[0].state:
+        return "alive", "a browser without the login sees another page"
+    return "unknown", "a browser without the login sees the same page"
+
+
+def logout_control(page: Observation, *, everywhere: bool = False) -> Element | None:
+    """The control that ends the login, if the page has one that says so.
+
+    Of several, one that ends this login alone comes first; with ``everywhere`` one that ends those of all devices. Then links and
+    buttons of forms, which do it by an address; then what stands first.
+    """
+    named = [each for each in page.elements if each.role in ("link", "button", "menuitem") and not each.frame]
+    found = [(all_of_them, each) for each in named if (all_of_them := _logs_out(each.name)) is not None]
+    usual = min(found, key=lambda pair: (pair[0] != everywhere, not _leads(pair[1])), default=None)
+    return usual[1] if usual else None
+
+
+def _logs_out(name: str) -> bool | None:
+    """Whether a control of this name ends the logins of all devices; None if it is none that logs out."""
+    said = " ".join(name.split())
+    if _EVERYWHERE.fullmatch(said):
+        return True
+    return False if _LOGOUT.fullmatch(said) else None
+
+
+def _leads(control: Element) -> bool:
+    return bool(control.url) or control.traits.submits
+
+
+def place_of(page: Observation, control: Element) -> int:
+    """Which of the elements with its role and name ``control`` is, from 0."""
+    alike = [each.ref for each in page.elements if (each.role, each.name) == (control.role, control.name)]
+    return alike.index(control.ref)
+
+
+def verdict_of(found: Standing, notes: Sequence[Finding], *, offered: bool) -> Verdict:
+    """What all of it comes to."""
+    if found == "dead":
+        return "dead"
+    if any(each.kind == "key-bound" for each in notes):
+        return "software-bound"
+    if found == "unknown":
+        return "unknown"
+    return "offered" if offered else "portable"

@@ -1,0 +1,1 @@
+"""Actions on a page, and what tells their elements from others."""

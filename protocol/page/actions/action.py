@@ -1,0 +1,432 @@
+"""Actions: the operations on a page, as one tagged union.
+
+An action is data. It names its element by a ``Locator``; which element that is on the page at hand is decided by
+``protocol.page.actions.locator`` on an observation, and performed by a browser backend.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Final, Literal
+
+import msgspec
+
+from protocol import limits
+from protocol.page.seen.names import visible
+
+Text = Annotated[str, msgspec.Meta(max_length=limits.ACTION_TEXT_CHARS_MAX)]
+Url = Annotated[str, msgspec.Meta(max_length=limits.URL_CHARS_MAX)]
+Key = Annotated[str, msgspec.Meta(max_length=32, min_length=1)]
+Digest = Annotated[bytes, msgspec.Meta(min_length=32, max_length=32)]
+WITHOUT_TABS: Final = "there are no tabs here: what a page wants to open beside it is opened in the page itself"
+SECRET_NAME_PATTERN: Final = r"^[A-Za-z0-9_.-]+\Z"  # noqa: S105 (a form, no secret)
+
+
+class _Record(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
+    pass
+
+
+class _Action(_Record, frozen=True, kw_only=True):
+    timeout_ms: Annotated[int, msgspec.Meta(ge=0, le=limits.ACTION_TIMEOUT_MS_MAX)] = 0
+    """How long it may take. Its element may come as late as that, too. 0 for the limit of its kind."""
+
+
+class Within(_Record, frozen=True, kw_only=True):
+    """What an element is looked for in: a row, card, section or dialog.
+
+    By role, and name or a text that stands in it unless it is the only one; or by selectors, of which the first that matches
+    decides. It must be one element.
+    """
+
+    role: Text = ""
+    name: Text = ""
+    text: Text = ""
+    selectors: Annotated[tuple[Text, ...], msgspec.Meta(max_length=limits.LOCATOR_SELECTORS_MAX)] = ()
+
+
+class Locator(_Record, frozen=True, kw_only=True):
+    """An element, by what a person sees: role, name, and its place among those that look alike.
+
+    ``selectors`` are alternatives in order (``css=…``, ``testid=…``: ``protocol.page.actions.locator.FORMS``), as the author
+    of the action
+    wrote them. Where there are any, the first that matches decides, now and in every replay: it must match one visible element, of
+    the role and name given here, and ``nth`` is not used. A recorder adds no selectors of its own.
+    """
+
+    role: Text = ""
+    name: Text = ""
+    nth: Annotated[int, msgspec.Meta(ge=0, le=limits.OBSERVATION_ELEMENTS_MAX)] | None = None
+    """The place among the elements of this role and name, from 0. Without it there must be one only, or links to one address."""
+    frame: Annotated[str, msgspec.Meta(max_length=32)] = ""
+    """The frame's prefix in the observation (``f1``); empty for the main frame."""
+    selectors: Annotated[tuple[Text, ...], msgspec.Meta(max_length=limits.LOCATOR_SELECTORS_MAX)] = ()
+    within: Within | None = None
+    """Where it is looked for; without it, in the whole frame."""
+
+
+class Secret(_Record, frozen=True, kw_only=True):
+    """The name of a value that is passed in when the action is performed. The value is never stored."""
+
+    secret: Annotated[str, msgspec.Meta(max_length=64, min_length=1, pattern=SECRET_NAME_PATTERN)]
+
+
+class Goto(_Action, frozen=True, kw_only=True, tag="goto", tag_field="type"):
+    """Open an http(s) address."""
+
+    url: Url
+
+
+class Back(_Action, frozen=True, kw_only=True, tag="back", tag_field="type"):
+    """Go back to the page before, as a person does with the browser's button."""
+
+
+class Forward(_Action, frozen=True, kw_only=True, tag="forward", tag_field="type"):
+    """Go forward to the page that was gone back from."""
+
+
+class Reload(_Action, frozen=True, kw_only=True, tag="reload", tag_field="type"):
+    """Load the page again, unless that would send a form again."""
+
+
+class SwitchTab(_Action, frozen=True, kw_only=True, tag="switch_tab", tag_field="type"):
+    """Bring a tab to the front: what follows is done in it. If it is not there yet, it is waited for."""
+
+    tab: Annotated[int, msgspec.Meta(ge=1, le=limits.TABS_OPENED_MAX)]
+    """Its number, in the order in which the tabs of the session were opened, from 1. A tab keeps its number."""
+
+
+class CloseTab(_Action, frozen=True, kw_only=True, tag="close_tab", tag_field="type"):
+    """Close the tab in front. The one that was in front before it comes back, if there still is one."""
+
+
+class Click(_Action, frozen=True, kw_only=True, tag="click", tag_field="type"):
+    """Click the middle of an element."""
+
+    target: Locator
+    button: Literal["left", "right"] = "left"
+    """``right`` opens the menu of the page, if it has one."""
+    count: Annotated[int, msgspec.Meta(ge=1, le=2)] = 1
+    """2 for a double click."""
+
+
+class Hover(_Action, frozen=True, kw_only=True, tag="hover", tag_field="type"):
+    """Move the pointer to the middle of an element."""
+
+    target: Locator
+
+
+class Drag(_Action, frozen=True, kw_only=True, tag="drag", tag_field="type"):
+    """Press the mouse in the middle of an element, and release it in the middle of another one."""
+
+    target: Locator
+    onto: Locator
+    """Where it is released."""
+
+
+class Focus(_Action, frozen=True, kw_only=True, tag="focus", tag_field="type"):
+    """Give an element the focus."""
+
+    target: Locator
+
+
+class ScrollTo(_Action, frozen=True, kw_only=True, tag="scroll_to", tag_field="type"):
+    """Scroll until an element is in view."""
+
+    target: Locator
+
+
+class Fill(_Action, frozen=True, kw_only=True, tag="fill", tag_field="type"):
+    """Replace the content of a text field."""
+
+    target: Locator
+    value: Text | Secret
+    typed: bool = False
+    """Whether it is typed key by key, at the caret, and replaces nothing. Not for secrets: a page could lead the keys elsewhere."""
+
+
+class Select(_Action, frozen=True, kw_only=True, tag="select", tag_field="type"):
+    """Choose the option with this label; in a list that takes several, exactly those that are named."""
+
+    target: Locator
+    option: Text
+    also: Annotated[tuple[Text, ...], msgspec.Meta(max_length=limits.OPTIONS_CHOSEN_MAX)] = ()
+    """Further options that are chosen with it."""
+
+
+class Upload(_Action, frozen=True, kw_only=True, tag="upload", tag_field="type"):
+    """Give files to a file field, or to the file chooser that a click opens."""
+
+    target: Locator
+    files: Annotated[tuple[Text, ...], msgspec.Meta(min_length=1, max_length=limits.UPLOAD_FILES_MAX)]
+    """Names inside the folders of ``browser.upload_folders``, with ``/`` between the parts."""
+    digests: Annotated[tuple[Digest, ...], msgspec.Meta(max_length=limits.UPLOAD_FILES_MAX)] = ()
+    """SHA-256 of each file, as it was recorded. A replay needs the same files."""
+
+    def __post_init__(self) -> None:
+        if len(self.digests) not in (0, len(self.files)):
+            raise ValueError("there is one hash for each file, or none at all")
+
+
+class Check(_Action, frozen=True, kw_only=True, tag="check", tag_field="type"):
+    """Bring a check box, switch or radio button into a state."""
+
+    target: Locator
+    checked: bool = True
+
+
+class Press(_Action, frozen=True, kw_only=True, tag="press", tag_field="type"):
+    """Press a key (``Enter``, ``Control+A``), on an element or on what has the focus."""
+
+    key: Key
+    target: Locator | None = None
+
+
+class Scroll(_Action, frozen=True, kw_only=True, tag="scroll", tag_field="type"):
+    """Scroll the page by ``amount_px``."""
+
+    direction: Literal["up", "down"] = "down"
+    amount_px: Annotated[int, msgspec.Meta(ge=1, le=100_000)] = 600
+
+
+class Wait(_Action, frozen=True, kw_only=True, tag="wait", tag_field="type"):
+    """Wait until ``text`` is visible, an element is, the address is reached, or a request is answered; without any of them, until
+    the page is still."""
+
+    text: Text = ""
+    timeout_ms: Annotated[int, msgspec.Meta(ge=1, le=limits.ACTION_TIMEOUT_MS_MAX)] = 5_000
+    target: Locator | None = None
+    state: Literal["visible", "hidden"] = "visible"
+    """What is waited for of the element."""
+    address: Text = ""
+    """A part of the address."""
+    response: Text = ""
+    """A part of the address of a request that a script of the page sent since the last action that acts; ``*`` is anything."""
+    method: Annotated[str, msgspec.Meta(pattern=r"^[A-Z]{0,16}\Z")] = ""
+    """The method of that request; empty for any."""
+    still_ms: Annotated[int, msgspec.Meta(ge=0, le=30_000)] = 0
+    """How long nothing may change; 0 for a moment, which need not come."""
+
+
+ValueType = Literal["text", "number", "money", "date", "ago", "pattern"]
+"""What a text is read as: its first number, amount of money, date, relative time, or part of a form."""
+
+
+class Extract(_Action, frozen=True, kw_only=True, tag="extract", tag_field="type"):
+    """Read the text of an element (or of the page) under a name. A later action can use it as ``${name}``."""
+
+    name: Annotated[str, msgspec.Meta(max_length=64, min_length=1)]
+    target: Locator | None = None
+    kind: ValueType = "text"
+    """A replay compares the value of this type, and not its spelling."""
+    pattern: Annotated[str, msgspec.Meta(max_length=256)] = ""
+    """The form of the value (``pattern``): ``#`` is a run of digits, ``*`` anything within the line."""
+    compare: Literal["value", "none"] = "value"
+    """Whether a replay must read the same value again. ``none``: it may read any, as of an id that is another one in each run."""
+
+
+Asserted = Literal[
+    "address",
+    "title",
+    "text",
+    "value",
+    "sent",
+    "attribute",
+    "count",
+    "visible",
+    "hidden",
+    "enabled",
+    "disabled",
+    "checked",
+    "unchecked",
+    "download",
+    "cell",
+    "order",
+    "no_console_error",
+]
+
+
+class Assert(_Action, frozen=True, kw_only=True, tag="assert", tag_field="type"):
+    """Check the page or an element, again and again until it holds or the time is over."""
+
+    what: Asserted
+    """``address``, ``title``, ``text`` (of the page, without a target), or something of the element. ``value`` is what a field
+    shows, of a list the label of what is chosen; ``sent`` is what its form would send, of a list the value of what is chosen."""
+    expected: Text = ""
+    """The text, address or number (``count``) that must be there; not used for the states."""
+    match: Literal["is", "contains"] = "is"
+    """Whether all of the text must be equal, or a part of it. White space is folded."""
+    target: Locator | None = None
+    attribute: Annotated[str, msgspec.Meta(max_length=64)] = ""
+    """The name of the attribute (``attribute``)."""
+    soft: bool = False
+    """Whether the session goes on if it fails. Its step is not ok in either case."""
+    timeout_ms: Annotated[int, msgspec.Meta(ge=1, le=limits.ACTION_TIMEOUT_MS_MAX)] = 5_000
+    sha256: Annotated[str, msgspec.Meta(pattern=r"^([0-9a-f]{64})?\Z")] = ""
+    """What the content of the file must have (``download``), in hexadecimal."""
+    row: Text = ""
+    """A text in the row (``cell``)."""
+    column: Text = ""
+    """The header of the column (``cell``, ``order``)."""
+    items: Annotated[tuple[Text, ...], msgspec.Meta(max_length=limits.ASSERTED_ITEMS_MAX)] = ()
+    """The texts that must be there in this order (``order``); without them, ``expected`` is ``ascending`` or ``descending``. Of
+    ``sent`` the values of all that is chosen; without them, ``expected`` is the only one."""
+
+
+Action = (
+    Goto
+    | Back
+    | Forward
+    | Reload
+    | SwitchTab
+    | CloseTab
+    | Click
+    | Hover
+    | Drag
+    | Focus
+    | ScrollTo
+    | Fill
+    | Select
+    | Upload
+    | Check
+    | Press
+    | Scroll
+    | Wait
+    | Extract
+    | Assert
+)
+
+
+def target_of(action: Action) -> Locator | None:
+    """The locator an action names, if it has one."""
+    match action:
+        case Click(target=target) | Fill(target=target) | Select(target=target) | Check(target=target):
+            return target
+        case Hover(target=target) | Focus(target=target) | ScrollTo(target=target) | Upload(target=target):
+            return target
+        case Drag(target=target):
+            return target
+        case Press(target=maybe) | Extract(target=maybe) | Assert(target=maybe) | Wait(target=maybe):
+            return maybe
+        case Goto() | Back() | Forward() | Reload() | Scroll() | SwitchTab() | CloseTab():
+            return None
+
+
+def with_target(action: Action, target: Locator) -> Action:
+    """The same action on another locator."""
+    assert target_of(action) is not None
+    return msgspec.structs.replace(action, target=target)
+
+
+WITHHELD: Final = "REDACTED"
+"""Stands for a text that is not recorded, as it stands in addresses."""
+
+
+def describe(action: Action) -> str:
+    """One line a person understands; never the value of a secret."""
+    match action:
+        case Goto(url=url):
+            return f"open {url}"
+        case Back():
+            return "go back"
+        case Forward():
+            return "go forward"
+        case Reload():
+            return "reload the page"
+        case SwitchTab(tab=tab):
+            return f"switch to tab {tab}"
+        case CloseTab():
+            return "close the tab"
+        case Click(target=target, button=button, count=count):
+            return f"{'double ' if count > 1 else ''}{'right ' if button == 'right' else ''}click {_named(target)}"
+        case Hover(target=target):
+            return f"hover over {_named(target)}"
+        case Drag(target=target, onto=onto):
+            return f"drag {_named(target)} onto {_named(onto)}"
+        case Focus(target=target):
+            return f"focus {_named(target)}"
+        case ScrollTo(target=target):
+            return f"scroll to {_named(target)}"
+        case Fill(target=target, value=Secret(secret=name)):
+            return f"fill {_named(target)} with the secret “{name}”"
+        case Fill(target=target, value=value) if value == WITHHELD:
+            return f"fill {_named(target)} with a text that is not kept"
+        case Fill(target=target, value=""):
+            return f"clear {_named(target)}"
+        case Fill(target=target, value=value, typed=True):
+            return f"type “{value}” in {_named(target)}"
+        case Fill(target=target, value=value):
+            return f"fill {_named(target)} with “{value}”"
+        case Select(target=target, option=option, also=also):
+            return f"select {', '.join(f'“{label}”' for label in (option, *also))} in {_named(target)}"
+        case Upload(target=target, files=files):
+            return f"upload {', '.join(f'“{name}”' for name in files)} in {_named(target)}"
+        case Check(target=target, checked=checked):
+            return f"{'check' if checked else 'uncheck'} {_named(target)}"
+        case Press(key=key, target=maybe):
+            return f"press {key}" + (f" in {_named(maybe)}" if maybe else "")
+        case Scroll(direction=direction, amount_px=amount):
+            return f"scroll {direction} {amount} px"
+        case Wait(target=Locator() as target, state=state):
+            return f"wait for {_named(target)}" + (" to be hidden" if state == "hidden" else "")
+        case Wait(address=address) if address:
+            return f"wait for the address “{address}”"
+        case Wait(response=response, method=method) if response:
+            return f"wait for the answer to {f'{method} ' if method else ''}“{response}”"
+        case Wait(still_ms=still_ms) if still_ms:
+            return f"wait until nothing changes for {still_ms} ms"
+        case Wait(text=text):
+            return f"wait for “{text}”" if text else "wait until the page is still"
+        case Extract(name=name, target=maybe, compare=compare):
+            uncompared = ", which no replay compares" if compare == "none" else ""
+            return f"extract “{name}”" + (f" from {_named(maybe)}" if maybe else "") + uncompared
+        case Assert():
+            return f"expect {demand(action)}"
+
+
+def demand(assertion: Assert) -> str:
+    """What an assertion demands, in words: ``button “Buy” to be enabled``."""
+    what, expected, subject = assertion.what, assertion.expected, "the page"
+    if assertion.target is not None:
+        subject = _named(assertion.target)
+    verb = "contain" if assertion.match == "contains" else "be"
+    match what:
+        case "address" | "title":
+            return f"the {what} to {verb} “{expected}”"
+        case "text" | "value":
+            return f"the {what} of {subject} to {verb} “{expected}”"
+        case "sent":
+            items = ", ".join(f"“{item}”" for item in assertion.items or (expected,))
+            return f"what {subject} would send to {verb} {items}"
+        case "attribute":
+            return f"the attribute {assertion.attribute} of {subject} to {verb} “{expected}”"
+        case "download":
+            content = f" with the SHA-256 {assertion.sha256[:16]}…" if assertion.sha256 else ""
+            return f"a download whose name is to {verb} “{expected}”{content}"
+        case "cell":
+            return f"the cell “{assertion.column}” of the row “{assertion.row}” to {verb} “{expected}”"
+        case "order":
+            of = f"the column “{assertion.column}”" if assertion.column else f"each {subject}"
+            return f"{of} to be {expected or ', '.join(f'“{item}”' for item in assertion.items)}"
+        case "no_console_error":
+            return "no error in the console"
+        case "count":
+            return f"the number of {subject} to be {expected}"
+        case _:
+            return f"{subject} to be {what}"
+
+
+def _named(target: Locator) -> str:
+    if target.selectors and not (target.role and target.name):  # “paragraph “” (number 2)” says nothing
+        return target.selectors[0] + _scoped(target.within)
+    place = f" (number {target.nth + 1})" if target.nth and not target.within else ""
+    # A box that only a script and the cursor make a control has no role that says anything.
+    role = "" if target.role == "generic" else f"{target.role} "
+    return f"{role}“{visible(target.name)}”{place}{_scoped(target.within)}"
+
+
+def _scoped(within: Within | None) -> str:
+    if within is None:
+        return ""
+    if not within.role:
+        return f" in {within.selectors[0]}"
+    said = within.name or within.text
+    return f" in {within.role} “{visible(said)}”" if said else f" in {within.role}"

@@ -1,0 +1,198 @@
+"""Judges assertions by what was seen of a page. The kinds are those of Playwright's ``expect``."""
+
+from __future__ import annotations
+
+import msgspec
+
+from protocol import limits
+from protocol.errors import MeshError
+from protocol.page.actions.action import Action, Assert, Locator, Wait, demand
+from protocol.page.actions.downloads import Download, describe_download, named
+from protocol.page.actions.tables import in_order
+from protocol.page.seen.observation import CHECKABLE_ROLES, Element, Observation
+
+_FOUND_CHARS_MAX = 200
+_ITEMS_SHOWN = 12
+
+
+class Seen(msgspec.Struct, frozen=True, kw_only=True):
+    """What an assertion is judged by."""
+
+    count: int = 0
+    """How many visible elements fit the locator."""
+    element: Element | None = None
+    """The one that the locator means; None if it means none, or does not say which."""
+    text: str | None = None
+    """The address, title, text, value or attribute as it was read; None if there is none."""
+    instead: str = ""
+    """What was found that is not the recorded element; empty if nothing was."""
+    downloads: tuple[Download, ...] = ()
+    """What was downloaded so far."""
+    why: str = ""
+    """What hides or disables the element, as a sentence."""
+    items: tuple[str, ...] = ()
+    """The texts whose order is asserted, or the errors in the console."""
+
+
+def condition_of(action: Action) -> Assert | None:
+    """What must come true before ``action`` is done: of an assertion, and of a wait for an element or an address."""
+    match action:
+        case Assert():
+            return action
+        case Wait(target=Locator() as target, state=state, timeout_ms=timeout_ms):
+            return Assert(what=state, target=target, timeout_ms=timeout_ms)
+        case Wait(address=address, timeout_ms=timeout_ms) if address:
+            return Assert(what="address", expected=address, match="contains", timeout_ms=timeout_ms)
+        case _:
+            return None
+
+
+def of_one_element(assertion: Assert) -> bool:
+    """Whether ``assertion`` is about one element that a replay must find again: its state, value or attribute.
+
+    Not its text, which tells itself whether it is the right one, unless it is to be empty. And not whether something of a role and
+    name is there: any of them will do.
+    """
+    target = assertion.target
+    if target is None or assertion.what in ("count", "hidden") or (assertion.what == "text" and assertion.expected):
+        return False
+    return assertion.what != "visible" or bool(target.selectors) or target.nth is not None
+
+
+def demands_absence(assertion: Assert) -> bool:
+    """Whether ``assertion`` says that an element is not there, or not visible."""
+    return assertion.what == "hidden" or (assertion.what == "count" and assertion.expected.strip() == "0")
+
+
+def fits_response(wait: Wait, method: str, url: str) -> bool:
+    """Whether ``wait`` waits for the answer to this request: its parts stand in the address, in this order."""
+    if wait.method not in ("", method):
+        return False
+    place = 0
+    for part in wait.response.split("*"):
+        place = url.find(part, place)
+        if place < 0:
+            return False
+        place += len(part)
+    return True
+
+
+def holds(assertion: Assert, seen: Seen) -> bool:
+    """Whether ``seen`` is what ``assertion`` demands. What could not be read never is."""
+    element = seen.element
+    match assertion.what:
+        case "download":
+            part = assertion.match == "contains"
+            return named(seen.downloads, assertion.expected, part=part, digest=assertion.sha256) is not None
+        case "no_console_error":
+            return not seen.items
+        case "order" if assertion.items:
+            return [fold(item) for item in seen.items] == [fold(item) for item in assertion.items]
+        case "order":
+            return in_order(seen.items, assertion.expected)
+        case "sent":
+            return _sends(assertion, seen)
+        case "count":
+            return assertion.expected.strip() == str(seen.count)
+        case "hidden":
+            return not seen.count
+        case "visible":
+            return element is not None
+        case "enabled":
+            return element is not None and "disabled" not in element.states
+        case "disabled":
+            return element is not None and "disabled" in element.states
+        case "checked":
+            return element is not None and "checked" in element.states
+        case "unchecked":
+            # A box can also be half checked (``checked=mixed``), which is neither. Of anything but a box it would always hold.
+            if element is None or element.role not in CHECKABLE_ROLES:
+                return False
+            return not any(state.startswith("checked") for state in element.states)
+        case _:
+            return seen.text is not None and _fits(assertion, seen.text)
+
+
+def _sends(assertion: Assert, seen: Seen) -> bool:
+    """Whether the element would send the values that are expected. A list without a choice sends none, or an empty one."""
+    if seen.element is None or seen.text is None:
+        return False
+    if assertion.match == "contains":
+        return any(assertion.expected in item for item in seen.items)
+    wanted = assertion.items or (assertion.expected,)
+    return wanted == seen.items or (not seen.items and wanted == ("",))
+
+
+def _fits(assertion: Assert, text: str) -> bool:
+    expected, found = fold(assertion.expected), fold(text)
+    return expected in found if assertion.match == "contains" else expected == found
+
+
+def fold(text: str) -> str:
+    """``text`` with white space folded."""
+    return " ".join(text.split())
+
+
+def found(assertion: Assert, seen: Seen) -> str:
+    """What is there instead, in words; a long text is cut."""
+    what, element = assertion.what, seen.element
+    if what == "count":
+        return str(seen.count)
+    if what in ("order", "no_console_error") or (what == "sent" and seen.text is not None):
+        return ", ".join(f"“{item}”" for item in seen.items[:_ITEMS_SHOWN]) or "nothing"
+    if what == "cell" and seen.text is None:
+        return seen.instead or "no such table"
+    if what == "download":
+        return "; ".join(map(describe_download, seen.downloads[-3:])) or "no download"
+    if what != "cell" and element is None and (assertion.target is not None and what != "hidden"):
+        none = f"one that cannot be seen: {seen.why}" if seen.why else "no such element"
+        return seen.instead or (f"{seen.count} such elements" if seen.count > 1 else none)
+    match what:
+        case "visible" | "hidden":
+            return "visible" if seen.count else "hidden"
+        case "enabled" | "disabled":
+            disabled = "disabled" in element.states if element else False
+            return (f"disabled: {seen.why}" if seen.why else "disabled") if disabled else "enabled"
+        case "checked" | "unchecked":
+            if element is not None and element.role not in CHECKABLE_ROLES:
+                return f"a {element.role}, which cannot be checked"
+            states = element.states if element else ()
+            return next((state for state in states if state.startswith("checked")), "unchecked")
+        case "attribute" if seen.text is None:
+            return "no such attribute"
+        case _:
+            return "nothing that may be read" if seen.text is None else f"“{_around(assertion, fold(seen.text))}”"
+
+
+def _around(assertion: Assert, text: str) -> str:
+    """The part of ``text`` that is most like what was expected: where the words of the expectation begin."""
+    if len(text) <= _FOUND_CHARS_MAX:
+        return text
+    first = next((text.find(word) for word in assertion.expected.split() if word in text), 0)
+    start = max(0, min(first - _FOUND_CHARS_MAX // 4, len(text) - _FOUND_CHARS_MAX))
+    end = start + _FOUND_CHARS_MAX
+    return ("…" if start else "") + text[start:end] + ("…" if end < len(text) else "")
+
+
+def failed(assertion: Assert, seen: Seen, stored: Seen) -> MeshError:
+    """The error for an assertion that did not come true.
+
+    stored: ``seen`` as it is stored. What was found is cut, and what is cut in two would not be known again.
+    """
+    return MeshError(
+        "action.assertion_failed",
+        f"expected {demand(assertion)}, found {found(assertion, seen)}",
+        expected=demand(assertion),
+        found=found(assertion, stored),
+    )
+
+
+def count_named(target: Locator, page: Observation) -> int:
+    """How many elements of ``page`` have role and name of ``target``; one that it does not give may be any."""
+    wanted = fold(target.name[: limits.ELEMENT_NAME_CHARS_MAX]).casefold()
+    return sum(
+        item.frame == target.frame
+        and target.role in ("", item.role)
+        and (not target.name or wanted == fold(item.name).casefold())
+        for item in page.elements
+    )

@@ -1,0 +1,113 @@
+"""Dialogs that a page opens, the answer that an action expects to give, and the risk of giving it.
+
+Every dialog is dismissed unless the step expects it and accepts it. What is accepted must be what was judged: the text of a
+dialog is written by the page, so it is judged again when it is there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Annotated, Literal
+
+import msgspec
+
+from protocol import limits
+from protocol.errors import MeshError
+from protocol.page.actions.fits import Grade, at_least, graded
+
+DialogKind = Literal["alert", "confirm", "prompt", "beforeunload"]
+Message = Annotated[str, msgspec.Meta(max_length=limits.DIALOG_CHARS_MAX)]
+
+
+class Dialog(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
+    """A dialog that a step caused, and how it was answered."""
+
+    kind: DialogKind
+    """``beforeunload``: the page asks whether it may be left."""
+    message: Message = ""
+    """What the page says in it, cut at the limit. Browsers show a text of their own for ``beforeunload``."""
+    accepted: bool = False
+
+
+class Answer(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
+    """The dialog that a step is meant to cause, and the answer to it."""
+
+    kind: DialogKind
+    text: Message = ""
+    """A part of what it says; empty for any text."""
+    accept: bool = False
+    """Whether it is accepted. An alert has only one answer."""
+    reply: Message = ""
+    """What is entered in a prompt that is accepted."""
+
+    def __post_init__(self) -> None:
+        if self.reply and not (self.accept and self.kind == "prompt"):
+            raise ValueError("only a prompt that is accepted takes a reply")
+        if self.text and self.kind == "beforeunload":
+            raise ValueError("browsers do not show the text of a page that asks whether it may be left")
+
+
+def fits(answer: Answer | None, dialog: Dialog, grade: Grade = "part") -> bool:
+    """Whether ``dialog`` is the one that is expected. White space is folded, and the case of letters counts.
+
+    grade: how much of what it says the expected text must be.
+    """
+    if answer is None or answer.kind != dialog.kind:
+        return False
+    wanted, said = " ".join(answer.text.split()), " ".join(dialog.message.split())
+    return wanted in said and (not wanted or at_least(graded(wanted, said), grade))
+
+
+def grade_of(answer: Answer | None, dialogs: Sequence[Dialog]) -> Grade:
+    """How much of what a recorded dialog says is the text that was expected of it. Both as they are stored."""
+    met = next((dialog for dialog in dialogs if fits(answer, dialog)), None)
+    found = graded(answer.text, met.message) if answer is not None and met is not None and answer.text else None
+    return found or "part"
+
+
+def unexpected(dialogs: Sequence[Dialog], answer: Answer | None, grade: Grade = "part") -> tuple[Dialog, ...]:
+    """Those of ``dialogs`` that are not the one expected, or were not answered so. grade: as for ``fits``."""
+    left, met = [], False
+    for dialog in dialogs:
+        wanted = answer is not None and (dialog.accepted == answer.accept or dialog.kind == "alert")
+        if not met and wanted and fits(answer, dialog, grade):
+            met = True
+        else:
+            left.append(dialog)
+    return tuple(left)
+
+
+def require_expected(dialogs: Sequence[Dialog], answer: Answer | None, grade: Grade = "part") -> None:
+    """Raise unless the expected dialog came, and no other one. Without an expectation any may come. grade: as for ``fits``.
+
+    Errors: ``action.dialog``.
+    """
+    if answer is None:
+        return
+    others = unexpected(dialogs, answer, grade)
+    if not others and dialogs:
+        return
+    instead = "; ".join(map(describe_dialog, others)) if others else "no dialog"
+    raise MeshError(
+        "action.dialog",
+        f"expected {describe_answer(answer)}, found {instead}",
+        expected=describe_answer(answer),
+        found=instead,
+    )
+
+
+def describe_dialog(dialog: Dialog) -> str:
+    """``confirm “Sure?”, dismissed``."""
+    said = f" “{' '.join(dialog.message.split())}”" if dialog.message else ""
+    return f"{dialog.kind}{said}, {'accepted' if dialog.accepted else 'dismissed'}"
+
+
+def describe_answer(answer: Answer) -> str:
+    """``confirm “Sure?” to accept``."""
+    said = f" “{answer.text}”" if answer.text else ""
+    reply = f" with “{answer.reply}”" if answer.reply else ""
+    return f"{answer.kind}{said}" + ("" if answer.kind == "alert" else f" to {_verb(answer)}{reply}")
+
+
+def _verb(answer: Answer) -> str:
+    return "accept" if answer.accept else "dismiss"

@@ -1,0 +1,118 @@
+"""Resolves ``within``: the row, card, section or dialog that an element is looked for in. Pure, on the tree of an observation."""
+
+from __future__ import annotations
+
+import itertools
+import re
+from typing import Final
+
+import msgspec
+
+from protocol import limits
+from protocol.errors import MeshError
+from protocol.page.actions.action import Within
+from protocol.page.actions.fits import UNPINNED, Fit, Pins, stands, stood
+from protocol.page.seen.names import fold, same_name, visible
+from protocol.page.seen.observation import Element, Observation, Tree
+from protocol.page.seen.whole import require_only, require_whole
+
+_UNLISTED: Final = re.compile(r"(?:f\d+)?n(\d+)\Z")
+
+
+def node_of(element: Element, observation: Observation) -> int:
+    """The place of ``element`` in the tree; -1 if it has none."""
+    unlisted = _UNLISTED.match(element.ref)
+    if unlisted:
+        return int(unlisted[1]) if int(unlisted[1]) < len(observation.tree.parents) else -1
+    return observation.nodes.get(element.ref, -1)
+
+
+def end_of(node: int, tree: Tree) -> int:
+    """The place after the last node that ``node`` holds."""
+    return tree.ends[node]
+
+
+def stands_in(element: Element, outer: Element, observation: Observation) -> bool:
+    """Whether ``element`` stands in ``outer``."""
+    start, node = node_of(outer, observation), node_of(element, observation)
+    return 0 <= start < node < end_of(start, observation.tree)
+
+
+def container(within: Within, frame: str, observation: Observation, pins: Pins = UNPINNED) -> Element:
+    """The one element with the role of ``within``, and its name or a text in it.
+
+    The text is first compared with each text as a whole, and with parts only where none is equal: “Beer” is no “Root Beer”.
+    pins: how it was matched when it was recorded, which is how it must be matched then.
+    Errors: ``action.target_missing``, ``action.target_ambiguous``, ``page.cut``.
+    """
+    pool = [item for item in observation.elements if item.frame == frame and item.role == within.role]
+    if within.name:
+        name = within.name[: limits.ELEMENT_NAME_CHARS_MAX]
+        pool = [item for item in pool if same_name(item.name, name)]
+    if within.text:
+        texts = [(item, _texts(item, observation)) for item in pool]
+        pool = _innermost(_saying(within.text, texts, pins), observation)
+    said = within.name or within.text
+    shown = f"{within.role} “{visible(said)}”" if said else within.role
+    if len(pool) <= 1:
+        require = require_only if pool else require_whole
+        require(observation, f"whether one {shown} is there to look in", frame=frame, named=said)
+    if len(pool) == 1:
+        return pool[0]
+    if not pool:
+        raise MeshError("action.target_missing", f"no {shown} to look in", role=within.role, name=within.name)
+    raise MeshError("action.target_ambiguous", f"{len(pool)} fit {shown} to look in", role=within.role, count=len(pool))
+
+
+def _saying(text: str, texts: list[tuple[Element, list[str]]], pins: Pins) -> list[Element]:
+    if fit := pins.of("within"):
+        return [
+            item for item, said in texts if any(stands(fit, text, each, pins.text) for each in (*said, " ".join(said)))
+        ]
+    wanted = fold(text)
+    whole = [item for item, said in texts if wanted in map(fold, said)]
+    return whole or [item for item, said in texts if wanted in fold(" ".join(said))]
+
+
+def fit_of(within: Within | None, outer: Element | None, observation: Observation) -> tuple[Fit, ...]:
+    """How the text of ``within`` was matched by ``outer``, which it found; empty if it has none."""
+    if within is None or outer is None or not within.text:
+        return ()
+    said = _texts(outer, observation)
+    wanted = fold(within.text)
+    best = next((each for each in said if fold(each) == wanted), "") or next(
+        (each for each in said if wanted in fold(each)), ""
+    )
+    return (stood("within", within.text, best or " ".join(said)),)
+
+
+def _texts(element: Element, observation: Observation) -> list[str]:
+    node = node_of(element, observation)
+    if node < 0:
+        return [element.name]
+    said = observation.tree.said[node : end_of(node, observation.tree)]
+    # Its own name repeats all that it holds; without anything in it the name is what it says.
+    return [text for text in said[1:] if text] or [said[0]]
+
+
+def _innermost(pool: list[Element], observation: Observation) -> list[Element]:
+    """Without those that hold another one of them: a row within a row."""
+    # In document order whatever one holds comes next.
+    nodes = sorted(node_of(item, observation) for item in pool)
+    following = dict(itertools.pairwise(nodes))
+    ends = observation.tree.ends
+
+    def holds_one(node: int) -> bool:
+        return 0 <= node < following.get(node, -1) < ends[node]
+
+    return [item for item in pool if not holds_one(node_of(item, observation))]
+
+
+def part(outer: Element | None, observation: Observation) -> Observation:
+    """``observation`` with those elements only that stand in ``outer``, without a tree; all of it if there is no ``outer``."""
+    if outer is None:
+        return observation
+    start, tree = node_of(outer, observation), observation.tree
+    held = {place for place in tree.elements[start + 1 : end_of(start, tree)] if place >= 0} if start >= 0 else set()
+    elements = tuple(item for place, item in enumerate(observation.elements) if place in held)
+    return msgspec.structs.replace(observation, elements=elements, lines=(), tree=Tree())

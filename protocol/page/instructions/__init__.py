@@ -1,0 +1,1 @@
+"""Text of a page that speaks to the model that reads it."""

@@ -1,0 +1,1 @@
+"""Secrets and personal data: found in text and taken out of it."""

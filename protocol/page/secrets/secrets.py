@@ -1,0 +1,344 @@
+"""Secrets that are typed by their names, and where each of them may be typed.
+
+Whoever gives a secret says for which site it is. The one who chooses the field may be somebody else: the author of a session
+that is replayed, or the model behind an agent. Neither is to get the value, and a page that says back what is typed into it
+would hand it to them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from copy import copy
+from functools import cached_property
+from typing import Annotated, Final, NamedTuple
+
+import msgspec
+
+from protocol import limits
+from protocol.errors import MeshError
+from protocol.page.actions.action import SECRET_NAME_PATTERN
+from protocol.page.secrets.personal import Tokens
+from protocol.page.secrets.secret_fields import is_named_secret
+from protocol.page.secrets.secret_search import Search
+from protocol.page.secrets.totp import Totp, parse_totp
+from protocol.page.seen.observation import Element, Traits
+from protocol.trust.origin import ANY, fits, origin_of, parse_pattern
+
+Name = Annotated[str, msgspec.Meta(max_length=64, min_length=1, pattern=SECRET_NAME_PATTERN)]
+
+
+Keeps = Callable[[str], bool]
+"""Whether personal data of the page at an address is stored as it is."""
+
+
+_CODES: Final = frozenset({"current-password", "new-password", "one-time-code", "cc-number", "cc-csc"})
+"""Values of ``autocomplete`` of fields for what must not be recorded."""
+
+
+def takes_no_text(traits: Traits) -> bool:
+    """Whether a field is for a password, a one-time code or the number or code of a card: a text typed there would be recorded."""
+    told = traits.input_type == "password" or not _CODES.isdisjoint(traits.autocomplete.split())
+    return told or is_named_secret(traits)
+
+
+class GivenSecret(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A value, and where it may be typed."""
+
+    value: Annotated[str, msgspec.Meta(min_length=limits.SECRET_CHARS_MIN, max_length=limits.SECRET_CHARS_MAX)]
+    origins: Annotated[tuple[str, ...], msgspec.Meta(max_length=limits.SECRET_ORIGINS_MAX)] = ()
+    """Patterns of the origins of pages and frames; without any, the origin at which the work begins."""
+    text: bool = False
+    """Whether it may be typed into other fields than password fields."""
+    totp: bool = False
+    """Whether it is the seed of one-time codes, and a code is typed in its place."""
+
+    basic: bool = False
+    """Whether it is ``user:password`` for HTTP basic authentication of its origins. Then it is typed nowhere."""
+
+    def __repr__(self) -> str:
+        return f"GivenSecret(origins={self.origins!r}, text={self.text})"
+
+
+LOGIN_BASIC: Final = "(capsule)"
+"""How a recording calls the credentials of a capsule, of whatever origin. No secret can be called so."""
+
+
+class Basic(NamedTuple):
+    """What answers a site that asks for HTTP basic authentication."""
+
+    name: str
+    user: str
+    password: str
+
+    def __repr__(self) -> str:
+        return f"Basic({self.name!r})"
+
+
+class Secrets(Mapping[str, str]):
+    """The values by name. Where one may be typed is asked of ``value_for``."""
+
+    def __init__(self, given: Mapping[str, GivenSecret] | None = None, *, begins: str = "") -> None:
+        """begins: an address that the giver chose; its origin is for secrets that name none.
+
+        Errors: ``input.invalid`` (a pattern that names no site), ``action.secret_elsewhere`` (a secret for no site),
+        ``secret.totp``.
+        """
+        self._given = dict(given or {})
+        self._totp = {name: parse_totp(secret.value) for name, secret in self._given.items() if secret.totp}
+        # One list for all that is made of these secrets: a code is to be found by everybody as soon as it can be typed.
+        self._codes: list[tuple[str, str]] = []
+        # Likewise the values of a login that is being made.
+        self._login: dict[str, str] = {}
+        # Shared by all that is made of these secrets, as they are the same values; the newest is kept.
+        self._searches: dict[tuple[int, int], Search] = {}
+        self._hidden: Mapping[str, str] = {}
+        self._finds_hidden: tuple[Search, ...] = ()
+        self._answers: Mapping[str, Basic] = {}
+        self._tokens: Tokens | None = None
+        self._keeps: Keeps = _nowhere
+        self._origins = {name: _origins(name, secret, begins) for name, secret in self._given.items()}
+
+    def __getitem__(self, name: str) -> str:
+        """The value; of a seed the code that was made last, if there is one."""
+        given = self._given.get(name)
+        if given is None:
+            return self._hidden[name] if name in self._hidden else self._login[name]
+        codes = (code for named, code in reversed(self._codes) if named == name)
+        return next(codes, given.value)
+
+    @property
+    def has_basic(self) -> bool:
+        """Any of them is for HTTP basic authentication."""
+        return bool(self._answers) or any(given.basic for given in self._given.values())
+
+    def basic(self, origin: str) -> Basic | None:
+        """What answers ``origin``, and no other, where it asks for HTTP basic authentication; None if nothing was given for it."""
+        for name, given in self._given.items():
+            if given.basic and origin and origin in self._origins[name]:
+                return Basic(name, *_user_and_password(name, given))
+        return self._answers.get(origin)
+
+    def answers(self) -> Mapping[str, Basic]:
+        """By origin, all that was given for HTTP basic authentication; the first of several for one origin."""
+        named = [origin for name, given in self._given.items() if given.basic for origin in self._origins[name]]
+        return {origin: found for origin in named if (found := self.basic(origin)) is not None}
+
+    def answering(self, answers: Mapping[str, Basic]) -> Secrets:
+        """These secrets, with what answers for a login where none was given, by origin. Empty: they answer for no login."""
+        kept = copy(self)
+        kept._answers = answers
+        kept.__dict__.pop("stored", None)
+        return kept
+
+    def totp(self, name: str) -> Totp | None:
+        """The seed ``name``; None if it is a secret that is typed itself, or was not given."""
+        return self._totp.get(name)
+
+    def note_code(self, name: str, code: str) -> None:
+        """From now on ``code`` is what is typed for the seed ``name``, and is redacted as a secret is."""
+        self._codes.append((name, code))
+
+    def note_login(self, values: Iterable[str]) -> bool:
+        """From now on ``values``, which a site has made for a login, are redacted; whether one of them is new.
+
+        Errors: ``input.too_large`` (a site makes more than ``LOGIN_VALUES_MAX``, or longer ones than ``LOGIN_VALUES_CHARS_MAX``
+        together: what is beyond them would be stored).
+        """
+        known = set(self.values())
+        new = [value for value in dict.fromkeys(values) if value not in known]
+        if len(self._login) + len(new) > limits.LOGIN_VALUES_MAX:
+            raise MeshError(
+                "input.too_large", f"the site made more than {limits.LOGIN_VALUES_MAX} values for one login"
+            )
+        if sum(map(len, (*self._login.values(), *new))) > limits.LOGIN_VALUES_CHARS_MAX:
+            raise MeshError("input.too_large", "the site made longer values for one login than can be looked for")
+        for value in new:
+            self._login[f"login.{len(self._login) + 1}"] = value
+        return bool(new)
+
+    def made(self, name: str) -> bool:
+        """Whether ``name`` is a value of ``note_login``, which nobody can give to a replay."""
+        return name in self._login
+
+    def __iter__(self) -> Iterator[str]:
+        yield from self._given
+        yield from (name for name in self._hidden if name not in self._given)
+        yield from (name for name in self._login if name not in self._given and name not in self._hidden)
+
+    def __len__(self) -> int:
+        return len(self._given.keys() | self._hidden.keys() | self._login.keys())
+
+    def hiding(self, values: Mapping[str, str], search: Search | None = None) -> Secrets:
+        """These secrets, and values that are redacted as they are and may be typed nowhere: those of a login.
+
+        search: what finds ``values``, if it is there already; to make it takes half a second for many of them.
+        """
+        kept = copy(self)
+        kept._hidden = {**self._hidden, **values}
+        kept.__dict__.pop("stored", None)
+        kept._finds_hidden = (*self._finds_hidden, search or Search(values))
+        kept._searches = {}
+        return kept
+
+    def value_for(self, name: str, element: Element, url: str) -> str:
+        """The secret ``name``, to be typed into ``element`` of the page or frame at ``url``.
+
+        Checks in order: it was given; the origin; the kind of field. Errors: ``action.secret_missing``,
+        ``action.secret_elsewhere``.
+        """
+        self._require_for(name, url, "field")
+        if name in self._totp and all(named != name for named, _ in self._codes):
+            raise MeshError("action.secret_missing", f"no code of the seed “{name}” was made", name=name)
+        fits_here = element.traits.input_type == "password" or (name in self._totp and takes_no_text(element.traits))
+        if not fits_here and not self._given[name].text:
+            raise MeshError(
+                "action.secret_elsewhere", f"the secret “{name}” is for password fields, and this is a {element.role}"
+            )
+        return self[name]
+
+    def value_in(self, name: str, url: str) -> str:
+        """The secret ``name``, to be a part of the address ``url``.
+
+        An address is seen by more than a field is: the server logs it, and the page's scripts read it. So a secret for password
+        fields does not go there. Errors: ``action.secret_missing``, ``action.secret_elsewhere``.
+        """
+        self._require_for(name, url, "address")
+        if not self._given[name].text or name in self._totp:
+            raise MeshError(
+                "action.secret_elsewhere", f"the secret “{name}” is for password fields, and this is an address"
+            )
+        return self[name]
+
+    def may_stand_in(self, name: str, url: str) -> bool:
+        """True if ``value_in`` gives the secret ``name`` for ``url``."""
+        try:
+            return bool(self.value_in(name, url))
+        except MeshError:
+            return False
+
+    def _require_for(self, name: str, url: str, what: str) -> None:
+        """Errors: ``action.secret_missing``, ``action.secret_elsewhere`` unless ``name`` was given for the origin of ``url``."""
+        if name not in self._given:
+            raise MeshError("action.secret_missing", name=name)
+        if self._given[name].basic:
+            raise MeshError(
+                "action.secret_elsewhere", f"the secret “{name}” is for basic authentication, and typed nowhere"
+            )
+        origin = origin_of(url)
+        if not (origin and fits(self._origins[name], origin)):
+            known = ", ".join(self._origins[name])
+            raise MeshError(
+                "action.secret_elsewhere",
+                f"the secret “{name}” is for {known}, and the {what} is of {origin or 'no site'}",
+            )
+
+    def keyed(self, tokens: Tokens | None, keeps: Keeps | None = None) -> Secrets:
+        """These secrets, and by what personal data is replaced where something is stored.
+
+        tokens: None to leave it. keeps: which pages' data is left.
+        """
+        kept = copy(self)
+        kept._tokens, kept._keeps = tokens, keeps or _nowhere
+        kept.__dict__.pop("stored", None)
+        return kept
+
+    def stored_at(self, url: str) -> Stored:
+        """How what the page at ``url`` says is redacted before it is stored."""
+        return Stored(self, None) if self._keeps(url) else self.stored
+
+    @cached_property
+    def stored(self) -> Stored:
+        """How what a page says is redacted before it is stored or compared with what was."""
+        return Stored(self, self._tokens)
+
+    @property
+    def search(self) -> Search:
+        """What finds the values again, made once for each code and each login: a page has thousands of lines to look through."""
+        known = len(self._codes), len(self._login)
+        found = self._searches.get(known)
+        if found is None:
+            values = {name: self[name] for name in self if name in self._given or name not in self._hidden}
+            found = Search(values, (*self._seeds(), *self._codes[: known[0]]), self._finds_hidden)
+            self._searches.clear()
+            self._searches[known] = found
+        return found
+
+    def _seeds(self) -> Iterator[tuple[str, str]]:
+        """Each seed as it was given, and in base32 alone: an address has more around it. Of ``USER:PASSWORD`` the latter."""
+        for name, totp in self._totp.items():
+            yield name, self._given[name].value
+            yield name, totp.text
+        for name, given in self._given.items():
+            if given.basic and len(password := _user_and_password(name, given)[1]) >= limits.SECRET_CHARS_MIN:
+                yield name, password
+
+
+class Stored(Mapping[str, str]):
+    """Secrets by name, and the tokens of the installation: what ``redact_text`` takes out of what a page says.
+
+    An agent and an author are shown, and name, what stands on the page: there ``Secrets`` alone are taken out.
+    """
+
+    def __init__(self, secrets: Secrets, tokens: Tokens | None) -> None:
+        self.secrets, self.tokens = secrets, tokens
+
+    def __getitem__(self, name: str) -> str:
+        return self.secrets[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.secrets)
+
+    def __len__(self) -> int:
+        return len(self.secrets)
+
+
+def _nowhere(url: str) -> bool:
+    return False
+
+
+NO_SECRETS = Secrets()
+
+
+def _origins(name: str, secret: GivenSecret, begins: str) -> tuple[str, ...]:
+    if ANY in secret.origins:
+        raise MeshError("input.invalid", f"the secret “{name}” is for every site: name the sites it is for")
+    named = tuple(map(parse_pattern, secret.origins)) or tuple(filter(None, [origin_of(begins)]))
+    if not named:
+        raise MeshError(
+            "action.secret_elsewhere",
+            f"nobody said for which site the secret “{name}” is: --secret {name}@https://shop.example=SOURCE",
+            name=name,
+        )
+    if secret.basic:
+        _user_and_password(name, secret)
+        if any("*" in origin for origin in named):
+            raise MeshError(
+                "input.invalid", f"the secret “{name}” for basic authentication needs each origin by its name"
+            )
+    return named
+
+
+def refuses(challenges: Iterable[str], url: str) -> bool:
+    """Whether the site of ``url`` did not take what answered it. challenges: ``Outcome.challenges``."""
+    return f"refused {origin_of(url)}" in challenges
+
+
+def asks(challenge: str) -> str:
+    """What helps where a site asked for HTTP authentication and got no answer. challenge: ``basic https://host``."""
+    scheme, _, origin = challenge.partition(" ")
+    if scheme == "refused":
+        return f"{origin} did not take the user name and the password that were given for it"
+    if scheme != "basic":
+        return f"{origin} asks for {scheme} authentication, which is not supported: only basic authentication is"
+    return (
+        f"{origin} asks for a user name and a password (HTTP basic authentication): give both with"
+        f" --secret NAME:basic@{origin}=SOURCE, where the source holds USER:PASSWORD"
+    )
+
+
+def _user_and_password(name: str, secret: GivenSecret) -> tuple[str, str]:
+    """Errors: ``input.invalid`` (the value has another form)."""
+    user, colon, password = secret.value.partition(":")
+    if not colon or not user or not secret.value.isprintable():
+        raise MeshError("input.invalid", f"the secret “{name}” for basic authentication must be USER:PASSWORD")
+    return user, password

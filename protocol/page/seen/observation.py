@@ -1,0 +1,408 @@
+"""Observations: the accessibility snapshot of a page with element refs, and a hash of its state.
+
+Every browser backend returns byte-identical observations for the same page state: refs are numbered in snapshot order
+(``e1``, ``e2`` …; ``f1e1`` in the first frame), and ``encode`` is deterministic.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections import Counter
+from functools import cached_property
+from typing import Any, Final, Literal
+from urllib.parse import SplitResult, parse_qsl, urlsplit
+
+import msgspec
+
+from protocol import limits
+from protocol.wire import cbor
+
+INTERACTIVE_ROLES = frozenset(
+    [
+        "button",
+        "link",
+        "textbox",
+        "searchbox",
+        "combobox",
+        "listbox",
+        "option",
+        "checkbox",
+        "radio",
+        "switch",
+        "slider",
+        "spinbutton",
+        "tab",
+        "menuitem",
+        "menuitemcheckbox",
+        "menuitemradio",
+        "treeitem",
+    ]
+)
+CHECKABLE_ROLES: Final = frozenset({"checkbox", "radio", "switch", "menuitemcheckbox", "menuitemradio"})
+"""What can be checked and unchecked."""
+ROLES: Final = INTERACTIVE_ROLES | frozenset(
+    [
+        "alert",
+        "alertdialog",
+        "application",
+        "article",
+        "banner",
+        "blockquote",
+        "caption",
+        "cell",
+        "code",
+        "columnheader",
+        "complementary",
+        "contentinfo",
+        "definition",
+        "deletion",
+        "dialog",
+        "directory",
+        "document",
+        "emphasis",
+        "feed",
+        "figure",
+        "form",
+        "generic",
+        "grid",
+        "gridcell",
+        "group",
+        "heading",
+        "iframe",
+        "img",
+        "insertion",
+        "list",
+        "listitem",
+        "log",
+        "main",
+        "mark",
+        "marquee",
+        "math",
+        "menu",
+        "menubar",
+        "meter",
+        "navigation",
+        "none",
+        "note",
+        "paragraph",
+        "presentation",
+        "progressbar",
+        "radiogroup",
+        "region",
+        "row",
+        "rowgroup",
+        "rowheader",
+        "scrollbar",
+        "search",
+        "separator",
+        "status",
+        "strong",
+        "subscript",
+        "superscript",
+        "table",
+        "tablist",
+        "tabpanel",
+        "term",
+        "time",
+        "timer",
+        "toolbar",
+        "tooltip",
+        "tree",
+        "treegrid",
+    ]
+)
+"""Every role an element can have: WAI-ARIA 1.2, and ``iframe``. Browsers pass over any other."""
+_VOLATILE = re.compile(r"\d+")
+_QUERY_CHARS_MAX = 16_384
+"""What lies behind it does not tell pages apart."""
+_BOXES: Final = frozenset(
+    {"article", "cell", "figure", "generic", "gridcell", "group", "heading", "listitem", "paragraph", "row"}
+)
+"""What can be the mere box of a control. No dialog and no named part of a page: who means these means them."""
+_FIELD_TAGS: Final = frozenset({"input", "select", "textarea"})
+_SPACES: Final = re.compile(r"\s+")
+_UNLISTED: Final = re.compile(r"(?:f\d+)?n(\d{1,9})")
+"""Refs of elements that a selector found and that no observation lists: frame, and place in the tree."""
+_INNER_NODES_MAX: Final = 1_000
+"""What holds more nodes is no control: nobody looks through them, since all elements of a large page may be asked about."""
+
+
+class Traits(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False):
+    """What a risk decision needs and the accessibility tree does not contain."""
+
+    tag: str = ""
+    """Element name in lower case."""
+    input_type: str = ""
+    """The ``type`` attribute in lower case."""
+    submits: bool = False
+    """Whether activating it submits its form."""
+    form_method: str = ""
+    """``get``, ``post`` or ``dialog`` of the form around it, lower case; empty without a form."""
+    form_action: str = ""
+    """The form's target path, without query; empty if the form states neither action nor method."""
+    tokens: tuple[str, ...] = ()
+    """Words of its id, class, ``name``, ``title`` and icon attributes: what an icon-only control is about."""
+    autocomplete: str = ""
+    attributes: tuple[tuple[str, str], ...] = ()
+    """Those of ``id``, ``name`` and ``data-testid`` that it has, as they are written."""
+    opens: bool = False
+    """Whether the page says that it opens or closes something (``aria-haspopup``, ``aria-expanded``)."""
+    reacts: Literal["", "submit", "script"] = ""
+    """What an attribute such as ``onchange`` does once a field, list or box changes or a ``summary`` opens: submits its form, or
+    runs any other script. Empty if there is none. Listeners that scripts have added are not seen."""
+    handler: str = ""
+    """A short hash of what an attribute such as ``onclick`` runs, or ``onsubmit`` of the form that it submits, numbers left out: it
+    tells controls apart that look alike."""
+    label: str = ""
+    """Of a hidden control that a label stands for: what the label says, if that is not its name."""
+    guarded: bool = False
+    """Whether it is in a form by GET that holds a hidden token against forged requests (``_wpnonce``, ``csrf_token``)."""
+
+
+class Element(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False):
+    """One element of the snapshot that has a ref."""
+
+    ref: str
+    role: str
+    name: str = ""
+    frame: str = ""
+    """Prefix of its frame (``f1``), empty for the main frame."""
+    value: str = ""
+    """What a field holds; always empty for passwords."""
+    states: tuple[str, ...] = ()
+    """Sorted: checked, disabled, expanded, pressed, selected, active, level=2 …"""
+    url: str = ""
+    """Where a link leads, absolute, also if the page calls it a button and its frame is in reach."""
+    context: str = ""
+    """Name of the nearest enclosing list item, row, article, region or form: tells look-alikes apart."""
+    options: tuple[str, ...] = ()
+    """Labels of a select's options."""
+    clickable: bool = False
+    """It has no role and no control in or around it, but the pointer is a hand over it: a script probably handles clicks."""
+    traits: Traits = Traits()
+    inside: str = ""
+    """Ref of the control that gets its events: of a label its control; of an element that only a selector found,
+    the control around it."""
+
+    @property
+    def interactive(self) -> bool:
+        """Whether a person could act on it now. A ``summary``, which opens the text around it, has no role of its own."""
+        acts = self.role in INTERACTIVE_ROLES or self.traits.tag == "summary"
+        return acts and "disabled" not in self.states
+
+    @property
+    def link(self) -> str:
+        """``url`` of what the page calls a link: two that lead to one place are as good as one. What scripts do with any other
+        control its address does not tell, nor what they do with a link to “#”, of which a page can have many.
+        """
+        leads = self.role == "link" and not self.url.endswith("#") and not self.url.lower().startswith("javascript:")
+        return self.url if leads else ""
+
+
+class Tree(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, dict=True):
+    """Every node of a snapshot in document order, mere wrappers too: what stands together with what."""
+
+    parents: tuple[int, ...] = ()
+    """Of each node the one around it; -1 for the outermost."""
+    roles: tuple[str, ...] = ()
+    said: tuple[str, ...] = ()
+    """Its own name, else its own text; empty for fields."""
+    elements: tuple[int, ...] = ()
+    """Which element of the observation it is; -1 if none."""
+
+    @cached_property
+    def ends(self) -> tuple[int, ...]:
+        """Of each node the place after the last one that it holds."""
+        ends = list(range(1, len(self.parents) + 1))
+        for node in range(len(ends) - 1, -1, -1):
+            parent = self.parents[node]
+            if parent >= 0 and ends[parent] < ends[node]:
+                ends[parent] = ends[node]
+        return tuple(ends)
+
+
+class Cut(msgspec.Struct, frozen=True, kw_only=True):
+    """What a bound has left out of an observation: from there on, nothing is known of the page."""
+
+    bound: Literal["lines", "elements", "text", "controls", "frames", "document", "closed"]
+    """What is bounded: lines of the browser's snapshot, elements, lines of the text, controls of frames of other sites, of which
+    no more than role and name is known, frames whose document has not come to its end, the rest of a document that still loads, or
+    texts and controls in closed shadow trees."""
+    left_out: int
+    """How many of them."""
+    letters: str | None = None
+    """Of closed shadow trees all that their elements can be called by, folded and without spaces; None if that is not known."""
+
+
+class Observation(msgspec.Struct, frozen=True, kw_only=True, dict=True):
+    """A page at one moment."""
+
+    url: str
+    title: str
+    text: str
+    """The whole snapshot, indented, one line per node; at most ``SNAPSHOT_BYTES_MAX``."""
+    elements: tuple[Element, ...]
+    """In document order, at most ``OBSERVATION_ELEMENTS_MAX``."""
+    lines: tuple[int, ...] = ()
+    """Of each of ``elements`` the line of ``text``, from 0: its own, or the first of what it holds; -1 if there is none."""
+    tree: Tree = Tree()
+    cut: tuple[Cut, ...] = ()
+    """What was left out; empty of a page that was read to its end. Absence, number and uniqueness follow from a whole page only:
+    ``protocol/page/seen/whole.py``."""
+
+    @cached_property
+    def nodes(self) -> dict[str, int]:
+        """Where each element stands in the tree, by its ref. Made once: all elements of a large page may be asked about."""
+        found = dict[str, int]()
+        for node, place in enumerate(self.tree.elements):
+            if 0 <= place < len(self.elements):
+                found.setdefault(self.elements[place].ref, node)
+        return found
+
+    def _node(self, element: Element) -> int:
+        """Where ``element`` stands in the tree, -1 if that is not known. One that only a selector found says it in its ref."""
+        unlisted = None if element.ref in self.nodes else _UNLISTED.fullmatch(element.ref)
+        node = int(unlisted[1]) if unlisted else self.nodes.get(element.ref, -1)
+        return node if node < len(self.tree.parents) else -1
+
+    @cached_property
+    def kept(self) -> dict[str, Any]:
+        """What was made of this page once, by a name of whoever made it."""
+        return {}
+
+    def control_around(self, element: Element) -> Element | None:
+        """The control that gets what is sent to ``element``, if it stands in one: the link of a heading in a card."""
+        if element.inside:
+            return self.element(element.inside)
+        node = self._node(element)
+        node = self.tree.parents[node] if node >= 0 else -1
+        while node >= 0:
+            above = self.tree.elements[node]
+            if above >= 0 and self.elements[above].role in INTERACTIVE_ROLES:
+                return self.elements[above]
+            node = self.tree.parents[node]
+        return None
+
+    def labelled(self, element: Element) -> Element:
+        """The control that ``element``, which a selector found, is the label of, or stands in the label of; else itself."""
+        control = self.control_around(element) if element.inside else None
+        # A field holds nothing: what gets its events from outside is its label.
+        labels = control is not None and (element.traits.tag == "label" or control.traits.tag in _FIELD_TAGS)
+        return control if control is not None and labels else element
+
+    def sole_control(self, element: Element) -> Element:
+        """The one control in ``element`` if that says the same, or nothing where nothing else is said in it: a link in the box of a
+        menu, an icon in a named box. Else ``element`` itself: who means the row of a person does not mean the icon in it.
+
+        A click on the control reaches what listens on the box, too; so whoever means the box can as well act on the control.
+        """
+        node = self._node(element)
+        if element.role not in _BOXES or node < 0:
+            return element
+        found, said = list[int](), False
+        for inner in range(node + 1, min(len(self.tree.parents), node + 1 + _INNER_NODES_MAX)):
+            if self.tree.parents[inner] < node:
+                break
+            said = said or (inner < len(self.tree.said) and bool(self.tree.said[inner]))
+            if self.tree.roles[inner] in INTERACTIVE_ROLES or self.tree.roles[inner] == "iframe":
+                found.append(self.tree.elements[inner])
+        else:
+            if len(self.tree.parents) > node + 1 + _INNER_NODES_MAX:
+                return element  # nobody looks through more of it
+        if len(found) != 1 or found[0] < 0:
+            return element
+        control = self.elements[found[0]]
+        name = _SPACES.sub("", control.name)
+        return control if (name == _SPACES.sub("", element.name) if name else not said) else element
+
+    def has_ended(self, element: Element) -> bool:
+        """True if something stands behind ``element``: a browser reads a document in order, so nothing more comes into it."""
+        node = self._node(element)
+        return node >= 0 and any(parent < node for parent in self.tree.parents[node + 1 :])
+
+    def may_hold_controls(self, element: Element) -> bool:
+        """Whether a control or a frame stands in ``element``, or that is not known."""
+        node, end = self._node(element), len(self.tree.parents)
+        if node < 0:
+            return True
+        for inner in range(node + 1, min(end, node + 1 + _INNER_NODES_MAX)):
+            if self.tree.parents[inner] < node:
+                return False
+            if self.tree.roles[inner] in INTERACTIVE_ROLES or self.tree.roles[inner] == "iframe":
+                return True
+        return end > node + 1 + _INNER_NODES_MAX
+
+    @cached_property
+    def places(self) -> dict[str, int]:
+        """Where each of ``elements`` stands among them, by its ref."""
+        return {item.ref: place for place, item in enumerate(self.elements)}
+
+    @cached_property
+    def _named(self) -> dict[tuple[str, str, str], list[int]]:
+        found: dict[tuple[str, str, str], list[int]] = {}
+        for place, item in enumerate(self.elements):
+            found.setdefault((item.role, item.name, item.frame), []).append(place)
+        return found
+
+    def named(self, role: str, name: str, frame: str) -> list[Element]:
+        """All elements with exactly this role, name and frame, in their order."""
+        return [self.elements[place] for place in self._named.get((role, name, frame), ())]
+
+    def alike(self, element: Element) -> list[Element]:
+        """All elements with the role, name and frame of ``element``, in their order; it is one of them if it is listed."""
+        return self.named(element.role, element.name, element.frame)
+
+    def prepare(self) -> None:
+        """Make what is asked of every page, in the thread that has made it: of a large one it takes longer than others may wait."""
+        _ = self.state, self.places, self._named, self.tree.ends
+
+    def element(self, ref: str) -> Element | None:
+        """The element with this ref."""
+        place = self.places.get(ref)
+        return None if place is None else self.elements[place]
+
+    @cached_property
+    def state(self) -> bytes:
+        """The state hash (16 bytes): equal for pages that look alike to a user, whatever their numbers."""
+        return state_hash(self)
+
+
+BLANK: Final = Observation(url="about:blank", title="", text="", elements=())
+"""A page that has opened nothing yet."""
+
+
+def encode(observation: Observation) -> bytes:
+    """The bytes of an observation: what two backends are compared by."""
+    return cbor.encode(observation)
+
+
+def state_hash(observation: Observation) -> bytes:
+    """SHA-256/128 of origin, path, sorted query keys, and the multiset of (role, name without digits, states, filled).
+
+    An address that cannot be read counts as a path.
+    """
+    try:
+        parts = urlsplit(observation.url)
+    except ValueError:
+        parts = SplitResult("", "", observation.url, "", "")
+    # Values of a query are left out: ids and page numbers differ between visits of the same page.
+    keys = sorted({key for key, _ in parse_qsl(parts.query[:_QUERY_CHARS_MAX], keep_blank_values=True)})
+    # A multiset: the order of elements may change between visits, their number matters.
+    seen = Counter(
+        (item.role, _VOLATILE.sub("#", item.name), ",".join(s for s in item.states if s != "active"), bool(item.value))
+        for item in observation.elements
+    )
+    listed = [[*entry, count] for entry, count in sorted(seen.items())]
+    path = _VOLATILE.sub("#", parts.path)
+    return hashlib.sha256(cbor.encode([f"{parts.scheme}://{parts.netloc}", path, keys, listed])).digest()[:16]
+
+
+def truncate(text: str, bytes_max: int = limits.SNAPSHOT_BYTES_MAX) -> str:
+    """``text`` cut at a line end so that its UTF-8 form has at most ``bytes_max`` bytes."""
+    if text.isascii() and len(text) <= bytes_max:
+        return text
+    raw = text.encode()
+    if len(raw) <= bytes_max:
+        return text
+    return raw[:bytes_max].decode(errors="ignore").rpartition("\n")[0]

@@ -1,0 +1,1 @@
+"""Shows a page to the author of actions: outlines, names, covered pictures."""

@@ -1,0 +1,1 @@
+"""Compares the text of two pages."""

@@ -1,0 +1,1 @@
+"""The records of a session, and the bundle that holds them."""

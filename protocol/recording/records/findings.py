@@ -1,0 +1,117 @@
+"""Differences in the order in which they matter, and each change that is the same in many steps once."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from typing import Final, Literal
+
+import msgspec
+
+from protocol.recording.records.page_outline import parsed
+
+Aspect = Literal["address", "title", "extracted", "text", "action", "assertion", "alert", "sent"]
+_WORDS: Final = re.compile(r"\w+|\W")
+_ASPECTS: Final[dict[Aspect, str]] = {
+    "address": "address",
+    "title": "title",
+    "extracted": "extracted value",
+    "text": "text",
+    "action": "not performed",
+    "assertion": "did not hold",
+    "alert": "a new alert",
+    "sent": "not sent",
+}
+
+
+class Difference(msgspec.Struct, frozen=True, kw_only=True):
+    """One difference from the recording, cut to ``DIFFERENCE_CHARS_MAX`` around the place where it begins."""
+
+    step: int
+    """Index of the step."""
+    what: Aspect
+    """``text``: one line of it. ``action``: it was not performed, and ``assertion``: it did not hold; ``met`` says why.
+    ``alert``: the page shows one that the recording lacks. ``sent``: a request that the step had to send did not leave."""
+    recorded: str
+    """Empty for a line that came in addition."""
+    met: str
+    """Empty for a line that is gone."""
+    also: tuple[int, ...] = ()
+    """Later steps that differ in the same way."""
+    place: str = ""
+    """What the line stands in on the page: ``table “Orders” › row “Pump 2” › cell “Price”``."""
+    note: str = ""
+    """What else is to be said of it: it has moved, it holds more lines, more differs that is not listed."""
+
+
+def noted(found: Difference, note: str) -> Difference:
+    """``found`` with another note behind those that it has."""
+    return msgspec.structs.replace(found, note="; ".join(filter(None, (found.note, note))))
+
+
+def where(found: Difference) -> str:
+    """What differs and where: ``text, table “Orders” › row “Pump 2” › cell “Price”``."""
+    at = f", {found.place}" if found.place else ""
+    note = f" ({found.note})" if found.note else ""
+    return f"{_ASPECTS[found.what]}{at}{note}"
+
+
+def in_words(found: Difference) -> str:
+    """What is there instead of what is recorded, for one line."""
+    if found.what in ("action", "assertion"):
+        return found.met
+    if found.what == "sent":
+        return f"it did not send {found.recorded}"
+    if found.what == "alert":
+        return f"a new alert, “{found.met}”"
+    subject, recorded, met = _sides(found)
+    subject = f"{where(found)}{subject}"
+    if not met:
+        return f"{subject}: nothing instead of “{recorded}”" if recorded else subject
+    if not recorded:
+        return f"{subject}: “{met}”, where nothing was recorded"
+    if recorded == met:
+        return f"{subject}: “{met}”"
+    return f"{subject}{'' if subject == _ASPECTS[found.what] else ':'} “{met}” instead of “{recorded}”"
+
+
+def _sides(found: Difference) -> tuple[str, str, str]:
+    """Of two lines of one element that differ in one part: the element, and that part of both. Else both as they are."""
+    recorded, met = (side.strip().removeprefix("- ") for side in (found.recorded, found.met))
+    old, new = (parsed(side) for side in (found.recorded, found.met))
+    if found.what != "text" or not old.role or (old.role, old.states) != (new.role, new.states):
+        return "", recorded, met
+    # A cell is the last part of its place.
+    subject = "" if found.place.rpartition(" › ")[2].startswith(f"{old.role} ") else f", {old.role}"
+    if old.text == new.text and old.name and new.name:
+        return subject, old.name, new.name
+    if old.name == new.name and old.text and new.text:
+        return subject + (f" “{old.name}”" if old.name else ""), old.text, new.text
+    return "", recorded, met
+
+
+def merged(differences: Iterable[Difference]) -> tuple[Difference, ...]:
+    """``differences`` without those that say the same of a later step: its index stands in ``also`` of the first.
+
+    Two titles or addresses say the same if the same words changed in them: a new prefix of all titles, an id in all addresses.
+    """
+    first: dict[tuple[Aspect, str, str], Difference] = {}
+    for one in differences:
+        whole = one.recorded, one.met
+        change = changed_part(*whole) if one.what in ("title", "address") else whole
+        key = one.what, *change
+        known = first.get(key)
+        if known is None:
+            first[key] = one
+        elif one.step not in (known.step, *known.also):
+            first[key] = msgspec.structs.replace(known, also=(*known.also, one.step))
+    return tuple(first.values())
+
+
+def changed_part(recorded: str, met: str) -> tuple[str, str]:
+    """Both without the words that they begin and end with alike."""
+    old, new = _WORDS.findall(recorded), _WORDS.findall(met)
+    shortest = min(len(old), len(new))
+    head = next((i for i in range(shortest) if old[i] != new[i]), shortest)
+    tail = next((i for i in range(shortest - head) if old[-1 - i] != new[-1 - i]), shortest - head)
+    return "".join(old[head : len(old) - tail]), "".join(new[head : len(new) - tail])

@@ -1,0 +1,1 @@
+"""Compares a replay with its recording and tells how they differ."""

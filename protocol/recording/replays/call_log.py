@@ -1,0 +1,125 @@
+"""What a replay tried at the step that it could not perform, or whose assertion did not hold, and what came near to it."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Mapping
+from typing import Final, NamedTuple
+
+from protocol import limits
+from protocol.errors import MeshError
+from protocol.page.actions.action import Action, Locator, describe, target_of
+from protocol.page.actions.evidence import Evidence
+from protocol.page.secrets.redaction import redact_address, redact_snapshot, redact_text
+from protocol.page.seen.names import visible
+from protocol.page.seen.observation import Element, Observation
+from protocol.recording.records.session import Step
+
+_NEAR_MAX: Final = 5
+_LIKE_MIN: Final = 0.45
+"""How much two names must have in common, 0 to 1, to be near each other."""
+_CELLS_SHOWN: Final = 3
+
+
+def call_log(step: Step, error: MeshError, page: Observation | None, secrets: Mapping[str, str]) -> tuple[str, ...]:
+    """What was to be done, how its element was looked for, on which page, how that ended, and the elements most like it.
+
+    page: the page at the end. All of it is redacted as a recording is.
+    """
+    target, lines = target_of(step.action), [describe(step.action)]
+    if target is not None:
+        lines.append(f"looked for {_ways(target)}")
+    evidence = step.evidence if step.evidence is not None and step.evidence.role else None
+    if evidence is not None:
+        lines.append(f"recorded was {_recorded(evidence)}")
+    if page is not None:
+        count = len(page.elements)
+        where = redact_address(page.url, secrets)
+        lines.append(f"on “{page.title}” at {where}, with {count} element{'' if count == 1 else 's'}")
+    lines.append(f"{error.code}: {error.message}")
+    wanted = _wanted(target, evidence)
+    if page is not None and wanted is not None:
+        lines += [f"near: {_said(element)}" for element in _near(*wanted, page)]
+    texts = (" ".join(redact_text(line, secrets).split()) for line in lines)
+    return tuple(line[: limits.REASON_CHARS_MAX] for line in texts)
+
+
+class PageLine(NamedTuple):
+    """A line of the page at which a replay ended."""
+
+    text: str
+    marked: bool
+    """An element stands there that is among those most like the one that was looked for."""
+
+
+def page_lines(step: Step, page: Observation, secrets: Mapping[str, str]) -> tuple[PageLine, ...]:
+    """The page at which ``step`` ended a replay, redacted as a recording is: at most ``PAGE_LINES_SHOWN_MAX`` lines, those around
+    the first marked one."""
+    near = {element.ref for element in likest(step.action, step.evidence, page)}
+    marked = {line for element, line in zip(page.elements, page.lines, strict=False) if element.ref in near}
+    lines = redact_snapshot(page.text, secrets).split("\n")
+    first = max(0, min(marked, default=0) - limits.PAGE_LINES_SHOWN_MAX // 2)
+    shown = enumerate(lines[first : first + limits.PAGE_LINES_SHOWN_MAX], first)
+    return tuple(PageLine(line, number in marked) for number, line in shown)
+
+
+def likest(action: Action, evidence: Evidence | None, page: Observation) -> list[Element]:
+    """The elements of ``page`` that are most like the one of ``action``, or the one that was recorded of it."""
+    wanted = _wanted(target_of(action), evidence if evidence is not None and evidence.role else None)
+    return _near(*wanted, page) if wanted is not None else []
+
+
+def found_element(element: Element | None, evidence: Evidence | None, secrets: Mapping[str, str]) -> str:
+    """The element that was found for a step, as the page names it now, redacted; empty if there is none."""
+    if element is None:
+        return ""
+    said = _recorded(evidence) if evidence is not None else _said(element)
+    return " ".join(redact_text(said, secrets).split())[: limits.REASON_CHARS_MAX]
+
+
+def _ways(target: Locator) -> str:
+    ways = ", then ".join(target.selectors)
+    named = f"{target.role or 'element'} “{visible(target.name)}”"
+    frame = f" in frame {target.frame}" if target.frame else ""
+    within = target.within
+    if within is None:
+        return f"{ways or named}{frame}"
+    around = within.selectors[0] if within.selectors else f"{within.role} “{visible(within.name or within.text)}”"
+    return f"{ways or named}{frame}, in {around}"
+
+
+def _recorded(evidence: Evidence) -> str:
+    cells = [visible(cell) for cell in evidence.cells if cell][:_CELLS_SHOWN]
+    row = f" in a {evidence.group or 'part'} that said {' · '.join(cells)}" if cells else ""
+    named, like = (f"“{visible(evidence.name)}”", "of this name") if evidence.name else ("without a name", "like it")
+    alike = f", one of {evidence.alike + 1} {like}" if evidence.alike else ""
+    return f"{evidence.role} {named}{row}{alike}"
+
+
+def _wanted(target: Locator | None, evidence: Evidence | None) -> tuple[str, str] | None:
+    """Role and name of the element; None if neither is known."""
+    if evidence is not None and evidence.name:
+        return evidence.role, evidence.name
+    if target is not None and (target.name or target.role):
+        return target.role, target.name
+    return None
+
+
+def _near(role: str, name: str, page: Observation) -> list[Element]:
+    """The elements whose names are most like ``name``, those of the same role first; without a name, those of the role."""
+    matcher = difflib.SequenceMatcher(b=name.casefold())
+    scored = []
+    for place, element in enumerate(page.elements):
+        if not element.name or (not name and element.role != role):
+            continue
+        matcher.set_seq1(element.name.casefold()[: 2 * len(name) + 20])
+        like = matcher.ratio() if name and matcher.quick_ratio() >= _LIKE_MIN else 0.0
+        if like >= _LIKE_MIN or not name:
+            scored.append((-(like + (0.2 if element.role == role else 0.0)), place, element))
+    return [element for _, _, element in sorted(scored, key=lambda one: one[:2])[:_NEAR_MAX]]
+
+
+def _said(element: Element) -> str:
+    states = f" ({', '.join(element.states)})" if element.states else ""
+    context = f", under “{visible(element.context)}”" if element.context else ""
+    return f"{element.role} “{visible(element.name)}”{states}{context}"

@@ -1,0 +1,218 @@
+"""Whether a step that differs from its recording forbids the later steps that write.
+
+What only looks different does not: a part of the title, an id in the address, and, at another origin, controls and texts that
+came in addition or are gone. What says that the data or the place is another does: see ``forbids``. docs/adr/0033.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Sequence
+from difflib import SequenceMatcher
+from typing import Final
+from urllib.parse import parse_qsl, urlsplit
+
+import msgspec
+
+from protocol import limits
+from protocol.page.seen.names import fold
+from protocol.recording.pages.alerts import COMPLAINT
+from protocol.recording.pages.masks import apply_masks, mask_address, mask_text
+from protocol.recording.records.findings import changed_part
+from protocol.recording.records.page_outline import Line, parsed
+from protocol.recording.records.session import Step, StepMatch
+from protocol.recording.records.verdicts import matches, new_faults, other_dialogs
+from protocol.recording.replays.replay import BAR, Bar, Met
+from protocol.risk.classes import WRITE_CLASS
+
+_FIELDS: Final = frozenset(
+    {"textbox", "searchbox", "combobox", "listbox", "spinbutton", "slider", "checkbox", "radio", "switch", "option"}
+)
+_CELLS: Final = frozenset({"cell", "gridcell", "rowheader"})
+_WARNINGS: Final = frozenset({"alert", "alertdialog", "dialog", "status"})
+_CONTROLS: Final = frozenset({"button", "link", "tab", "menuitem", "columnheader", "img", "treeitem"})
+_NUMBER: Final = re.compile(r"[0-9]+")
+_VERSION: Final = re.compile(r"\bv?[0-9]+\.[0-9]+(?:\.[0-9]+|[a-z]+[0-9]+)[.0-9a-z]*\b", re.IGNORECASE)
+_MONEY: Final = re.compile(
+    r"(?:[£$€¥₹₽₩]|\b(?:EUR|USD|GBP|CHF)) ?[0-9][0-9.,]{0,30}|(?<![0-9.,])[0-9][0-9.,]{0,30} ?(?:[£$€¥₹₽₩]|(?:EUR|USD|GBP|CHF)\b)"
+)
+_STATE_CHARS_MAX: Final = 40
+_PUNCTUATION: Final = re.compile(r"[\s.,:;!?'’&/()-]+")
+_READS: Final = ("GET ", "HEAD ", "OPTIONS ", "PROPFIND ", "REPORT ", "SEARCH ", "QUERY ")
+"""Methods that only read (RFC 9110, RFC 4918, RFC 3253, RFC 5323)."""
+
+
+def forbids(step: Step, match: StepMatch, met: Met, recorded: str | None, *, elsewhere: bool, bar: Bar = BAR) -> str:
+    """What of a step that did not match forbids to write after it, in words; empty if nothing does.
+
+    recorded: the text of the page as it was recorded, None if it is not at hand. elsewhere: the replay is at another origin, where
+    another version of the application may run. Checked in this order: the assertion and what was read; requests; address; title;
+    text. At the same origin the text must be the recorded one. At another one it must not contradict it (``contradiction``).
+    If all that must hold at ``bar`` does, only a new alert counts.
+    """
+    if match.alert and matches(msgspec.structs.replace(match, alert=""), step, bar.level, strict=bar.strict):
+        return _alerting(match, met, recorded) if elsewhere else f"a new {match.alert}"
+    if not match.held or not match.extracted:
+        return "another value"
+    if _is_broken(step, match, met, elsewhere=elsewhere):
+        return "a request that went wrong"
+    if other_dialogs(step.dialogs, match.dialogs):
+        return "another dialog"
+    if not _same_place(step.url, met.url):
+        return "another address"
+    if not match.title and changed_part(mask_text(step.title), mask_text(met.title))[0] == mask_text(step.title):
+        return "another title"
+    if match.text in ("same", "masked") or (not match.text and match.state):
+        return ""
+    if not elsewhere:
+        return "another text"
+    if recorded is None:
+        return "no recorded text to compare with"
+    return contradiction(*apply_masks(recorded, step.masks, met.text), same_address=met.url == step.url)
+
+
+def _alerting(match: StepMatch, met: Met, recorded: str | None) -> str:
+    """What forbids to write if only a new alert differs: another version may say in other words that all is well."""
+    old, new = ([parsed(line) for line in (text or "").split("\n")] for text in (recorded, met.text))
+    return f"a new {match.alert}" if _more_warnings(old, new) or _complaint(old, new) else ""
+
+
+def _is_broken(step: Step, match: StepMatch, met: Met, *, elsewhere: bool) -> bool:
+    """Whether requests newly went wrong.
+
+    Another version may ask for what it is not given (400 to 499): nothing was changed by that, unless it was the page itself, or
+    the step was to change something: then it did not, and what comes after it may rely on that.
+    """
+    if not elsewhere:
+        return bool(new_faults(match, step))
+    page = urlsplit(met.url).path
+    left = [
+        fault
+        for fault in match.faults
+        if fault.status >= 500
+        or ((fault.fault != "status" or step.risk >= WRITE_CLASS) and not fault.request.startswith(_READS))
+        or fault.request.partition(" ")[2].partition("?")[0] == page
+    ]
+    return bool(new_faults(msgspec.structs.replace(match, faults=tuple(left)), step))
+
+
+def _same_place(recorded: str, met: str) -> bool:
+    """Whether two addresses differ in numbers of the path and the fragment at most, and in keys of the query that one has not."""
+    if recorded == met:
+        return True
+    try:
+        old, new = urlsplit(mask_address(recorded)), urlsplit(mask_address(met))
+    except ValueError:
+        return False
+    if (old.scheme, old.netloc) != (new.scheme, new.netloc):
+        return False
+    if any(
+        _NUMBER.sub("#", one) != _NUMBER.sub("#", other)
+        for one, other in ((old.path, new.path), (old.fragment, new.fragment))
+    ):
+        return False
+    ours, theirs = dict(parse_qsl(old.query)), dict(parse_qsl(new.query))
+    return all(ours[key] == theirs[key] for key in ours.keys() & theirs.keys())
+
+
+def contradiction(recorded: str, met: str, *, same_address: bool = False) -> str:
+    """What ``met`` says against ``recorded``, two snapshots, in words; empty if one of them only says more.
+
+    A cell or an amount of money that is not said any more; a heading that is not, unless the address is the same and it has no
+    number: "Login" may be called "Sign in", and "Order 7" is not "Order 8"; a field that holds something else; an alert, dialog or
+    status that came in addition, or a text that says that something went wrong; something else behind the same label; a few words
+    in whose place others stand. Numbers of versions do not count.
+    """
+    old, new = ([parsed(_VERSION.sub("#", line)) for line in text.split("\n")] for text in (recorded, met))
+    said, whole = {line.said for line in new}, fold(met)
+    for line in old:
+        is_named = line.role == "heading" and not (same_address and not _NUMBER.search(line.said))
+        if "‹" in line.said:
+            continue  # it changes by itself, and may be written otherwise
+        if (line.role in _CELLS and line.said and line.said not in said) or (is_named and line.said not in whole):
+            return f"no {line.role} “{line.name or line.text}” any more"
+    if gone := Counter(_MONEY.findall(recorded)) - Counter(_MONEY.findall(met)):
+        return f"no amount {next(iter(gone))} any more"
+    if field := _other_field(old, new):
+        return f"another content of {field}"
+    if more := _more_warnings(old, new):
+        return f"a new {more}"
+    if label := _other_labelled(old, new):
+        return f"something else behind “{label}”"
+    if instead := _replaced(old, new):
+        return instead
+    complaint = _complaint(old, new)
+    return f"“{complaint}”, which is new" if complaint else ""
+
+
+def _other_field(old: Sequence[Line], new: Sequence[Line]) -> str:
+    """A field of which both have as many by its role and name, and which holds something else or is in another state."""
+    before, after = _fields(old), _fields(new)
+    for key, contents in before.items():
+        if key in after and len(after[key]) == len(contents) and after[key] != contents:
+            return f"{key[0]} “{key[1]}”"
+    return ""
+
+
+def _fields(lines: Sequence[Line]) -> dict[tuple[str, str], list[tuple[str, str]]]:
+    found: dict[tuple[str, str], list[tuple[str, str]]] = {}
+    for line in lines:
+        if line.role in _FIELDS:
+            found.setdefault((line.role, line.name), []).append((line.states.replace(" [active]", ""), line.text))
+    return found
+
+
+def _more_warnings(old: Sequence[Line], new: Sequence[Line]) -> str:
+    before, after = (Counter(line.role for line in lines if line.role in _WARNINGS) for lines in (old, new))
+    return next(iter(after - before), "")
+
+
+def _complaint(old: Sequence[Line], new: Sequence[Line]) -> str:
+    """A text in addition that says that something went wrong. Many pages say it without the role of an alert."""
+    before = {line.said for line in old}
+    for line in new:
+        said = line.text or line.name
+        if line.role in _CONTROLS | _FIELDS or line.said in before or len(said) > limits.DIFFERENCE_CHARS_MAX:
+            continue
+        if COMPLAINT.search(said):
+            return said
+    return ""
+
+
+def _other_labelled(old: Sequence[Line], new: Sequence[Line]) -> str:
+    """A label that both say as often, and that has something else behind it: "Customer: Ann". Counts do not count."""
+    before, after = _labelled(old), _labelled(new)
+    for label, said in before.items():
+        if label in after and len(after[label]) == len(said) and after[label] != said:
+            return label
+    return ""
+
+
+def _labelled(lines: Sequence[Line]) -> dict[str, list[str]]:
+    found: dict[str, list[str]] = {}
+    for line in lines:
+        label, colon, value = line.said.partition(": ") if line.role not in _CONTROLS | _FIELDS else ("", "", "")
+        if colon and len(line.said) <= 2 * _STATE_CHARS_MAX and "‹" not in value and re.search(r"[^\W\d_]", value):
+            found.setdefault(label.strip('"'), []).append(value.strip('"'))
+    return found
+
+
+def _replaced(old: Sequence[Line], new: Sequence[Line]) -> str:
+    """A text in whose place another one of the same role stands, as many as there were."""
+    texts = [[line for line in lines if line.role not in _CONTROLS | {"heading"}] for lines in (old, new)]
+    same = next((i for i, (a, b) in enumerate(zip(*texts, strict=False)) if a != b), min(map(len, texts)))
+    ours, theirs = (lines[same : same + limits.DIFFERENCE_LINES_MAX] for lines in texts)
+    for kind, a, b, c, d in SequenceMatcher(None, ours, theirs, autojunk=False).get_opcodes():
+        if kind != "replace" or b - a != d - c:
+            continue
+        for before, after in zip(ours[a:b], theirs[c:d], strict=True):
+            if before.role == after.role and before.said != after.said and _is_state(before) and _is_state(after):
+                return f"“{after.name or after.text}” in place of “{before.name or before.text}”"
+    return ""
+
+
+def _is_state(line: Line) -> bool:
+    """Whether it is a few words: long texts and counts are written anew with each version."""
+    said = line.said
+    return len(said) <= _STATE_CHARS_MAX and ("@" in said or _PUNCTUATION.sub("", said).isalpha())

@@ -1,0 +1,333 @@
+"""Compares a replay with its recording step by step and derives the verdict. Pages are passed in as observations."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from typing import Final
+from urllib.parse import urlsplit
+
+import msgspec
+
+from protocol import limits
+from protocol.errors import CODES, Blame, MeshError
+from protocol.page.actions.action import Action, Assert, Extract, Goto, Wait
+from protocol.page.actions.dialogs import Dialog
+from protocol.page.actions.downloads import Download
+from protocol.page.secrets.personal import common
+from protocol.page.secrets.redaction import redact_address, redact_snapshot, redact_text
+from protocol.page.seen.observation import Observation
+from protocol.recording.pages.alerts import Alert
+from protocol.recording.pages.extracts import same_extracted
+from protocol.recording.pages.masks import apply_masks, mask_address, mask_text
+from protocol.recording.pages.page_text import compare_text
+from protocol.recording.records.effects import redact_dialogs, redact_downloads
+from protocol.recording.records.inputs import Exchange
+from protocol.recording.records.page_outline import outline, regrouped
+from protocol.recording.records.session import Level, RequestFault, Step, StepMatch, TextMatch
+from protocol.recording.records.snapshot import snapshot_text
+from protocol.recording.records.verdicts import matches
+from protocol.recording.replays.known_changes import KnownChanges
+
+TEXT_WORDS: Final[Mapping[TextMatch, str]] = {
+    "same": "same",
+    "masked": "same but for masks and wrappers",
+    "numbers": "only numbers differ",
+    "differs": "differs",
+}
+_ORIGIN: Final = re.compile(r"[a-z][a-z0-9+.-]*://[^/?#]*", re.IGNORECASE)
+
+
+class Rebase(msgspec.Struct, frozen=True):
+    """Maps addresses between the origin a session was recorded on and the one it is replayed on."""
+
+    recorded: str = ""
+    """``https://host:port``; empty when nothing is mapped."""
+    replayed: str = ""
+
+    @property
+    def active(self) -> bool:
+        """Whether the replay runs on another origin."""
+        return self.recorded != self.replayed
+
+    def outward(self, url: str) -> str:
+        """The address to open for a recorded one."""
+        return _swap(url, self.recorded, self.replayed)
+
+    def homeward(self, url: str) -> str:
+        """The address the recording would show for one that was met.
+
+        One at the recorded origin is shown at the other one: a page that leads there has left the origin of the replay.
+        """
+        home = _swap(url, self.replayed, self.recorded)
+        return _swap(url, self.recorded, self.replayed) if home == url and self.active else home
+
+    def text_homeward(self, text: str) -> str:
+        """What a page that names its own addresses would say on the recorded origin."""
+        if not self.recorded:
+            return text
+        # A longer host or port is another origin: example.com.evil.example, or port 8080 for 80.
+        own = re.compile(rf"{re.escape(self.replayed)}(?![\w-]|[.:][\w-])")
+        return own.sub(lambda _: self.recorded, text)
+
+
+def _swap(url: str, old: str, new: str) -> str:
+    found = _ORIGIN.match(url)
+    return new + url[found.end() :] if found and found[0].lower() == old else url
+
+
+def rebase(start_url: str, base_url: str) -> Rebase:
+    """The mapping for a session that began at ``start_url`` and is replayed at the origin ``base_url`` (empty: the
+    same).
+
+    Errors: ``input.invalid`` when ``base_url`` is more or less than an http(s) origin.
+    """
+    if not base_url:
+        return Rebase()
+    try:
+        parts = urlsplit(base_url)
+        plain = parts.scheme in ("http", "https") and parts.hostname and parts.port != 0
+    except ValueError:
+        plain = False
+    if not plain or "@" in parts.netloc or parts.path not in ("", "/") or parts.query or parts.fragment:
+        raise MeshError(
+            "input.invalid", "the base address must be http(s)://host:port and nothing more", field="base_url"
+        )
+    origin = _ORIGIN.match(start_url)
+    return Rebase(origin[0].lower() if origin else "", f"{parts.scheme}://{parts.netloc}".lower())
+
+
+def rebased(action: Action, mapping: Rebase) -> Action:
+    """``action`` with its address mapped to the replayed origin."""
+    match action:
+        case Goto(url=url):
+            return msgspec.structs.replace(action, url=mapping.outward(url))
+        case Wait(address=address) if address:
+            return msgspec.structs.replace(action, address=mapping.outward(address))
+        case Wait(response=response) if response:
+            return msgspec.structs.replace(action, response=mapping.outward(response))
+        case Assert(what="address", expected=expected):
+            return msgspec.structs.replace(action, expected=mapping.outward(expected))
+        case _:
+            return action
+
+
+class Met(msgspec.Struct, frozen=True, kw_only=True):
+    """A page of the replay in the form of the recording: addresses mapped to the recorded origin, redacted."""
+
+    state: bytes
+    url: str
+    title: str
+    extracted: str
+    text: str
+    digest: bytes
+    """SHA-256 of ``text``: where it equals ``Step.snapshot``, the text is the same, and was stored as it is."""
+    faults: tuple[RequestFault, ...] = ()
+    """Requests of the step that went wrong."""
+    held: bool = True
+    """As ``StepMatch.held``."""
+    dialogs: tuple[Dialog, ...] = ()
+    downloads: tuple[Download, ...] = ()
+    tab: bool = False
+    alert: Alert | None = None
+    """An alert on the page that the recording lacks."""
+    unsent: tuple[int, ...] = ()
+    """As ``StepMatch.unsent``."""
+
+
+class Bar(msgspec.Struct, frozen=True, kw_only=True):
+    """What must hold of a step."""
+
+    level: Level = "text"
+    strict: bool = False
+    """Nothing is masked."""
+
+
+BAR: Final = Bar()
+
+
+def as_recorded(
+    page: Observation,
+    *,
+    extracted: str = "",
+    secrets: Mapping[str, str],
+    mapping: Rebase = Rebase(),  # noqa: B008 - frozen, so sharing it is safe
+    faults: tuple[RequestFault, ...] = (),
+    held: bool = True,
+    exchange: Exchange = Exchange(),  # noqa: B008 - never changes
+    dialogs: tuple[Dialog, ...] = (),
+    downloads: tuple[Download, ...] = (),
+    tab: bool = False,
+    unsent: tuple[int, ...] = (),
+) -> Met:
+    """``page`` and what was ``extracted`` from it, brought home and then through the redactions of a recording.
+
+    exchange: inputs that the replay has changed.
+    """
+    page, extracted = exchange.page_home(page), exchange.home(extracted)
+    home = msgspec.structs.replace(page, url=mapping.homeward(page.url))
+    text = redact_snapshot(mapping.text_homeward(home.text), secrets)
+    return Met(
+        state=home.state,
+        url=redact_address(home.url, secrets),
+        title=redact_text(home.title, secrets),
+        extracted=redact_text(extracted, secrets),
+        text=text,
+        digest=hashlib.sha256(text.encode()).digest(),
+        faults=redact_faults(faults, secrets),
+        held=held,
+        dialogs=redact_dialogs(dialogs, secrets),
+        downloads=redact_downloads(downloads, secrets),
+        tab=tab,
+        unsent=unsent,
+    )
+
+
+def redact_faults(faults: Sequence[RequestFault], secrets: Mapping[str, str]) -> tuple[RequestFault, ...]:
+    """The first ``REQUEST_FAULTS_MAX`` of ``faults``, redacted as an address is."""
+    kept = faults[: limits.REQUEST_FAULTS_MAX]
+    return tuple(msgspec.structs.replace(one, request=redact_address(one.request, secrets)) for one in kept)
+
+
+def compare(
+    step: Step,
+    met: Met,
+    *,
+    snapshot: bytes | None = None,
+    duration_ms: int,
+    bar: Bar = BAR,
+    known: KnownChanges | None = None,
+) -> StepMatch:
+    """How the page ``met`` after the action of ``step`` compares with what was recorded, and whether it matches at ``bar``.
+
+    snapshot: the recorded text as it was stored, if it is at hand; without it, a text that is not the same to the byte
+    ``differs``. known: the changes of titles that earlier steps have shown.
+    """
+    plain = (lambda text: text) if bar.strict else mask_text
+    titles = tuple(map(plain, common(step.title, met.title)))
+    same_title = titles[0] == titles[1] or (known is not None and known.covers(step.title, met.title))
+    extracted = same_extracted(step.action, *common(step.extracted, met.extracted), strict=bar.strict)
+    text = _text_match(step, met, snapshot)
+    match = StepMatch(
+        index=step.index,
+        performed=True,
+        state=met.state == step.state,
+        url=_same_address(step, met, bar, known),
+        title=same_title,
+        extracted=extracted,
+        matched=False,
+        duration_ms=duration_ms,
+        text=text,
+        held=met.held and (extracted or not isinstance(step.action, Extract)),
+        faults=met.faults,
+        dialogs=met.dialogs,
+        downloads=met.downloads,
+        tab=met.tab,
+        unsent=met.unsent,
+        # What equals the recorded text but for masks has no words of its own.
+        alert=met.alert.role if met.alert is not None and text in ("numbers", "differs") else "",
+    )
+    return msgspec.structs.replace(match, matched=matches(match, step, bar.level, strict=bar.strict))
+
+
+def _same_address(step: Step, met: Met, bar: Bar, known: KnownChanges | None) -> bool:
+    old, new = common(step.url, met.url)
+    if new == old or (not bar.strict and mask_address(new) == mask_address(old)):
+        return True
+    return known is not None and known.covers_address(step.url, met.url)
+
+
+def _text_match(step: Step, met: Met, snapshot: bytes | None) -> TextMatch:
+    if not step.snapshot:
+        return ""
+    if met.digest == step.snapshot:
+        return "same"
+    recorded = snapshot_text(snapshot)
+    if recorded is None:
+        return "differs"
+    if recorded == met.text:
+        return "same"
+    recorded, text = common(recorded, met.text)
+    old, new = apply_masks(recorded, step.masks, text)
+    if old == new:
+        return "masked"
+    pages = outline(old), outline(new)
+    if len(pages[0].lines) == len(pages[1].lines) and regrouped(pages[0].wrappers, pages[1].wrappers):
+        return "differs"
+    return "masked" if pages[0].text == pages[1].text else compare_text(pages[0].text, pages[1].text)
+
+
+def not_performed(step: Step, error: str, duration_ms: int) -> StepMatch:
+    """The entry of a step whose action could not be performed; ``error`` is the code."""
+    return StepMatch(
+        index=step.index,
+        performed=False,
+        state=False,
+        url=False,
+        title=False,
+        extracted=False,
+        matched=False,
+        duration_ms=duration_ms,
+        error=error,
+    )
+
+
+def differences(match: StepMatch) -> tuple[str, ...]:
+    """What differs from the recording, in words: empty for a step that matched."""
+    if not match.performed:
+        return (f"not performed: {match.error}",)
+    parts = (
+        (f"a new {match.alert}", not match.alert),
+        ("assertion", match.held),
+        ("page", match.state),
+        ("address", match.url),
+        ("title", match.title),
+        ("extracted text", match.extracted),
+    )
+    return tuple(name for name, same in parts if not same)
+
+
+def text_counts(matches: Sequence[StepMatch]) -> dict[str, int]:
+    """How many steps' text was ``same``, ``numbers``, ``differs``; steps without a comparison are in none of them."""
+    counted = Counter(match.text for match in matches)
+    return {text: counted[text] for text in TEXT_WORDS}
+
+
+def text_words(counts: Mapping[str, int]) -> str:
+    """``text: 3 same, 1 only numbers differ, 1 differs``; empty if no text was compared."""
+    words = TEXT_WORDS if counts["differs"] == 1 else {**TEXT_WORDS, "differs": "differ"}
+    said = [f"{counts[text]} {word}" for text, word in words.items() if counts[text]]
+    return "text: " + ", ".join(said) if said else ""
+
+
+def unreached(matches: Sequence[StepMatch]) -> str:
+    """The code of why the first step that did not match reached no page; empty if it reached one, or all steps matched.
+
+    Up to there everything was as recorded, so the replay says nothing about the recording. A difference before it counts instead.
+    """
+    first = next((match for match in matches if not match.matched), None)
+    if first is None or first.performed:
+        return ""
+    # Behind the first step, an address that the policy refuses is what the call lacks.
+    kept_out = first.error == "browser.refused" and first is matches[0]
+    missed = first.error in CODES and CODES[first.error].blame is Blame.ENVIRONMENT
+    return first.error if kept_out or missed else ""
+
+
+def replayable(steps: Sequence[Step]) -> list[Step]:
+    """The steps a replay drives: those that succeeded when they were recorded."""
+    return [step for step in steps if step.ok]
+
+
+def goes_on(step: Step, match: StepMatch) -> bool:
+    """Whether a replay goes on after ``step``: it was performed, and is no assertion that failed, unless a soft one."""
+    return match.performed and (match.held or not isinstance(step.action, Assert) or step.action.soft)
+
+
+def stopped_at(matches: Sequence[StepMatch], steps: int) -> int:
+    """The index of the step at which a replay of so many ``steps`` stopped, because it was not performed or its assertion failed;
+    0 if the replay reached its end.
+    """
+    return matches[-1].index if matches and (not matches[-1].performed or len(matches) < steps) else 0

@@ -1,0 +1,55 @@
+"""Compares two replays of one recording, or a replay with the recording, by what the reports say of each step."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Literal
+
+import msgspec
+
+from protocol.page.actions.action import describe
+from protocol.recording.records.session import Step, StepMatch
+from protocol.recording.records.verdicts import new_faults
+from protocol.recording.replays.replay import TEXT_WORDS, differences
+
+AS_RECORDED = "as recorded"
+NOT_REACHED = "not reached"
+
+
+class RunStep(msgspec.Struct, frozen=True, kw_only=True):
+    """One step that a replay performs, in two runs."""
+
+    index: int
+    did: str
+    """The action in words."""
+    status: Literal["same", "differs"]
+    first: str
+    """What the first run says of it: ``as recorded``, ``not reached``, or what was different."""
+    second: str
+
+
+def diff_runs(
+    steps: Sequence[Step], first: Sequence[StepMatch] | None, second: Sequence[StepMatch] | None
+) -> tuple[RunStep, ...]:
+    """How two runs of ``steps``, those that a replay performs, compare. None stands for the recording itself."""
+    ours, theirs = ({match.index: match for match in run} if run is not None else None for run in (first, second))
+    made = []
+    for step in steps:
+        said = [AS_RECORDED if run is None else _said(step, run.get(step.index)) for run in (ours, theirs)]
+        made.append(
+            RunStep(
+                index=step.index,
+                did=describe(step.action),
+                status="same" if said[0] == said[1] else "differs",
+                first=said[0],
+                second=said[1],
+            )
+        )
+    return tuple(made)
+
+
+def _said(step: Step, match: StepMatch | None) -> str:
+    if match is None:
+        return NOT_REACHED
+    text = (f"text {TEXT_WORDS[match.text]}",) if match.text in ("numbers", "differs") else ()
+    return ", ".join((*differences(match), *text, *new_faults(match, step))) or AS_RECORDED
