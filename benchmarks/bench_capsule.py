@@ -27,7 +27,7 @@ from adapters.browser.launch.chromium import launcher
 from adapters.browser.launch.settings import BrowserSettings
 from benchmarks.live_mesh import LiveNode, pair, serving
 from benchmarks.registry import benchmark
-from node.live import Wish, guard_for, mounted_context
+from node.live.browsers import Wish, guard_for, mounted_context
 from protocol.recording.records.session import Profile
 
 ROUNDS: Final = 7

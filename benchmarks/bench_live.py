@@ -19,7 +19,7 @@ from adapters.browser.launch.profile_directory import browser_processes
 from adapters.browser.launch.settings import BrowserSettings
 from adapters.ports import Browser
 from benchmarks.registry import benchmark
-from node.live import Browsers
+from node.live.browsers import Browsers
 from protocol.recording.records.session import Profile
 from protocol.risk.requests import GuardPolicy
 

@@ -26,30 +26,20 @@ from adapters.ports import (
 )
 from node.approvals import Approvals, OwnerKeys
 from node.base import LoopWatch, Serving
-from node.capsules import (
-    CapsuleExchange,
-    Capsules,
-    CookieHandles,
-    Kept,
-    Logins,
-    LoginWork,
-    Mounting,
-    Passkeys,
-    Proving,
-    SealingKeys,
-    Unsealing,
-    Upkeep,
-    WorkAsking,
-    from_live,
-)
+from node.capsules.exchange import CapsuleExchange, CookieHandles, LoginWork, WorkAsking
+from node.capsules.logins import Logins, Passkeys, Upkeep, from_live
+from node.capsules.mount import Mounting, Unsealing
+from node.capsules.seal import Capsules, Kept, Proving, SealingKeys
 from node.config import Config
 from node.distrust import Distrust, Notices
 from node.explorer import Explorer, Parts
-from node.live import Browsers, KeptCodes, LiveSessions
+from node.live.acting import KeptCodes
+from node.live.browsers import Browsers
+from node.live.sessions import LiveSessions
 from node.log import Audit, LogExchange, Logs
 from node.pairing import PairingDesk
 from node.schedules import ScheduledSearches, Schedules
-from node.sessions import ForPeers, Sessions
+from node.sessions.serving import ForPeers, Sessions
 from node.signing import Identity, Witness
 from node.trust import Calls, ClockMark, OwnKeys, Peers, Reach, RefusalBook, TrustChanges
 from protocol import ids

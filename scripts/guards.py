@@ -21,7 +21,6 @@ import signal
 import sys
 import tempfile
 import time
-import tomllib
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -29,8 +28,9 @@ from typing import Any
 import msgspec
 import pytest
 
-ROOT = Path(__file__).parents[1]
-TABLES = ROOT / "tests" / "guards"
+from scripts import redactions
+from scripts.guard_table import ROOT, Guard, table
+
 PAGE = ROOT / "docs" / "THREATS.md"
 NOT_BUILT = "not built yet"
 COPIED = ("protocol", "adapters", "node", "trailmesh", "tests", "scripts", "benchmarks", "pyproject.toml")
@@ -68,38 +68,6 @@ _TABLE_LINE = re.compile(r"^\|(?!-)")
 _LINK = re.compile(r"\[(\w+)\]\(\.\./tests/([\w/]+\.py)\)")
 
 
-class Change(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """One place of a file that changes."""
-
-    snippet: str
-    """The guard, word for word. It stands exactly once in the file."""
-    without: str = ""
-    """What stands in its place once it is removed."""
-
-
-class Guard(Change, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """One guard and the test that misses it."""
-
-    file: str
-    """Below the root of the project."""
-    name: str
-    """Function or class in it, as the page and the docstring of the test name it."""
-    test: str
-    """``unit/test_x.py::test_y``, below tests/; with ``[id]``, one case of it."""
-    also: tuple[Change, ...] = ()
-    """Where it stands besides, in the same file: a binding that both sides compute goes from both."""
-
-    @property
-    def function(self) -> str:
-        """The test without the id of its case."""
-        return self.test.partition("[")[0]
-
-    @property
-    def label(self) -> str:
-        """For people."""
-        return f"{self.file}, {self.name}"
-
-
 class Row(msgspec.Struct, frozen=True, kw_only=True):
     """One threat of the page."""
 
@@ -128,15 +96,6 @@ class Outcome(msgspec.Struct, frozen=True, kw_only=True):
     passed: dict[str, float]
     """Seconds by id."""
     uncollected: tuple[str, ...]
-
-
-def table(folder: Path = TABLES) -> list[Guard]:
-    """Every guard, by file of the table and place in it. Raises ``msgspec.ValidationError``."""
-    return [
-        guard
-        for path in sorted(folder.glob("*.toml"))
-        for guard in msgspec.convert(tomllib.loads(path.read_text()).get("guard", []), list[Guard])
-    ]
 
 
 def rows(text: str | None = None) -> list[Row]:
@@ -368,8 +327,6 @@ def main() -> int:
     parser.add_argument("--json", action="store_true", help="print one JSON document instead of lines")
     parser.add_argument("--third", type=int, choices=range(3), help="only every third guard, beginning with this one")
     given = parser.parse_args()
-    # Imported here: it makes guards, of the kind above.
-    redactions = importlib.import_module("scripts.redactions")
     every = [*table(), *redactions.guards()]
     chosen = [guard for guard in every if not given.only or any(text in f"{guard}" for text in given.only)]
     if given.third is not None:

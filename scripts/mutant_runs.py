@@ -16,11 +16,11 @@ import msgspec
 import pytest
 
 from scripts import guards, reached
+from scripts.guard_table import ROOT
 from scripts.imports import imports
 from scripts.mutations import Mutation
 from scripts.segments import Marks, Reach, read
 
-ROOT = guards.ROOT
 STATE = ROOT / "build" / "mutants"
 _CODE = ("protocol", "adapters", "node", "tests/conftest.py", "pyproject.toml")
 """What a result depends on, besides the tests that gave it and what they import."""

@@ -29,13 +29,12 @@ from typing import Any
 import msgspec
 
 from benchmarks.__main__ import commit as named_commit
-from scripts import guards
+from scripts.guard_table import ROOT
 from scripts.imports import importers, imports
 from scripts.mutant_runs import Result, Run, State, benches, judging, measure
 from scripts.mutations import Mutation, mutations
 from scripts.segments import Marks, Reach
 
-ROOT = guards.ROOT
 RESULTS = ROOT / "benchmarks" / "results.jsonl"
 METRIC, TARGET, SAMPLE = "tests.mutants_killed", 0.9, 150
 MUTATED = ("protocol", "node")

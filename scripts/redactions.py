@@ -16,7 +16,7 @@ from typing import Final
 
 import msgspec
 
-from scripts.guards import ROOT, TABLES, Guard
+from scripts.guard_table import ROOT, TABLES, Guard
 
 TABLE: Final = TABLES / "redactions.toml"
 _ROOMS: Final = ("protocol", "adapters", "node")

@@ -11,7 +11,8 @@ import pytest
 from nacl.signing import SigningKey
 
 from node.approvals import OwnerKeys
-from node.capsules import CapsuleExchange, Capsules, CookieHandles, Kept, SealingKeys, Wanted
+from node.capsules.exchange import CapsuleExchange, CookieHandles
+from node.capsules.seal import Capsules, Kept, SealingKeys, Wanted
 from node.verbs.capsule import CapturedCapsule, CaptureParams, ExportParams, ImportParams, KeptCapsule
 from node.verbs.owner import ChangeParams
 from protocol.approval.owners import sign_change

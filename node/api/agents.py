@@ -20,7 +20,7 @@ from adapters.ports import AgentRecord, Clock, Store
 from node.api.browser_time import BrowserTime, End
 from node.api.tokens import Tokens, caller_of
 from node.base import interruptible
-from node.live import CapsuleNames, NoCapsules
+from node.live.browsers import CapsuleNames, NoCapsules
 from node.signing import Feed
 from node.verbs import Bound, Caller, CallerKind, current_caller, live
 from node.verbs import agent as verbs

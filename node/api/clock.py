@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from node.capsules import ahead
+from node.capsules.seal import ahead
 from node.rooms import Rooms
 from node.verbs import Bound
 from node.verbs import clock as verbs

@@ -17,15 +17,16 @@ from node.api.refusal_rows import RefusalRows
 from node.api.sights import Sights
 from node.approvals import Explaining
 from node.base import fault
-from node.capsules import Repolicy
+from node.capsules.seal import Repolicy
 from node.config import invalid_in_words
 from node.explorer import ExploreVerbs, Parts
 from node.health import BackupVerbs, MeshVerbs
-from node.live import LiveVerbs
+from node.live.sessions import LiveVerbs
 from node.pairing import PairingVerbs
 from node.rooms import Rooms
 from node.schedules import ScheduleVerbs
-from node.sessions import PageVerbs, SessionVerbs, read_step
+from node.sessions.actions import PageVerbs, read_step
+from node.sessions.serving import SessionVerbs
 from node.verbs import OWNER, Bound, Caller, CallerKind, Handler, Params, Run, Tell, Verb, called_by
 from protocol.errors import MeshError
 from protocol.messages import PROTOCOL_VERSION, Done, GrantsPush, StatusAsk, StatusTell

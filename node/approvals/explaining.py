@@ -6,7 +6,8 @@ import re
 
 from node.approvals.questions import Approvals
 from node.config import PolicyConfig
-from node.live import guard_for, judged, seek
+from node.live.acting import judged, seek
+from node.live.browsers import guard_for
 from node.verbs import Bound, current_caller
 from node.verbs import policy as verbs
 from node.verbs.policy import Explained, ExplainParams

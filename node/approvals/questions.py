@@ -18,7 +18,7 @@ from adapters.ports import Clock, Leaving, QuestionRecord, Store
 from node.approvals.owner_keys import OwnerKeys
 from node.approvals.showing import asked_of, shown_of, stand_of
 from node.base import any_of
-from node.live import Sought
+from node.live.acting import Sought
 from node.signing import Witness
 from node.verbs import Bound, Caller, CallerKind, current_caller
 from node.verbs import approve as verbs

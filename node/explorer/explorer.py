@@ -20,7 +20,7 @@ from node.explorer.progress import Progress
 from node.explorer.sharing.log_proofs import Demand, LogProofs
 from node.explorer.sharing.replica import Replica
 from node.explorer.working.page_work import PageWork
-from node.live import Browsers
+from node.live.browsers import Browsers
 from node.signing import Witness
 from node.trust import Calls
 from node.verbs import Tell, current_caller

@@ -16,13 +16,13 @@ import msgspec
 
 from adapters.ports import Store
 from node.base import check_private, counted
-from node.capsules import ahead
+from node.capsules.seal import ahead
 from node.config import CONFIG_FILE, Config, settings
 from node.health.doctor_capsules import check_capsules
 from node.health.doctor_peers import check_peer
 from node.health.doctor_schedules import check_schedules
 from node.health.remedies import CLOCKS, after_end, for_browser, for_opening, for_port
-from node.live import Browsers
+from node.live.browsers import Browsers
 from node.rooms import Rooms
 from node.signing import identity
 from node.verbs.node import Check, Health

@@ -30,7 +30,7 @@ async def log_in(home: Path, url: str, until: Any, attach: str, tell: Tell) -> d
     Errors: ``input.invalid``, ``condition.invalid``, ``browser.*``, ``config.invalid``; ``capsule.not_logged_in`` if the window
     was closed before.
     """
-    from node.live import guard_for
+    from node.live.browsers import guard_for
     from node.process.watching import configured
     from node.process.wiring import open_watched
     from protocol.goal import condition
@@ -81,7 +81,7 @@ async def logged_in(page: Watched, url: str, until: Condition | None, tell: Tell
 
 
 async def _look(page: Watched) -> tuple[Look, str]:
-    from node.capsules import digests, from_browser
+    from node.capsules.seal import digests, from_browser
     from protocol.capsule.flows.login import Look
     from protocol.capsule.state import CapsuleState
 

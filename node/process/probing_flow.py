@@ -16,8 +16,9 @@ from protocol.errors import MeshError
 if TYPE_CHECKING:
     from adapters.ports import BrowserState
     from node.config import Config
-    from node.live import Browsers, Driver
-    from node.sessions import ActionFile
+    from node.live.acting import Driver
+    from node.live.browsers import Browsers
+    from node.sessions.actions import ActionFile
     from node.verbs import Tell
     from protocol.capsule.flows.auth_flow import Signs
     from protocol.capsule.flows.flow_findings import Ended
@@ -56,10 +57,10 @@ async def probe_flow(home: Path, config_file: str, asked: Asked, tell: Tell) -> 
     config_file: as ``probe_login``. Errors: ``input.*``, ``action.*``, ``risk.refused``, ``browser.*``, ``config.invalid``;
     ``capsule.unproven`` if the flow did not log in.
     """
-    from node.live import Browsers
+    from node.live.browsers import Browsers
     from node.process.machine import browser_of
     from node.process.watching import configured
-    from node.sessions import read_action_file
+    from node.sessions.actions import read_action_file
     from protocol.goal import condition
     from protocol.page.secrets.redaction import redact_url
     from protocol.page.secrets.secrets import GivenSecret, Secrets
@@ -112,7 +113,8 @@ class _Probe:
         self, file: ActionFile, secrets: Secrets, tell: Tell
     ) -> tuple[list[Signs], BrowserState, BrowserState]:
         """Perform the steps; signs before each secret and at the end, and what the browser held before the first and at the end."""
-        from node.live import Driver, Gate, KeptCodes, guard_for
+        from node.live.acting import Driver, Gate, KeptCodes
+        from node.live.browsers import guard_for
         from node.process.machine import system_clock
         from node.process.wiring import open_heard
         from protocol.page.actions.action import describe
@@ -151,7 +153,9 @@ class _Probe:
 
     async def _look(self, state: BrowserState | None) -> Look:
         """The address in a fresh browser that begins with ``state``, and may contact the origin of the address only."""
-        from node.live import Driver, Gate, guard_for, with_closed
+        from node.live.acting import Driver, Gate
+        from node.live.browsers import guard_for
+        from node.live.finding import with_closed
         from protocol.capsule.flows.login import Look
         from protocol.errors import NOT_LOADED
         from protocol.page.actions.action import Goto
@@ -170,7 +174,8 @@ class _Probe:
 
     async def _ended(self, state: BrowserState) -> Ended | None:
         """Log out in a browser of its own, and show the site the old state again. None if that was not asked for."""
-        from node.live import Driver, Gate, guard_for
+        from node.live.acting import Driver, Gate
+        from node.live.browsers import guard_for
         from protocol.capsule.flows.flow_findings import Ended
         from protocol.capsule.flows.portability import logout_control, place_of
         from protocol.page.actions.action import Click, Goto, Locator
@@ -203,7 +208,7 @@ async def _act(driver: Driver, action: Action, number: int) -> None:
 
 def _begun(state: BrowserState | None) -> BrowserState | None:
     """What a fresh browser begins with."""
-    from node.capsules import from_browser, to_browser
+    from node.capsules.seal import from_browser, to_browser
     from node.process.machine import system_clock
     from protocol.capsule.state import CapsuleState
 

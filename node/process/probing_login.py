@@ -14,7 +14,7 @@ async def probe_login(home: Path, config_file: str, url: str) -> dict[str, Any]:
     """
     import msgspec
 
-    from node.live import guard_for
+    from node.live.browsers import guard_for
     from node.process.watching import configured
     from node.process.wiring import open_signs
     from protocol.capsule.flows.auth_flow import read_flow

@@ -15,7 +15,7 @@ from protocol.risk.unguarded import limits_of
 
 if TYPE_CHECKING:
     from node.config import Config
-    from node.sessions import Notebook
+    from node.sessions.actions import Notebook
     from node.verbs import Tell
 
 
@@ -35,9 +35,9 @@ async def watch(home: Path, config_file: str, asked: Watching, tell: Tell) -> di
     A cancelled call ends like a closed window: everything until then is in the file. config_file: configuration of browser and
     policy; empty for that of the node in ``home``, or the defaults. Errors: ``input.invalid``, ``browser.*``, ``config.invalid``.
     """
-    from node.live import guard_for
+    from node.live.browsers import guard_for
     from node.process.wiring import open_watched
-    from node.sessions import Notebook
+    from node.sessions.actions import Notebook
     from protocol.page.seen.web_address import require_plain
 
     require_plain(asked.url)

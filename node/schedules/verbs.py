@@ -8,7 +8,7 @@ from urllib.parse import urlsplit
 
 from adapters.ports import Clock
 from adapters.schedule_records import RunRecord, ScheduleRecord
-from node.live import CapsuleNames
+from node.live.browsers import CapsuleNames
 from node.schedules.schedules import Schedules
 from node.verbs import Bound, NoParams, Tell
 from node.verbs import schedule as verbs

@@ -6,8 +6,8 @@ import msgspec
 import pytest
 
 from adapters.ports import Page
-from node.live import with_closed
 from node.live.acting.driver import Driver, Gate
+from node.live.finding import with_closed
 from protocol.errors import MeshError
 from protocol.goal.condition import Condition, ElementTest, judge
 from protocol.page.actions.action import Action, Assert, Click, Extract, Locator, Wait, Within

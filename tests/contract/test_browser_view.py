@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from adapters.browser.base.masking import masker
 from adapters.browser.observing.aria import parse
-from adapters.browser.observing.view import Facts, assemble, masker, wanted_refs
+from adapters.browser.observing.view import Facts, assemble, wanted_refs
 from protocol.page.seen.observation import Traits
 
 CARDS = """\

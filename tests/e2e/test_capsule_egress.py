@@ -18,7 +18,7 @@ from adapters.browser.launch.chromium import launcher
 from adapters.browser.launch.settings import BrowserSettings
 from adapters.ports import Page
 from node.api.node import Node
-from node.live import Lent, Wish, guard_for, mounted_context
+from node.live.browsers import Lent, Wish, guard_for, mounted_context
 from node.process.setup import init_home
 from node.process.wiring import open_node
 from protocol.errors import MeshError

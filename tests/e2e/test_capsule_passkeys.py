@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from adapters.ports import Passkey
-from node.capsules import PASSKEY_DIRECTORY
+from node.capsules.logins import PASSKEY_DIRECTORY
 from tests.canaries import found_in
 from tests.mesh_nodes import Node, cli, refusal
 from tests.passkey_site import PASSWORD, PasskeySite

@@ -22,7 +22,7 @@ from adapters.ports import Heard
 from adapters.ports.watching import Tell
 from node.config.settings import BrowserConfig
 from node.process.wiring import open_watched
-from node.sessions import Notebook
+from node.sessions.actions import Notebook
 from protocol.errors import MeshError
 from protocol.page.actions.action import describe
 from protocol.page.seen.observation import Observation

@@ -14,7 +14,7 @@ from adapters.browser.watching import watching
 from adapters.ports import Heard
 from node.config.settings import BrowserConfig
 from node.process.wiring import open_watched
-from node.sessions import Notebook
+from node.sessions.actions import Notebook
 from protocol.page.actions.action import describe
 from protocol.recording.records.session import Profile
 from protocol.risk.requests import GuardPolicy

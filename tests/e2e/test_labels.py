@@ -14,10 +14,10 @@ import pytest_asyncio
 from adapters.browser.launch.chromium import launcher
 from adapters.ports import Page
 from node.config.settings import BrowserConfig
-from node.live import Driver, Gate
+from node.live.acting import Driver, Gate
 from node.live.acting.uploads import Uploads
 from node.process.wiring import open_watched
-from node.sessions import Notebook
+from node.sessions.actions import Notebook
 from node.sessions.actions.action_files import parse_actions
 from node.sessions.actions.looking import take
 from node.verbs.page import NamedElement, SnapshotParams

@@ -14,8 +14,8 @@ from playwright.async_api import Browser, Dialog, async_playwright
 from adapters.browser.launch.chromium import launcher
 from adapters.browser.launch.settings import find_executable
 from node.explorer.showing.report import ReportInput, render_report
-from node.sessions.showing.files import ReplaySeen
 from node.sessions.showing.report import render_replay
+from node.sessions.showing.seen import ReplaySeen
 from protocol.page.actions.action import Goto, Locator
 from protocol.page.showing.markup import MarkupShown, shown
 from protocol.recording.records.session import Profile

@@ -13,10 +13,10 @@ from hypothesis import strategies as st
 from node.base.terminal import json_text, one_lined
 from node.sessions.actions.action_files import parse_actions
 from node.sessions.actions.action_writing import comment, write_file, write_step
-from node.sessions.showing.files import ReplaySeen, Signature
 from node.sessions.showing.junit import junit_xml
 from node.sessions.showing.markdown import markdown
 from node.sessions.showing.report import render_replay
+from node.sessions.showing.seen import ReplaySeen, Signature
 from node.sessions.showing.told import Told, tell
 from protocol.page.actions.action import Action, Click, Fill, Goto, Locator, Select, Within
 from protocol.recording.records.findings import Difference

@@ -11,7 +11,7 @@ from nacl.signing import SigningKey
 
 from adapters.ports import Leaving
 from node.approvals import Approvals, OwnerKeys
-from node.live import Asking, Sought
+from node.live.acting import Asking, Sought
 from node.live.sessions.live_sessions import LiveSessions
 from node.live.sessions.verbs import LiveVerbs
 from node.sessions.actions.action_files import read_step

@@ -8,7 +8,7 @@ from collections.abc import Awaitable, Callable, Mapping
 import pytest
 
 from adapters.ports import Context
-from node.live import Browsers
+from node.live.browsers import Browsers
 from node.verbs.caller import Caller, CallerKind, called_by
 from protocol.errors import MeshError
 from protocol.page.actions.action import Goto

@@ -8,8 +8,8 @@ import msgspec
 import pytest
 
 from adapters.ports import BrowserState
-from node.capsules import from_browser
 from node.capsules.mount.unsealing import left_out, pages_of
+from node.capsules.seal import from_browser
 from node.capsules.seal.basic_login import answers_of, hiding, require_basic, with_given
 from node.capsules.seal.sealing import counted, within
 from protocol.capsule.flows.login import Look, judge_proof

@@ -8,9 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from node.capsules import Mounting, Proving, to_browser
+from node.capsules.mount import Mounting
+from node.capsules.seal import Proving, to_browser
 from node.capsules.seal.proving import Asked
-from node.live import mounted
+from node.live.browsers import mounted
 from protocol.capsule.state import CapsuleState, Cookie, Item, OriginStorage, encode_state
 from protocol.page.seen.observation import Element
 from protocol.recording.records.session import Profile

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from adapters.ports import BrowserState
-from node.capsules import digests, from_browser
+from node.capsules.seal import digests, from_browser
 from node.cli.capsules.capsule import _login_line
 from node.process.logging_in import logged_in
 from protocol.capsule.flows.login import Look, asks_for_login, judge_login, judge_proof

@@ -11,7 +11,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from node.capsules import Unsealing
+from node.capsules.mount import Unsealing
 from node.capsules.mount.unsealing import left_out, pages_of
 from node.capsules.seal.browser_state import to_browser
 from node.verbs.capsule_unseal import UNSEAL, UnsealedCapsule, UnsealParams

@@ -17,7 +17,8 @@ from adapters.capsule_records import LedgerRecord
 from adapters.storage.files.records import pack, unpack
 from node.api.clock import ClockVerbs
 from node.approvals import Approvals
-from node.capsules import Mounting, Repolicy, Wanted, ahead
+from node.capsules.mount import Mounting
+from node.capsules.seal import Repolicy, Wanted, ahead
 from node.verbs import Caller, CallerKind, called_by
 from node.verbs.capsule import CapsuleParams, ConsentParams, ExportParams, ShowParams, TermsParams
 from node.verbs.capsule_handle import OfferParams

@@ -73,7 +73,7 @@ def asked(home: Path, name: str) -> str:
 
 
 async def _asked(home: Path, name: str) -> str:
-    from node.live import Sought
+    from node.live.acting import Sought
     from node.verbs import OWNER
 
     action = Click(target=Locator(role="button", name=name))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import msgspec
 import pytest
 
-from node.live import as_told
+from node.live.recording import as_told
 from node.sessions.shared.consent import consents, effects_digest
 from node.sessions.shared.replay_plan import Recorded
 from protocol import ids

@@ -9,7 +9,7 @@ import msgspec
 import pytest
 
 from node.config import PolicyConfig
-from node.live import guard_for, may_open
+from node.live.browsers import guard_for, may_open
 from node.verbs import NODE, OWNER, Caller, CallerKind, called_by
 from node.verbs.explore import RUN, RunParams
 from protocol.errors import MeshError

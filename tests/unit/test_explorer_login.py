@@ -13,12 +13,12 @@ import msgspec
 import pytest
 
 from adapters.audit_records import AuditQuery
-from node.capsules import Mounting
+from node.capsules.mount import Mounting
 from node.explorer.behind_login import origins_for
 from node.explorer.sharing.replica import Replica
 from node.explorer.working import page_work
 from node.explorer.working.worker import Worker
-from node.live import Gate
+from node.live.acting import Gate
 from protocol.goal.condition import Condition
 from protocol.messages import DeltaBatch, DeltaPull, Done, SearchOpen
 from protocol.recording.records.session import Verdict

@@ -13,7 +13,7 @@ from node.explorer.progress import Verified
 from node.explorer.sharing.replica import Replica
 from node.explorer.working.kept_pages import IDLE_S
 from node.explorer.working.page_work import PageWork
-from node.live import Browsers
+from node.live.browsers import Browsers
 from node.verbs import called_by
 from protocol.errors import MeshError
 from protocol.goal.condition import Condition, ElementTest

@@ -15,7 +15,7 @@ from node.explorer import ExploreVerbs, Parts, show_search
 from node.explorer.progress import Progress
 from node.explorer.showing.report import MeshNode, ReportInput, Spent
 from node.explorer.showing.show import _name, _report, _signed, _signed_row, _summary, summarise
-from node.sessions import Sessions
+from node.sessions.serving import Sessions
 from node.verbs import explore as verbs
 from node.verbs.explore import Freed, Listed, PeerSpend, Removed, Summary
 from protocol import ids

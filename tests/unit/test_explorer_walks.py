@@ -10,7 +10,7 @@ import pytest
 from adapters.ports import Outcome
 from node.explorer.sharing.visit import WalkStep
 from node.explorer.working.walker import Walker
-from node.live import Gate
+from node.live.acting import Gate
 from protocol.errors import MeshError
 from protocol.page.actions.action import Action, Click, Locator
 from protocol.page.secrets.secrets import NO_SECRETS, GivenSecret, Secrets

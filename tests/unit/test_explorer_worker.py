@@ -15,7 +15,7 @@ from node.config import Config
 from node.config.settings import ExploreConfig, PolicyConfig
 from node.explorer.sharing.replica import Replica
 from node.explorer.working.worker import Worker, seed_of
-from node.live import Gate
+from node.live.acting import Gate
 from protocol.errors import MeshError
 from protocol.goal.condition import Condition
 from protocol.goal.goal import parse_goal

@@ -13,7 +13,8 @@ from pathlib import Path
 import pytest
 
 from scripts import guards
-from scripts.guards import ROOT, Change, Guard, Outcome, Row, Verdict, durations, judge, removed, rows, table
+from scripts.guard_table import ROOT, Change, Guard, table
+from scripts.guards import Outcome, Row, Verdict, durations, judge, removed, rows
 
 GUARDS, ROWS = table(), rows()
 BY_TEST = {guard.function: [other for other in GUARDS if other.function == guard.function] for guard in GUARDS}

@@ -12,8 +12,9 @@ import msgspec
 import pytest
 
 from adapters.ports import Untaken
-from node.capsules import Mounting, Wanted, from_browser, to_browser
-from node.live import mounted
+from node.capsules.mount import Mounting
+from node.capsules.seal import Wanted, from_browser, to_browser
+from node.live.browsers import mounted
 from node.verbs.capsule import CapsuleParams
 from node.verbs.capsule_upkeep import RevokeParams
 from protocol import limits

@@ -12,7 +12,7 @@ import pytest
 from PIL import Image, ImageDraw
 
 from benchmarks.loop import longest_block
-from node.live import compacted, data_address
+from node.live.recording import compacted, data_address
 from node.live.recording.pictures import Pictures
 from protocol import limits
 from protocol.errors import MeshError

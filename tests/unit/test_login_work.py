@@ -12,8 +12,9 @@ from typing import Any
 import msgspec
 import pytest
 
-from node.capsules import LoginWork, Mounting, WorkAsking
-from node.sessions import ForPeers, Sessions
+from node.capsules.exchange import LoginWork, WorkAsking
+from node.capsules.mount import Mounting
+from node.sessions.serving import ForPeers, Sessions
 from node.verbs import Caller, CallerKind, called_by
 from node.verbs.approve import AnswerParams, ListParams, ShowParams
 from node.verbs.capsule_work import WorkDone, WorkParams
@@ -132,8 +133,8 @@ async def test_a_session_comes_only_from_an_origin_that_may_be_read(nodes: list[
 
 async def test_work_outside_of_the_grant_or_without_a_login_is_refused(nodes: list[Worker]) -> None:
     """Guard: node/capsules/exchange/work.py, LoginWork.on_ask.
-    Guard: node/sessions/for_peers.py, ForPeers.start_of.
-    Guard: node/sessions/for_peers.py, _check.
+    Guard: node/sessions/serving/for_peers.py, ForPeers.start_of.
+    Guard: node/sessions/serving/for_peers.py, _check.
     """
     alice, bob = nodes
     assert await code_of(bob.ask(alice, actions=ORDERS)) == "work.no_login"

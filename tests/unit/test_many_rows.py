@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import time
 
+from adapters.browser.base.masking import masker
 from adapters.browser.observing.aria import parse
-from adapters.browser.observing.view import Facts, assemble, masker
+from adapters.browser.observing.view import Facts, assemble
 from protocol.page.actions.action import Locator, Within
 from protocol.page.actions.evidence import Judge, collect
 from protocol.page.actions.scope import container

@@ -16,12 +16,13 @@ import pytest
 
 from adapters.browser.state.state import read_state
 from adapters.ports import BrowserState
-from node.capsules import Mounting
 from node.capsules.logins.upkeep import _address
+from node.capsules.mount import Mounting
 from node.capsules.seal.browser_state import from_browser, same, to_browser
 from node.config import Config
 from node.health.doctor_capsules import check_capsules
-from node.live import Gate, Mount, Wish, mounted
+from node.live.acting import Gate
+from node.live.browsers import Mount, Wish, mounted
 from node.rooms import Rooms
 from node.verbs import Caller, CallerKind, called_by
 from node.verbs.capsule import CapsuleParams, CaptureParams

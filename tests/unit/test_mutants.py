@@ -7,9 +7,10 @@ from pathlib import Path
 
 import pytest
 
+from scripts.guard_table import ROOT
 from scripts.imports import importers, imports
 from scripts.mutant_runs import Result, Run, State
-from scripts.mutants import MUTATED, ROOT, Plan, batches, difference, fits, order, plan, results
+from scripts.mutants import MUTATED, Plan, batches, difference, fits, order, plan, results
 from scripts.mutations import Mutation, mutations
 from scripts.segments import Marks, Reach, place, read, segments
 

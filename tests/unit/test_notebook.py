@@ -10,7 +10,7 @@ import pytest
 from adapters.browser.observing.aria import parse
 from adapters.browser.observing.view import Facts, assemble
 from adapters.ports import Heard
-from node.sessions import Notebook
+from node.sessions.actions import Notebook
 from node.sessions.actions.action_files import parse_actions
 from protocol import limits
 from protocol.errors import MeshError

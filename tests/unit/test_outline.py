@@ -5,8 +5,9 @@ from __future__ import annotations
 import msgspec
 import pytest
 
+from adapters.browser.base.masking import masker
 from adapters.browser.observing.aria import parse
-from adapters.browser.observing.view import Facts, assemble, masker
+from adapters.browser.observing.view import Facts, assemble
 from protocol.errors import MeshError
 from protocol.page.actions.action import Locator
 from protocol.page.seen.observation import Element, Observation

@@ -9,7 +9,7 @@ import pytest
 from nacl.signing import SigningKey
 
 from adapters.ports import Passkey
-from node.capsules import PASSKEY_DIRECTORY, Passkeys
+from node.capsules.logins import PASSKEY_DIRECTORY, Passkeys
 from node.verbs.capsule_passkey import PasskeyParams
 from protocol import limits
 from protocol.errors import MeshError

@@ -7,7 +7,8 @@ import ast
 import pytest
 
 from scripts import redactions
-from scripts.guards import ROOT, removed
+from scripts.guard_table import ROOT
+from scripts.guards import removed
 from scripts.redactions import Call, calls_in, table
 
 CALLS = list(redactions.calls())

@@ -9,10 +9,11 @@ from xml.etree import ElementTree
 import msgspec
 import pytest
 
-from node.sessions.showing.files import Performed, ReplayFiles, ReplaySeen, write_ended, write_files
+from node.sessions.showing.files import write_ended, write_files
 from node.sessions.showing.junit import junit_of_recording, junit_xml
 from node.sessions.showing.markdown import markdown
 from node.sessions.showing.report import render_replay
+from node.sessions.showing.seen import Performed, ReplayFiles, ReplaySeen
 from node.sessions.showing.suite import write_suite
 from node.sessions.showing.told import Ended, Told, tell
 from node.verbs.session_results import Replayed, Shown

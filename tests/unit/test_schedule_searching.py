@@ -14,10 +14,10 @@ import pytest
 from adapters.audit_records import AuditQuery
 from adapters.schedule_records import ScheduleRecord
 from node.base.serving import Serving
-from node.capsules import Mounting
+from node.capsules.mount import Mounting
 from node.explorer import Parts
 from node.schedules import Ended, ScheduledSearches
-from node.sessions.sessions import Sessions
+from node.sessions.serving.sessions import Sessions
 from node.verbs.capsule import CaptureParams
 from protocol import audit, ids
 from protocol.errors import MeshError

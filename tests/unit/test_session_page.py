@@ -13,10 +13,11 @@ import msgspec
 import pytest
 from PIL import Image, ImageDraw
 
-from node.live import compacted, data_address
-from node.sessions.showing.files import ReplayFiles, ReplaySeen, Signature, write_recording, write_replay
+from node.live.recording import compacted, data_address
+from node.sessions.showing.files import write_recording, write_replay
 from node.sessions.showing.pictures import compare_pictures
 from node.sessions.showing.report import render_recording, render_replay
+from node.sessions.showing.seen import ReplayFiles, ReplaySeen, Signature
 from node.verbs.session_results import Shown
 from protocol import limits
 from protocol.errors import MeshError

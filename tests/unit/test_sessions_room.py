@@ -14,8 +14,8 @@ from adapters.storage.files.records import pack
 from node.config.settings import Config, PolicyConfig
 from node.live.browsers.browsers import Browsers
 from node.live.browsers.metering import Unmetered
-from node.sessions.sessions import Sessions
-from node.sessions.verbs import SessionVerbs
+from node.sessions.serving.sessions import Sessions
+from node.sessions.serving.verbs import SessionVerbs
 from node.signing.identity import Identity
 from node.signing.witness import Witness
 from node.trust.peers import Peers

@@ -19,7 +19,7 @@ from node.config import Config
 from node.config.settings import BrowserConfig, Listen
 from node.config.settings import read as read_config
 from node.distrust import Notices
-from node.live import LiveSessions
+from node.live.sessions import LiveSessions
 from node.log import LogExchange
 from node.process import setup, wiring
 from node.process.machine import browser_settings, system_clock

@@ -11,7 +11,7 @@ import pytest
 import yaml
 
 from node.config.settings import Config, PolicyConfig, parse
-from node.live import guard_for
+from node.live.browsers import guard_for
 from node.process.setup import init_home
 from node.process.wiring import open_node
 from node.verbs.policy import ExplainParams

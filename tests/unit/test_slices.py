@@ -11,12 +11,12 @@ import msgspec
 import pytest
 
 from adapters.browser.state.profile_files import read_slice, write_slice
-from node.capsules import Mounting
+from node.capsules.mount import Mounting
 from node.capsules.mount.unsealing import left_out, pages_of
 from node.capsules.seal.browser_state import from_browser, same, to_browser
 from node.capsules.seal.proving import Shown
 from node.capsules.seal.sealing import seal, unseal, within
-from node.live import Browsers, Wish, mounted
+from node.live.browsers import Browsers, Wish, mounted
 from node.live.browsers.metering import Unmetered
 from node.live.browsers.pool import Pool
 from node.verbs.capsule import PolicyParams

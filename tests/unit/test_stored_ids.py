@@ -11,7 +11,7 @@ import pytest
 from adapters.ports import ArtefactRecord, SearchRecord
 from node.explorer.showing.show import Parts, summarise
 from node.live.browsers.browsers import Browsers
-from node.sessions.sessions import Sessions
+from node.sessions.serving.sessions import Sessions
 from protocol import ids
 from protocol.errors import MeshError
 from protocol.messages import KIND_SEARCH, Done, SearchOpen

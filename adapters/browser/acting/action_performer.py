@@ -18,6 +18,7 @@ from adapters.browser.acting.dragging import drag
 from adapters.browser.acting.editors import replace
 from adapters.browser.acting.options import choose_options
 from adapters.browser.base.faults import hiding
+from adapters.browser.base.masking import Mask, masker
 from adapters.browser.base.text import well_formed
 from adapters.browser.egress.activity import Activity
 from adapters.browser.finding.finding import Finding, tidy
@@ -26,7 +27,6 @@ from adapters.browser.observing import scripts
 from adapters.browser.observing.fields import SENT, SHOWN, TEXT
 from adapters.browser.observing.filled import Filled
 from adapters.browser.observing.label_scripts import LABEL
-from adapters.browser.observing.view import Mask, masker
 from adapters.browser.observing.worlds import Worlds
 from protocol import limits
 from protocol.errors import MeshError

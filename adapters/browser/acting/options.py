@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 from playwright.async_api import Locator
 
+from adapters.browser.base.masking import Mask
 from adapters.browser.observing import scripts
-from adapters.browser.observing.view import Mask
 from protocol import limits
 from protocol.errors import MeshError
 from protocol.page.seen.observation import Element

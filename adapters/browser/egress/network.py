@@ -14,6 +14,7 @@ from typing import Any, Final, NamedTuple
 
 from playwright.async_api import BrowserContext, CDPSession, Page, WebSocketRoute
 
+from adapters.browser.base.masking import masker
 from adapters.browser.egress.activity import Activity
 from adapters.browser.egress.caused import CAUSED_KINDS
 from adapters.browser.egress.closely import Closely
@@ -24,7 +25,6 @@ from adapters.browser.egress.sockets import pass_on, refuse
 from adapters.browser.egress.streams import Streams, is_stream
 from adapters.browser.egress.wall import Turned
 from adapters.browser.egress.windows import Windows
-from adapters.browser.observing.view import masker
 from adapters.ports import Given, Leaving
 from protocol import limits
 from protocol.approval.forms import RequestForm, request_form

@@ -13,8 +13,8 @@ from typing import Any, Final, NamedTuple
 
 import msgspec
 
+from adapters.browser.base.masking import Mask
 from adapters.browser.egress.activity import Activity
-from adapters.browser.observing.view import Mask
 from adapters.ports import NOTHING, Given
 from protocol import limits
 from protocol.page.actions.action import (

@@ -14,12 +14,13 @@ from playwright.async_api import ElementHandle, Frame, Locator, Page
 from playwright.async_api import Error as PlaywrightError
 
 from adapters.browser.base.faults import unreadable
+from adapters.browser.base.masking import Mask
 from adapters.browser.finding.hindrances import hindrances, in_words
 from adapters.browser.finding.labels import at
 from adapters.browser.finding.selectors import way, with_hidden
 from adapters.browser.observing import scripts
 from adapters.browser.observing.label_scripts import CONTROL, FILES, LABEL
-from adapters.browser.observing.view import Mask, View
+from adapters.browser.observing.view import View
 from adapters.browser.observing.worlds import Worlds, traits_of
 from protocol.page.actions.action import Locator as ToFind
 from protocol.page.actions.fits import Grade

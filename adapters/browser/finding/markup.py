@@ -12,10 +12,11 @@ from playwright.async_api import Error as PlaywrightError
 from playwright.async_api import Locator
 
 from adapters.browser.base.dom import DOM
+from adapters.browser.base.masking import masker
 from adapters.browser.base.text import loads
 from adapters.browser.finding.finding import Finding
 from adapters.browser.observing.scripts import PATH_TO, by_ref
-from adapters.browser.observing.view import View, masker
+from adapters.browser.observing.view import View
 from adapters.browser.observing.worlds import Worlds
 from protocol import limits
 from protocol.page.actions.action import Locator as ToFind

@@ -13,9 +13,9 @@ from playwright.async_api import Error as PlaywrightError
 from playwright.async_api import TimeoutError as PlaywrightTimeoutError
 
 from adapters.browser.base.faults import is_gone
+from adapters.browser.base.masking import Mask
 from adapters.browser.base.text import well_formed
 from adapters.browser.observing.fields import FIELD, SHOWN
-from adapters.browser.observing.view import Mask
 from protocol.errors import MeshError
 from protocol.page.actions.action import Action, Assert, Extract, Fill, Focus, Hover, Scroll, ScrollTo, Wait
 from protocol.page.actions.filling import Taken, accepted_form, instead, noted, taken, typed_into

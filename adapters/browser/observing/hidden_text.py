@@ -9,8 +9,8 @@ from typing import Any, Final
 
 import msgspec
 
+from adapters.browser.base.masking import Mask
 from adapters.browser.base.text import loads
-from adapters.browser.observing.view import Mask
 from protocol import limits
 from protocol.page.instructions.hidden_text import HiddenText, HiddenTexts
 from protocol.page.instructions.instructions import needed_words

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from itertools import accumulate
 from typing import Final
@@ -12,17 +12,13 @@ from urllib.parse import urljoin
 
 import msgspec
 
+from adapters.browser.base.masking import Mask
 from adapters.browser.base.text import well_formed
 from adapters.browser.egress.caused import FrameDocument
 from adapters.browser.observing.aria import Node
 from adapters.browser.observing.standing import Standing, place
 from protocol import limits
-from protocol.page.secrets.redaction import redact_text
-from protocol.page.secrets.secret_search import Search
-from protocol.page.secrets.secrets import Secrets
 from protocol.page.seen.observation import INTERACTIVE_ROLES, Cut, Element, Observation, Traits, Tree, truncate
-
-Mask = Callable[[str], str]
 
 _FIELD_ROLES: Final = frozenset(["textbox", "searchbox", "spinbutton", "combobox", "slider"])
 _GROUP_ROLES: Final = frozenset(
@@ -122,17 +118,6 @@ class View:
         element = Element(ref=ref, role=role, name=name, frame=frame, inside=around, traits=traits)
         self.refs[ref], self.unlisted[ref] = internal, element
         return element
-
-
-def masker(secrets: Mapping[str, str], passwords: Sequence[str] = ()) -> Mask:
-    """A function that replaces the values of secrets, and what password fields hold, in all forms of ``secret_search``."""
-    if not passwords:
-        # Of nothing to look for there is nothing to ask for each of a page's texts.
-        nothing = isinstance(secrets, Secrets) and not secrets
-        return (lambda text: text) if nothing else (lambda text: redact_text(text, secrets))
-    typed = Search({value: value for value in passwords})
-    # Given secrets first: a field for passwords may hold one of them, and then shows its name.
-    return lambda text: typed.replace(redact_text(text, secrets), lambda _: "‹password›")
 
 
 def wanted_refs(roots: Sequence[Node]) -> list[str]:

@@ -15,8 +15,9 @@ from adapters.browser.acting.action_performer import Hands
 from adapters.browser.acting.far_labels import read_far_labels
 from adapters.browser.acting.options import label_of
 from adapters.browser.base.faults import hiding
-from adapters.browser.deciding import Deciding
+from adapters.browser.base.masking import masker
 from adapters.browser.egress.activity import Activity
+from adapters.browser.egress.deciding import Deciding
 from adapters.browser.egress.network import NetworkGuard
 from adapters.browser.finding.closed import Closed
 from adapters.browser.finding.markup import read_markup
@@ -26,7 +27,7 @@ from adapters.browser.observing.camera import Camera
 from adapters.browser.observing.hidden_text import HIDDEN_TEXT, hidden_texts
 from adapters.browser.observing.reading import Reading
 from adapters.browser.observing.stillness import POLL_S, Stillness
-from adapters.browser.observing.view import Facts, View, assemble, masker
+from adapters.browser.observing.view import Facts, View, assemble
 from adapters.browser.observing.worlds import Worlds, traits_of
 from adapters.browser.page.closing import close
 from adapters.browser.page.downloads import Downloads

@@ -6,7 +6,7 @@ import asyncio
 
 from node.capsules.seal.browser_state import from_browser
 from node.capsules.seal.proving import LiveState, Source
-from node.live import LiveSessions
+from node.live.sessions import LiveSessions
 from protocol.capsule.capsule import BrowserProfile
 from protocol.capsule.state import CapsuleState
 

@@ -17,7 +17,8 @@ from node.capsules.seal.browser_state import from_browser, same, to_browser
 from node.capsules.seal.capsules import Capsules
 from node.capsules.seal.uses import Killed
 from node.config import Config
-from node.live import Browsers, Driver, Gate, Mount, Wish, guard_for, mounted
+from node.live.acting import Driver, Gate
+from node.live.browsers import Browsers, Mount, Wish, guard_for, mounted
 from node.verbs import Bound
 from node.verbs import capsule_upkeep as verbs
 from node.verbs.capsule import CapsuleParams

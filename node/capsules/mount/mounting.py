@@ -21,7 +21,7 @@ from node.capsules.seal.browser_state import from_browser, to_browser
 from node.capsules.seal.capsules import Capsules
 from node.capsules.seal.sealing import within
 from node.capsules.seal.uses import Mounted, Wanted
-from node.live import End, Kept, LoginShown, Mount, Wish
+from node.live.browsers import End, Kept, LoginShown, Mount, Wish
 from node.verbs import CallerKind, current_caller
 from protocol import limits
 from protocol.capsule.capsule import Header

@@ -20,7 +20,9 @@ from node.capsules.seal.browser_state import from_browser, to_browser
 from node.capsules.seal.kept import Kept
 from node.capsules.seal.sealing import within
 from node.config import Config
-from node.live import Browsers, Driver, Gate, guard_for, with_closed
+from node.live.acting import Driver, Gate
+from node.live.browsers import Browsers, guard_for
+from node.live.finding import with_closed
 from node.verbs import Tell
 from protocol import limits
 from protocol.capsule.capsule import BrowserProfile

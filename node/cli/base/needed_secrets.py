@@ -18,7 +18,7 @@ def of_file(home: str | None, typed: Result) -> frozenset[str] | None:
     path = typed["actions"]
     if not path or path.startswith(("http://", "https://")):
         return frozenset()
-    from node.sessions import read_action_file
+    from node.sessions.actions import read_action_file
 
     return frozenset(read_action_file(Path(path), lenient=bool(typed.get("lenient"))).secrets)
 

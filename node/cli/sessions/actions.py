@@ -31,7 +31,7 @@ def check(file: str, lenient: bool, home: str | None, as_json: bool) -> None:
       trailmesh actions check actions.yaml
       trailmesh actions check actions.yaml --json
     """
-    from node.sessions import read_action_file
+    from node.sessions.actions import read_action_file
     from protocol.page.actions.action import describe
 
     parsed = read_action_file(Path(file), lenient=lenient)
@@ -63,7 +63,7 @@ def schema(home: str | None, as_json: bool) -> None:
     """
     import json
 
-    from node.sessions import action_schema
+    from node.sessions.actions import action_schema
 
     click.echo(json.dumps(action_schema(), ensure_ascii=False, separators=(",", ":")))
 

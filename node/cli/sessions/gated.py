@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from protocol.page.secrets.personal import KINDS
+from protocol.page.secrets.personal_kinds import KINDS
 
 _SHOWN = 5
 _STEPS_SHOWN = 20

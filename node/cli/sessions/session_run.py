@@ -161,7 +161,7 @@ def _check(files: tuple[str, ...], typed: Result) -> None:
 
 async def _run(home: str | None, files: tuple[str, ...], folder: Path, params: Result, typed: Result) -> list[Ran]:
     from node.process.running import Hooks, Ran, run_files
-    from node.sessions import write_run
+    from node.sessions.recording import write_run
 
     done: dict[int, Ran] = {}
 

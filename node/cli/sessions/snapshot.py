@@ -43,7 +43,7 @@ def _is_there(home: Any) -> bool:
 
 
 def _show(r: Result) -> None:
-    from node.sessions import comment, write_file
+    from node.sessions.actions import comment, write_file
 
     lines: list[str] = []
     around: list[str] = []
@@ -77,7 +77,7 @@ def _notes(item: Result) -> list[str]:
         said.append(f"options: {', '.join(item['options'][:_OPTIONS_SHOWN])}{more}")
     if item["only_by_place"]:
         said.append("only its place tells it from others")
-    from node.sessions import comment
+    from node.sessions.actions import comment
 
     first = f"  {comment('; '.join(said))}" if said else ""
     return [first, *("" for _ in item["lines"][1:])]

@@ -17,7 +17,7 @@ import msgspec
 
 from node.base import counted
 from node.explorer.showing.tree_picture import BOX_HEIGHT, BOX_WIDTH, Picture, TreeNode, draw
-from node.live import data_address
+from node.live.recording import data_address
 from protocol import ids
 from protocol.page.actions.action import describe
 from protocol.recording.records.session import ReplayReport, Session, Step

@@ -17,8 +17,8 @@ from node.explorer.progress import Progress
 from node.explorer.sharing.replica import Replica
 from node.explorer.showing.report import MeshNode, ReportInput, ShownReplay, SignedRow, Spent, render_report
 from node.explorer.showing.tree_picture import TreeNode
-from node.live import proposed
-from node.sessions import Sessions
+from node.live.acting import proposed
+from node.sessions.serving import Sessions
 from node.trust import Peers
 from node.verbs.explore import PeerSpend, Summary
 from protocol import ids

@@ -10,7 +10,7 @@ from typing import Any, Final, TypeVar
 from adapters.ports import Outcome, Page
 from node.explorer.working.mounted import Mounted
 from node.explorer.working.worker import Worker
-from node.live import Browsers, Lent
+from node.live.browsers import Browsers, Lent
 from protocol.errors import MeshError
 from protocol.recording.records.session import Profile
 

@@ -9,7 +9,8 @@ from functools import partial
 
 from adapters.ports import Page
 from node.base import to_its_end
-from node.live import Browsers, Lent, Makes, Mount
+from node.live.acting import Makes
+from node.live.browsers import Browsers, Lent, Mount
 from protocol.page.secrets.secrets import Secrets
 from protocol.recording.records.session import Profile
 

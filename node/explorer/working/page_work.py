@@ -17,19 +17,10 @@ from node.explorer.working.frontier import Frontier
 from node.explorer.working.kept_pages import KeptPage, KeptPages
 from node.explorer.working.mounted import Mounted
 from node.explorer.working.worker import Worker, seed_of
-from node.live import (
-    Browsers,
-    Driver,
-    Gate,
-    Lent,
-    Mount,
-    Recording,
-    Wish,
-    guard_for,
-    mounted,
-    record,
-    with_closed,
-)
+from node.live.acting import Driver, Gate
+from node.live.browsers import Browsers, Lent, Mount, Wish, guard_for, mounted
+from node.live.finding import with_closed
+from node.live.recording import Recording, record
 from node.signing import Witness
 from node.verbs import CallerKind, current_caller
 from protocol import limits

@@ -8,7 +8,7 @@ import msgspec
 
 from adapters.ports import Outcome, Page
 from node.explorer.sharing.visit import WalkStep
-from node.live import Driver, Gate, Makes
+from node.live.acting import Driver, Gate, Makes
 from protocol import limits
 from protocol.errors import MeshError
 from protocol.page.actions.action import Action, Goto, Reload, describe

@@ -20,7 +20,8 @@ from node.explorer.sharing.replica import Replica
 from node.explorer.sharing.visit import Visit, WalkStep
 from node.explorer.working.frontier import Frontier, Kind
 from node.explorer.working.walker import Walker
-from node.live import Gate, Makes, with_closed
+from node.live.acting import Gate, Makes
+from node.live.finding import with_closed
 from protocol import limits
 from protocol.capsule.flows.login import asks_for_login
 from protocol.errors import MeshError

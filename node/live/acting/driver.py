@@ -14,6 +14,7 @@ from typing import Final
 import msgspec
 
 from adapters.ports import NOTHING, Given, Outcome, Page
+from node.live.acting.allowing import Allowing
 from node.live.acting.asking import Sought, askable, seek
 from node.live.acting.codes import NO_CODES, Codes
 from node.live.acting.gate import Approve as Approve
@@ -31,7 +32,6 @@ from node.live.finding.options import as_label, fit
 from node.live.finding.personal import as_observed, judge_of, pins_of, shown_name
 from node.live.finding.selecting import around, missing, selected
 from node.live.finding.time_limit import NOT_FOUND, TimeLimit
-from node.live.recording.allowing import Allowing
 from node.verbs.live import HeldRequest
 from protocol.errors import MeshError
 from protocol.page.actions.action import (

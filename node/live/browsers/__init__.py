@@ -1,1 +1,26 @@
 """Browsers within the limits of the node: pool, places, mounted capsules."""
+
+from node.live.browsers.browsers import Browsers, Lent
+from node.live.browsers.first_look import LoginShown
+from node.live.browsers.metering import End
+from node.live.browsers.mounted import mounted_context
+from node.live.browsers.mounting import CapsuleNames, Kept, Mount, Mounts, NoCapsules, Wish, mounted
+from node.live.browsers.policy import guard_for, may_open, opening
+
+__all__ = [
+    "Browsers",
+    "CapsuleNames",
+    "End",
+    "Kept",
+    "Lent",
+    "LoginShown",
+    "Mount",
+    "Mounts",
+    "NoCapsules",
+    "Wish",
+    "guard_for",
+    "may_open",
+    "mounted",
+    "mounted_context",
+    "opening",
+]

@@ -7,12 +7,12 @@ from collections.abc import Callable, Mapping, Sequence
 import msgspec
 
 from adapters.ports import Page
+from node.live.acting.allowing import Allows
 from node.live.acting.codes import NO_CODES, Codes
 from node.live.acting.driver import Gate, Makes
 from node.live.acting.holding import Holder, Sent
 from node.live.acting.uploads import NO_UPLOADS, Uploads
 from node.live.finding.personal import covered_at
-from node.live.recording.allowing import Allows
 from node.live.recording.following import Following
 from protocol import limits
 from protocol.page.actions.action import Action, Assert

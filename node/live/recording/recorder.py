@@ -11,11 +11,11 @@ import msgspec
 
 from adapters.ports import Clock, Leaving, Outcome, Page, SessionStore
 from node.base import interruptible
+from node.live.acting.allowing import Allowing
 from node.live.acting.driver import Driver, Prepared
 from node.live.acting.gate import unsent
 from node.live.finding.console import Console
 from node.live.finding.personal import keeping, stored_names
-from node.live.recording.allowing import Allowing
 from node.live.recording.arrivals import Arrival, check_arrival
 from node.live.recording.document import document_of
 from node.live.recording.hidden import hidden_on

@@ -19,7 +19,7 @@ from node.live.acting.asking import HoldAsking
 from node.live.acting.driver import Gate, Report
 from node.live.acting.holding import Holder, Sent
 from node.live.browsers.metering import Meter
-from node.live.browsers.mounting import HeldContext
+from node.live.browsers.mounted import HeldContext
 from node.live.finding.options import by_label
 from node.live.finding.personal import by_stored_name
 from node.live.recording.keeping import Recording, covering_on

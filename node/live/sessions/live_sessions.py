@@ -23,7 +23,8 @@ from node.live.acting.driver import Gate
 from node.live.acting.uploads import Uploads
 from node.live.browsers.browsers import Browsers
 from node.live.browsers.metering import Meter
-from node.live.browsers.mounting import HeldContext, Wish, held_context
+from node.live.browsers.mounted import HeldContext, held_context
+from node.live.browsers.mounting import Wish
 from node.live.browsers.policy import guard_for
 from node.live.recording.keeping import Recording
 from node.live.sessions.endings import ended, kept

@@ -1,1 +1,18 @@
 """Action files: read, written, described."""
+
+from node.sessions.actions.action_files import ActionFile, read_action_file, read_step
+from node.sessions.actions.action_schema import action_schema
+from node.sessions.actions.action_writing import comment, write_file
+from node.sessions.actions.looking import PageVerbs
+from node.sessions.actions.watching import Notebook
+
+__all__ = [
+    "ActionFile",
+    "Notebook",
+    "PageVerbs",
+    "action_schema",
+    "comment",
+    "read_action_file",
+    "read_step",
+    "write_file",
+]

@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 
 from node.config import YamlValue, invalid_in_words, load_yaml
-from node.live import Arrival
+from node.live.recording import Arrival
 from node.sessions.actions.formats import reader_of
 from node.sessions.actions.input_fields import read_inputs
 from node.sessions.actions.yaml_forms import LOCATOR_KEYS, TRUTH, bad, duration_ms, mapping, text_in, value_in

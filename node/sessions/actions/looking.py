@@ -10,7 +10,8 @@ import msgspec
 
 from adapters.ports import Page
 from node.config import Config
-from node.live import Browsers, Driver, Gate, Wish, guard_for, mounted_context, opening
+from node.live.acting import Driver, Gate
+from node.live.browsers import Browsers, Wish, guard_for, mounted_context, opening
 from node.sessions.actions.action_writing import write_step
 from node.sessions.keeping.working import named_by_owner
 from node.signing import Witness

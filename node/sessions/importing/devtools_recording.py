@@ -13,7 +13,7 @@ from typing import Any, Final
 
 import msgspec
 
-from node.live import Arrival
+from node.live.recording import Arrival
 from node.sessions.importing.devtools_keys import Keys
 from node.sessions.importing.devtools_selectors import chains_of, role_of, ways
 from node.sessions.importing.devtools_tabs import DevtoolsTabs

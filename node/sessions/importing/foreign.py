@@ -8,7 +8,7 @@ from typing import Final, Literal
 import msgspec
 
 from node.config import invalid_in_words
-from node.live import Arrival
+from node.live.recording import Arrival
 from protocol import limits
 from protocol.errors import MeshError
 from protocol.page.actions.action import Action, Assert

@@ -11,14 +11,15 @@ import msgspec
 from adapters.ports import ArtefactRecord, Clock, Store
 from node.base import find_stored
 from node.config import Config
-from node.live import may_open
+from node.live.browsers import may_open
 from node.sessions.keeping.archive import Archive
 from node.sessions.keeping.gated import gated
 from node.sessions.keeping.remains import read_remains
 from node.sessions.keeping.reports import open_report
 from node.sessions.shared.consent import effects_digest, sends_of
 from node.sessions.shared.replay_plan import Recorded
-from node.sessions.showing.files import Performed, ReplayFiles, Signature, write_recording
+from node.sessions.showing.files import write_recording
+from node.sessions.showing.seen import Performed, ReplayFiles, Signature
 from node.signing import Witness, signed_manifest
 from node.trust import Peers
 from node.verbs import CallerKind, current_caller

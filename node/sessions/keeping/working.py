@@ -8,7 +8,8 @@ from collections.abc import Iterator
 
 from adapters.ports import Clock, Store
 from node.config import Config
-from node.live import Asks, Browsers, Gate, LoginForms, Quiet, Wish, proposed
+from node.live.acting import Asks, Gate, LoginForms, Quiet, proposed
+from node.live.browsers import Browsers, Wish
 from node.sessions.keeping.reading import Reading
 from node.sessions.shared.questions import Questions
 from node.signing import Witness

@@ -1,1 +1,7 @@
 """Records sessions: from action files, as forks, anew for masks."""
+
+from node.sessions.recording.suites import write_run
+
+__all__ = [
+    "write_run",
+]

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from adapters.ports import SessionStore
-from node.live import Earlier, Following, Unlike
+from node.live.recording import Earlier, Following, Unlike
 from node.sessions.shared.replay_plan import Recorded
 from node.verbs import Tell
 from node.verbs.session_upkeep import LearnedLine

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import Final
 
-from node.live import Sought
+from node.live.acting import Sought
 from node.sessions.actions.action_files import ActionFile
 from node.sessions.shared.consent import effects_digest, sends_of
 from node.sessions.shared.replay_plan import Recorded

@@ -10,18 +10,9 @@ from typing import Final, NamedTuple
 import msgspec
 
 from adapters.ports import Context
-from node.live import (
-    Following,
-    LoginForms,
-    Recording,
-    Unlike,
-    Uploads,
-    guard_for,
-    mounted_context,
-    opening,
-    record,
-    record_actions,
-)
+from node.live.acting import LoginForms, Uploads
+from node.live.browsers import guard_for, mounted_context, opening
+from node.live.recording import Following, Recording, Unlike, record, record_actions
 from node.sessions.actions.action_files import ActionFile, parse_actions
 from node.sessions.keeping.working import Working, named_by_owner, own_start
 from node.sessions.recording.forking import forked
@@ -29,7 +20,7 @@ from node.sessions.recording.learning import following, lines, refusal
 from node.sessions.recording.needs import Needing
 from node.sessions.shared.consent import narrowed
 from node.sessions.shared.replay_plan import Recorded
-from node.sessions.showing.files import Performed, ReplayFiles
+from node.sessions.showing.seen import Performed, ReplayFiles
 from node.verbs import CallerKind, Tell, current_caller
 from node.verbs.session_question import WriteQuestion
 from node.verbs.session_results import RecordedSession

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable
 
 from adapters.ports import Outcome
-from node.live import Driver
+from node.live.acting import Driver
 from protocol.page.actions.action import SwitchTab
 
 

@@ -8,7 +8,9 @@ from collections.abc import Mapping, Sequence
 import msgspec
 
 from adapters.ports import Clock, Outcome, Page, SessionStore
-from node.live import Driver, Signer, covering_on, document_of, keeping, unsent
+from node.live.acting import Driver, unsent
+from node.live.finding import keeping
+from node.live.recording import Signer, covering_on, document_of
 from node.sessions.replaying.alerting import Alerting
 from node.sessions.replaying.replay_tabs import to_front
 from node.sessions.shared.consent import Sends

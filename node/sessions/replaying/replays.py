@@ -11,13 +11,8 @@ from pathlib import Path
 import msgspec
 
 from node.base import NO_LOGIN
-from node.live import (
-    LoginForms,
-    Uploads,
-    guard_for,
-    mounted_context,
-    opening,
-)
+from node.live.acting import LoginForms, Uploads
+from node.live.browsers import guard_for, mounted_context, opening
 from node.sessions.actions.action_files import incomplete
 from node.sessions.keeping.handover import write_file
 from node.sessions.keeping.working import Working, named_by_owner, own_start
@@ -25,7 +20,8 @@ from node.sessions.replaying.replayer import replay
 from node.sessions.shared.consent import consents, effects_digest, narrowed
 from node.sessions.shared.replay_plan import Recorded, ReplayPlan
 from node.sessions.shared.writes import OnMismatch
-from node.sessions.showing.files import ReplayFiles, ReplaySeen, write_ended, write_replay
+from node.sessions.showing.files import write_ended, write_replay
+from node.sessions.showing.seen import ReplayFiles, ReplaySeen
 from node.sessions.showing.told import Ended
 from node.sessions.showing.told import tell as tell_replay
 from node.verbs import Tell

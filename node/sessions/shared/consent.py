@@ -7,7 +7,8 @@ from functools import partial
 
 import msgspec
 
-from node.live import Gate, Prepared, as_told, same_row
+from node.live.acting import Gate, Prepared
+from node.live.recording import as_told, same_row
 from node.sessions.shared.replay_plan import Recorded
 from node.sessions.shared.writes import Writes
 from node.verbs.session_results import Sends as Shown

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from adapters.ports import Page
-from node.live import Console
+from node.live.finding import Console
 from protocol.page.secrets.redaction import redact_address
 from protocol.page.secrets.secrets import Stored
 from protocol.page.showing.markup import MarkupShown

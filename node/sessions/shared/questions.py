@@ -9,7 +9,7 @@ from typing import Any, Final
 import msgspec
 
 from adapters.ports import Clock
-from node.live import Driver
+from node.live.acting import Driver
 from node.verbs import Tell
 from node.verbs.session_question import Answered, Question, WriteQuestion
 from protocol import limits

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 import msgspec
 
 from adapters.ports import ArtefactRecord
-from node.live import NO_CODES, NO_UPLOADS, Codes, Gate, LoginForms, Makes, Uploads
+from node.live.acting import NO_CODES, NO_UPLOADS, Codes, Gate, LoginForms, Makes, Uploads
 from node.sessions.shared.noticed import Noticed
 from node.sessions.shared.writes import AskOwner, OnMismatch
 from protocol.page.secrets.secrets import NO_SECRETS, Secrets

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Final, Literal
 
-from node.live import Gate, Sought
+from node.live.acting import Gate, Sought
 from node.verbs.session_question import Question
 from protocol import limits
 from protocol.approval.question import Cover

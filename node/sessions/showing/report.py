@@ -17,10 +17,10 @@ import jinja2
 import msgspec
 
 from node.base import counted
-from node.live import compacted, data_address
-from node.sessions.showing.files import ReplaySeen, Signature
+from node.live.recording import compacted, data_address
 from node.sessions.showing.lines import Line, compare_lines
 from node.sessions.showing.pictures import compare_pictures
+from node.sessions.showing.seen import ReplaySeen, Signature
 from node.sessions.showing.told import Told, ToldStep
 from node.verbs.session_results import Shown
 from protocol import ids

@@ -9,17 +9,10 @@ from __future__ import annotations
 import hmac
 import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
-from typing import Final, Literal
+from collections.abc import Sequence
+from typing import Final
 
-Kind = Literal["email", "phone", "card", "iban", "id"]
-KINDS: Final[Mapping[Kind, str]] = {
-    "email": "e-mail address",
-    "phone": "telephone number",
-    "card": "card number",
-    "iban": "account number",
-    "id": "national number",
-}
+from protocol.page.secrets.personal_kinds import Found, Kind
 
 TOKEN: Final = re.compile(r"‹(email|phone|card|iban|id):([a-p]{4})([a-p]{10})›")
 """Kind, mark of the key, hash of the value. Letters only: as numbers they would count as what changes by itself."""
@@ -28,9 +21,6 @@ _HASH_CHARS: Final = 10
 _HIDDEN: Final = "·" * (_MARK_CHARS + _HASH_CHARS)
 _LETTERS: Final = str.maketrans("0123456789abcdef", "abcdefghijklmnop")
 _ROUNDS_MAX: Final = 8
-
-Found = tuple[int, int, Kind, str]
-"""Start, end, kind and normalised value."""
 
 
 def personal_data(text: str) -> list[Found]:

@@ -8,7 +8,7 @@ from functools import cache, lru_cache
 from importlib import import_module
 from typing import Any, Final
 
-from protocol.page.secrets.personal import Found
+from protocol.page.secrets.personal_kinds import Found
 
 _SAFE: Final = re.compile(r"‹[a-z]{2,8}:[A-Za-z0-9_.-]{1,64}›")
 """Placeholders of secrets, and tokens: not looked into."""

@@ -8,7 +8,7 @@ from urllib.parse import urljoin, urlsplit
 
 import msgspec
 
-from adapters.browser.observing.view import Mask, masker
+from adapters.browser.base.masking import Mask, masker
 from adapters.ports import NOTHING, Blocked, Given, Leaving, Outcome
 from protocol.approval.leaving import Fate
 from protocol.errors import MeshError

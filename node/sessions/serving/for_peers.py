@@ -11,7 +11,7 @@ from adapters.ports import Store
 from node.config import Config
 from node.sessions.actions.action_files import parse_actions
 from node.sessions.keeping.handover import export_session, import_bundle
-from node.sessions.sessions import Sessions
+from node.sessions.serving.sessions import Sessions
 from node.sessions.shared.writes import OnMismatch
 from node.signing import Witness, signed_manifest
 from node.trust import Peers

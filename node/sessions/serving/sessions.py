@@ -6,7 +6,8 @@ import msgspec
 
 from adapters.ports import Clock, Store
 from node.config import Config
-from node.live import Asks, Browsers
+from node.live.acting import Asks
+from node.live.browsers import Browsers
 from node.sessions.keeping.references import held_by, named_by
 from node.sessions.keeping.remains import remains_of
 from node.sessions.keeping.verifying import Verifying

@@ -5,8 +5,8 @@ from __future__ import annotations
 import msgspec
 
 from node.sessions.recording.needs import needs_of
-from node.sessions.sessions import Sessions
-from node.sessions.showing.files import ReplayFiles
+from node.sessions.serving.sessions import Sessions
+from node.sessions.showing.seen import ReplayFiles
 from node.verbs import Bound, NoParams, Tell
 from node.verbs import session as verbs
 from node.verbs import session_question as questions

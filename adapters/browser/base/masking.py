@@ -1,0 +1,22 @@
+"""Takes secrets out of what pages say."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+
+from protocol.page.secrets.redaction import redact_text
+from protocol.page.secrets.secret_search import Search
+from protocol.page.secrets.secrets import Secrets
+
+Mask = Callable[[str], str]
+
+
+def masker(secrets: Mapping[str, str], passwords: Sequence[str] = ()) -> Mask:
+    """A function that replaces the values of secrets, and what password fields hold, in all forms of ``secret_search``."""
+    if not passwords:
+        # Of nothing to look for there is nothing to ask for each of a page's texts.
+        nothing = isinstance(secrets, Secrets) and not secrets
+        return (lambda text: text) if nothing else (lambda text: redact_text(text, secrets))
+    typed = Search({value: value for value in passwords})
+    # Given secrets first: a field for passwords may hold one of them, and then shows its name.
+    return lambda text: typed.replace(redact_text(text, secrets), lambda _: "‹password›")
