@@ -116,6 +116,9 @@ def lock(name: str) -> int:
         for package in locked["packages"].values():
             for told in ("resolved", "license", "funding", "engines"):  # none of them is needed to install it
                 package.pop(told, None)
+        asked = json.loads((made / "package.json").read_text(encoding="utf-8"))
+        if "overrides" in asked:  # npm leaves them out, and takes no lock without them
+            locked["packages"][""]["overrides"] = asked["overrides"]
         (LOCKS / f"{name}.json").write_text(json.dumps(locked, indent=1) + "\n", encoding="utf-8")
         return 0
     report = json.loads((made / "report.json").read_text(encoding="utf-8"))

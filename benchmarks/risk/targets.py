@@ -588,6 +588,40 @@ _LISTED: Final = (
         login="/authenticate?project_id=flat",
         fields=(("#password", PASSWORD),),
     ),
+    Target(
+        name="thelounge",  # with a released irc-framework in the place of a commit of it
+        on=_one(
+            "thelounge",
+            "thelounge-4.5",
+            18340,
+            (("{bin}/node", str(HERE / "projects" / "thelounge_app.cjs"), "{work}", "0", PASSWORD),),
+            ("{bin}/node", str(HERE / "projects" / "thelounge_app.cjs"), "{work}", "{port}", PASSWORD),
+        ),
+        part="test",
+        starts=tuple(
+            f"/#/{each}"
+            for each in (
+                *(
+                    "chan-2",
+                    "chan-1",
+                    "chan-4",
+                    "chan-6",
+                    "connect",
+                    "edit-network/00000000-0000-4000-8000-000000000001",
+                ),
+                *("settings", "settings/appearance", "settings/notifications", "settings/account", "help"),
+            )
+        ),
+        login="/",
+        fields=(("input[name=username]", "owner"), ("input[type=password]", PASSWORD)),
+        connect=("/socket.io/",),
+        alike=1,
+        in_memory=True,
+        ready="#sidebar .channel-list-item",
+        ready_s=0.4,
+        wait_s=0.5,
+        skip=".",  # nothing but the starts: each channel has the same controls
+    ),
 )
 
 

@@ -18,9 +18,11 @@ from benchmarks.risk.effects import Kept, effects, learned
 from benchmarks.risk.figures import RequestVerdict, upper_bound
 from benchmarks.risk.judging import refusal, requests_of, verdicts
 from benchmarks.risk.kept import Collected, Head, read
-from benchmarks.risk.records import Book, Control, Place, Request, Truth, Verdict
+from benchmarks.risk.records import ONCE, REFUSED, Book, Control, Place, Request, Truth, Verdict
 from benchmarks.risk.targets import TARGETS, target
 from benchmarks.risk.traps.families import TRAPS
+from protocol.risk.requests import GuardPolicy
+from protocol.risk.sites import SiteRule
 
 
 def _request(method: str = "GET", path: str = "/items", *, acted: bool = True, kind: str = "fetch") -> Request:
@@ -205,6 +207,35 @@ def test_of_a_run_with_an_effect_the_write_is_blamed_and_not_what_it_loaded() ->
 def test_the_guard_of_the_checked_out_product_is_asked() -> None:
     assert refusal(Request(method="DELETE", url="http://h.example/items/7", kind="fetch"))
     assert refusal(Request(method="GET", url="http://h.example/items", kind="document", navigation=True)) is None
+
+
+def test_no_message_goes_over_a_socket_that_may_not_be_opened_and_each_over_one_that_its_owner_opened() -> None:
+    said = Request(method="WS", url="http://h.example/ws/", kind="websocket", body='42["leave",{"room":7}]', acted=True)
+    seen = msgspec.structs.replace(said, body='42["seen",3]')
+    before = msgspec.structs.replace(seen, body='42["seen",1]', acted=False)
+    known = Collected(
+        head=Head(origin="http://h.example", loads=(before,)),
+        truths=(_truth(said, seen, effect=("x",)), _truth(said), _truth(seen)),
+    )
+    shut = list(verdicts(target("datasette"), known))
+    assert [(each.passed, bool(each.held), each.loading) for each in shut] == [
+        ("", True, True),
+        ("", True, False),
+        ("", False, True),
+    ]
+    rule = SiteRule(site="http://h.example", why="all of its data comes over it", connect=("/ws/",))
+    opened = list(verdicts(target("datasette"), known, GuardPolicy(sites=(rule,))))
+    assert [(each.passed, bool(each.held), each.loading) for each in opened] == [
+        ("WS http://h.example/ws/ leave", False, False),
+        ("", False, False),
+        ("", False, False),
+    ]
+
+
+def test_what_could_not_be_performed_is_counted_apart_from_what_the_application_refused() -> None:
+    errors = ("", REFUSED, ONCE, "Locator.click: Timeout 2500ms exceeded.")
+    rate = figures.unperformed(msgspec.structs.replace(_truth(), error=error) for error in errors)
+    assert (rate.errors, rate.of) == (1, 4)
 
 
 def test_requests_are_counted_in_both_directions() -> None:
