@@ -163,16 +163,18 @@ def _aboutness(reading: Reading, item: Element) -> dict[str, float]:
     words = reading.says(item)
     hits = reading.goal_words & words
     found = {"words": reading.coverage(words), "slot": _slot_match(reading.goal, item.name)}
-    if item.link and not found["slot"]:
-        # A list of records may say “View” in each row: the address tells which.
-        found["slot"] = min(0.5, _slot_match(reading.goal, own_path(item.url, reading.observation.url)))
+    card = reading.card(item)
+    if not found["slot"] and (item.link or reading.tells_no_record(item)):
+        # A list of records may say “View” or show an icon in each row: the address tells which, or the row.
+        place = own_path(item.url, reading.observation.url) if item.link else ""
+        row = card if reading.tells_no_record(item) else ""
+        found["slot"] = min(0.5, max(_slot_match(reading.goal, place), _slot_match(reading.goal, row)))
     if hits:
         found["exact"] = len(hits) / len(words)
         # Not for the results of a list, which say more than what they have in common.
         found["known"] = float(hits == words and words <= reading.shown)
     in_address = reading.coverage(url_stems(unquote_plus(item.url)) - url_stems(reading.observation.url))
     found["address"] = max(0.0, in_address - found["words"] / 2)
-    card = reading.card(item)
     if hits or in_address:
         found["around"] = reading.coverage(frozenset(tokens(card)) - words)
     if item.role == "link":

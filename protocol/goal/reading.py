@@ -175,14 +175,16 @@ class Reading:
         return self._said[element.ref]
 
     def _wrapper(self, element: Element) -> str:
-        """The name of a box around the element that holds no other control: the title of a list item around an icon."""
+        """The name of a box around the element that holds no other control: the title of a list item around an icon; or of the cell
+        that it stands in, beside whatever else.
+        """
         page = self.observation
         node = page.nodes.get(element.ref, -1)
         for _ in range(_WRAPPERS_MAX):
             node = page.tree.parents[node] if node >= 0 else -1
             place = page.tree.elements[node] if node >= 0 else -1
             if place >= 0 and (box := page.elements[place]).name:
-                return box.name if page.sole_control(box) is element else ""
+                return box.name if box.role in (*_CELLS, "columnheader") or page.sole_control(box) is element else ""
         return ""
 
     def _line(self, element: Element) -> _Line | None:
@@ -202,11 +204,24 @@ class Reading:
     def card(self, element: Element) -> str:
         """The text of the list item, row or article around the element; its own and its context if there is none."""
         if element.ref not in self._cards:
-            index = self._outline.line_of.get(element.ref)
-            start = None if index is None else self._outline.card_of(index)
+            start = self._card_line(element)
             own = f"{element.name} {element.context}"
             self._cards[element.ref] = own if start is None else self._outline.text_at(start)
         return self._cards[element.ref]
+
+    def _card_line(self, element: Element) -> int | None:
+        index = self._outline.line_of.get(element.ref)
+        return None if index is None else self._outline.card_of(index)
+
+    def tells_no_record(self, element: Element) -> bool:
+        """True if ``element`` does not say to which of several records it belongs: it has no words, or says the same in another."""
+        return not self.stems[element.ref] or self._alike[element.role, element.name] > 1
+
+    @cached_property
+    def _alike(self) -> Counter[tuple[str, str]]:
+        """On how many cards there are controls of the same role and name."""
+        controls = {(item.role, item.name, self.card(item)) for item in self.observation.elements if item.interactive}
+        return Counter((role, name) for role, name, _ in controls)
 
     def facts(self, text: str) -> dict[str, float]:
         """The numbers in ``text`` that the goal orders or bounds by, and prices and ratings."""
@@ -262,7 +277,8 @@ class Reading:
     @cached_property
     def shared(self) -> frozenset[str]:
         """Addresses that several cards link to: what the things have in common, not the things."""
-        seen = {(item.url, self.card(item)) for item in self.observation.elements if item.url and item.role == "link"}
+        links = (item for item in self.observation.elements if item.url and item.role == "link")
+        seen = {(item.url, self.card(item)) for item in links if self._card_line(item) is not None}
         return frozenset(url for url, count in Counter(url for url, _ in seen).items() if count > 1)
 
     @cached_property

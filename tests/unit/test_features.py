@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import msgspec
 import pytest
 
 from protocol.goal.features import Draft, drafts_of, one_per_address, short_number
@@ -11,7 +12,7 @@ from protocol.goal.goal import Threshold, parse_goal
 from protocol.goal.reading import Reading
 from protocol.goal.weights import WEIGHTS
 from protocol.page.actions.action import Check, Click
-from protocol.page.seen.observation import Element, Observation, Traits
+from protocol.page.seen.observation import Element, Observation, Traits, Tree
 
 SITE = "http://shop.test"
 HERE = SITE + "/list"
@@ -259,6 +260,32 @@ def test_an_address_that_several_cards_share_is_no_result() -> None:
     found = click("mug", link("Maker", "/m"), link("Maker", "/m", ref="e2"), text=text)
     assert found["common"] == 1.0
     assert "fits" not in found
+
+
+def test_links_in_no_card_that_lead_to_one_place_share_nothing() -> None:
+    found = click("mug", link("Add a mug", "/m"), link("Make one now", "/m", ref="e2"))
+    assert "common" not in found
+
+
+@pytest.mark.parametrize("item", [control("img"), control("link", "View", url=SITE + "/7")])
+def test_what_does_not_say_its_record_belongs_to_the_row_that_names_it(item: Element) -> None:
+    """An icon, or what every row says. Not what says something of its own."""
+    rows = "\n".join(f'- listitem: {name}\n  - {item.role} "{item.name}"' for name in ("Vase", "Plate", "Mug"))
+    others = [msgspec.structs.replace(item, ref=f"e{number}", url=item.url and f"{SITE}/{number}") for number in (2, 3)]
+    assert click('the product "Vase"', item, *others, text=rows)["slot"] == 0.5
+    assert "slot" not in click('the product "Lamp"', item, *others, text=rows)
+    maker = link("Kiln and wheel", "/m")
+    assert "slot" not in click('the product "Vase"', maker, text='- listitem: Vase\n  - link "Kiln and wheel"')
+
+
+@pytest.mark.parametrize(("role", "says"), [("columnheader", {"price"}), ("cell", {"price"}), ("group", set[str]())])
+def test_an_icon_beside_a_link_is_about_the_cell_that_both_stand_in(role: str, says: set[str]) -> None:
+    box, icon = Element(ref="e1", role=role, name="Price"), control("img", ref="e3", tag="svg")
+    tree = Tree(parents=(-1, 0, 0), roles=(role, "link", "img"), elements=(0, 1, 2))
+    shown = Observation(
+        url=HERE, title="", text="", elements=(box, link("Price", "/?sort=price", ref="e2"), icon), tree=tree
+    )
+    assert Reading(parse_goal("hide the price"), shown).says(icon) == says
 
 
 def test_the_surroundings_count_for_what_the_name_does_not_say() -> None:
