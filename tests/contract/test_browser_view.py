@@ -162,8 +162,12 @@ def test_what_has_a_hand_and_is_no_control_is_clickable_unless_one_stands_in_or_
     - iframe [ref=e9]
   - generic [ref=e10] [cursor=pointer]: Your name
   - generic "Named" [ref=e11]
-  - listitem [ref=e12] [cursor=pointer]: Row"""
+  - listitem [ref=e12] [cursor=pointer]: Row
+  - img "Cog" [ref=e13] [cursor=pointer]
+  - link "Home" [ref=e14]:
+    - img "Logo" [ref=e15] [cursor=pointer]
+  - img "Photo" [ref=e16]"""
     )
     known = Facts(traits={"e10": Traits(tag="label"), "e2": Traits(tag="div")})
     seen = assemble(nodes, known, url="https://shop.example/", title="", mask=masker({})).observation
-    assert [each.name for each in seen.elements if each.clickable] == ["Menu"]
+    assert [each.name for each in seen.elements if each.clickable] == ["Menu", "Cog"]

@@ -261,7 +261,7 @@ class _Builder:
             index
             for index, node in enumerate(self._order)
             if node.pointer
-            and node.role == "generic"
+            and node.role in ("generic", "img")
             and not within[index]
             and before[index] == before[self._end[index]]
         }

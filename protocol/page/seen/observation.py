@@ -179,7 +179,8 @@ class Element(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, gc=
     options: tuple[str, ...] = ()
     """Labels of a select's options."""
     clickable: bool = False
-    """It has no role and no control in or around it, but the pointer is a hand over it: a script probably handles clicks."""
+    """It has no role, or is a picture, and no control is in or around it, but the pointer is a hand over it: a script probably
+    handles clicks."""
     traits: Traits = Traits()
     inside: str = ""
     """Ref of the control that gets its events: of a label its control; of an element that only a selector found,
