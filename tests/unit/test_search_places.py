@@ -74,22 +74,22 @@ def test_a_frontier_gives_the_nearest_first_each_address_and_control_once() -> N
     }
     menu = control("button", "Menu")
 
-    def offered(key: bytes, depth: int, url: str, *elements: Element) -> list[bytes]:
-        shown = page(url, *elements)
-        fresh = [item for item in elements if not frontier.knows(item, depth, shown)]
+    def offered(path: tuple[bytes, ...], url: str, *elements: Element) -> list[bytes]:
+        shown, key = page(url, *elements), path[-1]
+        fresh = [item for item in elements if not frontier.knows(item, len(path) - 1, shown)]
         choices = [
             Candidate(action=Click(target=Locator(role=item.role, name=item.name)), prior=0.1 * (at + 1), risk=1)
             for at, item in enumerate(fresh)
         ]
-        frontier.take(key, depth, shown, choices)
+        frontier.take(path, shown, choices)
         return [node_key(key, encode_action(each.action)) for each in choices]
 
     def next_of(kind: Kind) -> bytes | None:
         return frontier.nearest(kind, lambda key: True, lambda key: key not in done)
 
     done: set[bytes] = set()
-    below_root = offered(ROOT, 0, "/", links["/a"], menu, links["http://other.test/x"])
-    below_a = offered(below_root[0], 1, "/a", links["/"], links["/b"], links["/a#part"], menu)
+    below_root = offered((ROOT,), "/", links["/a"], menu, links["http://other.test/x"])
+    below_a = offered((ROOT, below_root[0]), "/a", links["/"], links["/b"], links["/a#part"], menu)
     assert len(below_a) == 3, "the start page was met"
     assert frontier.addresses == {below_root[0]: SITE + "/a", below_a[0]: SITE + "/b"}
     kinds: tuple[tuple[Kind, tuple[bytes, ...]], ...] = (
@@ -102,3 +102,25 @@ def test_a_frontier_gives_the_nearest_first_each_address_and_control_once() -> N
             assert frontier.nearest(kind, lambda found, no=key: found != no, lambda found: True) != key  # type: ignore[misc]
             done.add(key)
         assert next_of(kind) is None, "what is tried is forgotten, and a menu that stands everywhere is opened once"
+
+
+def test_what_a_menu_shows_is_as_near_as_the_menu() -> None:
+    frontier = Frontier()
+    more, menu = control("link", "more", url=SITE + "/more"), control("button", "Menu")
+    far, item = control("link", "far", url=SITE + "/far"), control("link", "item", url=SITE + "/item")
+
+    def offered(path: tuple[bytes, ...], url: str, *elements: Element, prior: float) -> list[bytes]:
+        choices = [
+            Candidate(action=Click(target=Locator(role=each.role, name=each.name)), prior=prior, risk=1)
+            for each in elements
+        ]
+        frontier.take(path, page(url, *elements), choices)
+        return [node_key(path[-1], encode_action(each.action)) for each in choices]
+
+    to_more, to_menu = offered((ROOT,), "/", more, menu, prior=0.3)
+    (to_far,) = offered((ROOT, to_more), "/more", far, prior=0.9)
+    (to_item,) = offered((ROOT, to_menu), "/", item, prior=0.1)
+    found = []
+    while (key := frontier.nearest("link", lambda key: True, lambda key: key not in found)) is not None:
+        found.append(key)
+    assert found == [to_more, to_item, to_far]

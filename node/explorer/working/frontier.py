@@ -24,6 +24,8 @@ class Frontier:
         """Addresses of links of a page's own origin that this node has seen itself, by the node that following them leads to."""
         self._met: dict[str | Locator, int] = {}
         """How far from the start each address was met, and each other control."""
+        self._stood: dict[bytes, tuple[str, int]] = {}
+        """Address of the page at each node, and how many addresses away from the start it is: to open a menu is no way."""
         self._waiting: dict[Kind, list[tuple[int, float, bytes]]] = {"link": [], "press": []}
         """Depth, prior turned round, node: the nearest to the start first, of these the most promising."""
 
@@ -35,9 +37,10 @@ class Frontier:
         inside = element.url != address and address == _whole(page.url)
         return not inside and self._met.get(address, depth + 2) <= depth + 1
 
-    def take(self, key: bytes, depth: int, page: Observation, choices: Sequence[Candidate]) -> None:
-        """The page of ``key``, ``depth`` steps from the start, offers ``choices``."""
-        here = origin_of(page.url)
+    def take(self, path: Sequence[bytes], page: Observation, choices: Sequence[Candidate]) -> None:
+        """The page at the end of ``path``, nodes from the root on, offers ``choices``."""
+        key, depth, here = path[-1], len(path) - 1, origin_of(page.url)
+        away = self._away(path, page)
         self._meet(_whole(page.url), depth)
         for each in choices:
             if not isinstance(each.action, Click) or not each.selectable:
@@ -48,10 +51,16 @@ class Frontier:
                 if self._meet(each.action.target, depth + 1):
                     self._wait("press", key, depth + 1, each)
                 continue
-            self._meet(_whole(element.url), depth + 1)
+            self._meet(_whole(element.url), away + 1)
             inside = _whole(element.url) == _whole(page.url)
-            if not inside and origin_of(element.url) == here and (child := self._wait("link", key, depth + 1, each)):
+            if not inside and origin_of(element.url) == here and (child := self._wait("link", key, away + 1, each)):
                 self.addresses[child] = element.url
+
+    def _away(self, path: Sequence[bytes], page: Observation) -> int:
+        address = _whole(page.url)
+        above, away = self._stood.get(path[-2], ("", len(path) - 2)) if len(path) > 1 else (address, 0)
+        self._stood[path[-1]] = address, away + (address != above)
+        return self._stood[path[-1]][1]
 
     def _meet(self, what: str | Locator, depth: int) -> bool:
         """True if it was not met as near to the start before."""

@@ -29,7 +29,7 @@ from protocol.goal.condition import judge
 from protocol.goal.goal import parse_goal
 from protocol.goal.heuristics import Candidate, candidates, value
 from protocol.messages import Assignment, BranchOutcome, BranchResult, Spend
-from protocol.page.actions.action import Action, Fill, Press
+from protocol.page.actions.action import Action, Click, Fill, Press
 from protocol.page.secrets.secrets import NO_SECRETS, Secrets
 from protocol.page.seen.observation import Element, Observation
 from protocol.risk.classes import WRITE_CLASS, Risk, classify
@@ -154,27 +154,29 @@ class Worker:
             claim=claim,
         )
 
-    async def _target(self, branch: bytes) -> bytes | None:
-        """Where the next iteration goes: the nearest that nobody has tried, or the end of the most promising way down; None when
-        the branch is exhausted.
+    async def _target(self, branch: bytes) -> tuple[bytes | None, int]:
+        """Where the next iteration goes, and how many steps it looks ahead from there: to the nearest that nobody has tried, or to
+        the end of the most promising way down; None when the branch is exhausted.
+
+        The page of a link is looked at and left. What a press has opened, as a menu, is followed at once: it may be gone later.
 
         A node whose children are all closed is closed itself, which may close its parent, and so on up to the branch.
         """
-        replica = self._replica
+        replica, ahead = self._replica, self._config.explore.rollout_steps
         kind = _TURNS[self._turns % len(_TURNS)]
         self._turns += 1
         if kind is not None and (near := self._nearest(kind, branch)) is not None:
-            return near
+            return near, 0 if kind == "link" else ahead
         for _ in range(limits.TREE_NODES_MAX):
             below = replica.view.descend(branch)
             target = below[-1] if below else branch
             if not replica.view.expanded(target):
-                return target
+                return target, ahead
             if target == branch:
-                return None
+                break
             replica.own.close_node(target)
             await replica.flush()
-        return None
+        return None, 0
 
     def _nearest(self, kind: Kind, branch: bytes) -> bytes | None:
         """The nearest of that kind below ``branch`` that nobody has tried and nobody else has leased."""
@@ -191,7 +193,7 @@ class Worker:
         Each page goes into the tree, for everybody, before the next one is opened.
         """
         replica = self._replica
-        target = await self._target(branch)
+        target, ahead = await self._target(branch)
         if target is None:
             if branch != replica.root:
                 replica.own.close_node(branch)
@@ -233,7 +235,7 @@ class Worker:
             if seen.reached:
                 return claim, False
             await replica.flush()
-            step = None if seen.dead or rolled >= self._config.explore.rollout_steps else self._choose(path, None)
+            step = None if seen.dead or rolled >= ahead else self._choose(path, None)
             if step is None or (after := await self._advance(path, step)) is None:
                 return None, False
             rolled += 1
@@ -310,7 +312,7 @@ class Worker:
             return _Seen(worth * 0.5, dead=True)
         if not replica.view.expanded(key):
             choices = await self._choices(page, len(path))
-            self._frontier.take(key, len(path), page, choices)
+            self._frontier.take((replica.root, *path), page, choices)
             if not choices:
                 replica.own.close_node(key)
                 return _Seen(worth, dead=True)
@@ -320,14 +322,18 @@ class Worker:
     async def _choices(self, page: Observation, depth: int) -> tuple[Candidate, ...]:
         """What to try on ``page``, so many steps from the start.
 
-        Where each message out is judged by itself, a class only says what to try later.
+        Where each message out is judged by itself, a class only says what to try later. Of a link it says nothing: “Add a document”
+        opens a form, and whether the address is an order the guard says.
         """
         class_max = min(WRITE_CLASS - 1, self._config.policy.risk_class_max)
 
         def weigh(action: Action, element: Element | None, page: Observation) -> Risk:
             risk = classify(action, element, page)
             why = self._gate.needs_yes(action, element, risk, page.url)
-            return raised(risk, why) if why else msgspec.structs.replace(risk, level=min(risk.level, class_max))
+            if why:
+                return raised(risk, why)
+            follows = isinstance(action, Click) and element is not None and bool(element.link)
+            return msgspec.structs.replace(risk, level=1 if follows else min(risk.level, class_max))
 
         # As ``value`` is.
         met = partial(self._frontier.knows, depth=depth, page=page)
