@@ -16,6 +16,8 @@ import tomllib
 from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from functools import cache, partial
+from itertools import groupby
+from operator import itemgetter
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
@@ -92,17 +94,20 @@ for _name in filter(installed, _REAL):
 
 async def _hunted(goals: list[dict[str, Any]]) -> list[Hunt]:
     hunts = []
-    for goal in goals:
-        async with real(goal["application"]) as site:
-            until = parse(goal["until"])
-            start = site.origin + goal["start"]
-            by = await crawl(start, GOAL_SECONDS, find_executable(SETTINGS), state=site.state, until=until)
-            found = await searched(site, goal["start"], GOAL_SECONDS, goal=goal["goal"], until=goal["until"])
-            hunts.append(Hunt(goal, found.found_s, by.found_s))
-            _CONSOLE.print(
-                f"{goal['application']}: {goal['goal']}: {_words(found.found_s)}, crawler {_words(by.found_s)}"
-            )
+    for name, wanted in groupby(goals, key=itemgetter("application")):
+        async with real(name) as site:  # a search changes nothing in it
+            for goal in wanted:
+                hunts.append(await _hunt(site, goal))
+                line = f"{_words(hunts[-1].searched_s)}, crawler {_words(hunts[-1].crawled_s)}"
+                _CONSOLE.print(f"{name}: {goal['goal']}: {line}")
     return hunts
+
+
+async def _hunt(site: Site, goal: dict[str, Any]) -> Hunt:
+    start, until = goal["start"], parse(goal["until"])
+    by = await crawl(site.origin + start, GOAL_SECONDS, find_executable(SETTINGS), state=site.state, until=until)
+    found = await searched(site, start, GOAL_SECONDS, goal=goal["goal"], until=goal["until"])
+    return Hunt(goal, found.found_s, by.found_s)
 
 
 def _words(seconds: float | None) -> str:
