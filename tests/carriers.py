@@ -212,7 +212,7 @@ class _Asked:
     async def stands(self, sought: Sought) -> bool:
         return False
 
-    async def ask(self, sought: Sought, requests: tuple[RequestForm, ...] = (), branch: bytes = b"") -> str:
+    async def ask(self, sought: Sought, requests: tuple[RequestForm, ...] = (), exacts: tuple[bytes, ...] = ()) -> str:
         self.said += [msgspec.json.encode(sought).decode(), *map(request_words, requests)]
         return ""
 

@@ -35,7 +35,9 @@ class Blocked(NamedTuple):
     rules: tuple[str, ...]
     """For each of them the rule that refused it (``protocol.risk.refused``)."""
     forms: tuple[RequestForm, ...] = ()
-    """The forms of those that an owner could allow."""
+    """The forms of those that an owner could allow, …"""
+    exacts: tuple[bytes, ...] = ()
+    """… and ``request_exact`` of each of which all is known, in no order."""
 
 
 class Leaving(msgspec.Struct, frozen=True, kw_only=True):
@@ -67,7 +69,8 @@ class Outcome(msgspec.Struct, frozen=True, kw_only=True):
     blocked_by: tuple[str, ...] = ()
     """… and by which rules."""
     blocked_forms: tuple[RequestForm, ...] = ()
-    """The forms of those that an owner could allow."""
+    blocked_exacts: tuple[bytes, ...] = ()
+    """``forms`` and ``exacts`` of ``Blocked``."""
     sent: tuple[Effect, ...] = ()
     """What the guard let through that changes something, or may, because of the action: not redacted."""
     leaving: tuple[Leaving, ...] = ()
@@ -221,6 +224,11 @@ class SeenBeside(Protocol):
 
 class Holding(Protocol):
     """A page, as far as requests of it wait for a yes (``Given.holds``). All but ``late`` may be called while another call runs."""
+
+    def refused_late(self) -> Mapping[int, tuple[str, ...]]:
+        """Requests that may change something and were refused up to ``HELD_LATE_S`` after a press, by tab (0 without tabs): lines
+        as in ``Blocked``, each told once.
+        """
 
     async def late(self) -> tuple[Leaving, ...]:
         """Requests of the last action that wait for a yes since its outcome, once there are any; empty once it is too late.

@@ -53,7 +53,6 @@ Answered = Callable[[], None]
 class Waits(NamedTuple):
     """A request that waits for an answer."""
 
-    exact: bytes
     address: str
     size: int
 
@@ -296,18 +295,22 @@ class Approvals:
         requests: tuple[RequestForm, ...],
         caller: str,
         search: str,
+        exacts: tuple[bytes, ...] = (),
         waits: Waits | None = None,
     ) -> str:
-        """The id of the question; empty if too many are open. waits: the request that waits for the answer. Errors: ``store.*``."""
-        exacts = (waits.exact,) if waits else ()
+        """The id of the question; empty if too many are open. exacts: the digests of ``requests``, as far as all of them is known.
+        waits: the one of them that waits for the answer. Errors: ``store.*``.
+        """
         now_ms, requests = await self._lapse(), requests[: limits.QUESTION_REQUESTS_MAX]
-        alike = self._alike(sought, requests, caller, search, exacts)
+        exacts = tuple(sorted(exacts))[: limits.QUESTION_REQUESTS_MAX]
+        alike = self._alike(sought, requests, caller, search, exacts, waits=waits is not None)
         if alike is not None:
-            if exacts and alike.record.held != "held":
+            if waits and alike.record.held != "held":
                 alike.record = msgspec.structs.replace(alike.record, held="held")
                 await self._put(alike)
             await self._count(alike)
             return alike.record.id
+        await self._replace(sought, requests, caller, search)
         origin = sought.form.origin
         if not origin or (self._full(caller, origin) and not await self._retire(caller, origin, search)):
             return ""
@@ -331,7 +334,7 @@ class Approvals:
             address=waits.address if waits else "",
             size=waits.size if waits else 0,
         )
-        held = "held" if exacts else ""
+        held = "held" if waits else ""
         record = QuestionRecord(id=question.id, asked_ms=now_ms, question=cbor.encode(question), held=held)
         item = self._items[question.id] = Item(record=record, question=question)
         await self._put(item, Kind.QUESTION_ASKED)
@@ -345,6 +348,8 @@ class Approvals:
         caller: str,
         search: str,
         exacts: tuple[bytes, ...] = (),
+        *,
+        waits: bool = False,
     ) -> Item | None:
         """The question that asks the same, open or answered with no. A search asks about a control that stands on every page of a
         site only once at a time, although the answer will hold for the page that was asked about."""
@@ -353,8 +358,8 @@ class Approvals:
             asked = item.question
             if item.record.state not in ("open", "no") or (asked.caller, asked.search) != (caller, search):
                 continue
-            # What waits is asked about with its page, control and row, for the session in which it waits.
-            same = not exacts or (asked.exact, asked.session) == (sought.exact, sought.session)
+            # What is known whole is asked about with its page, control and row; what waits, for the session in which it waits.
+            same = (not exacts or asked.exact == sought.exact) and (not waits or asked.session == sought.session)
             if same and (asked.kind, asked.action, asked.requests, asked.exacts) == (
                 kind,
                 sought.form,
@@ -396,6 +401,15 @@ class Approvals:
                 await self._put(item)
                 return True
         return False
+
+    async def _replace(self, sought: Sought, requests: tuple[RequestForm, ...], caller: str, search: str) -> None:
+        """End open questions about what the same control sent before with another content: it would not send that again."""
+        for item in self._items.values():
+            asked, now = item.question, (sought.exact, requests, caller, search)
+            same = (asked.exact, asked.requests, asked.caller, asked.search) == now
+            if asked.exacts and same and (item.record.state, item.record.held) == ("open", ""):
+                item.record = msgspec.structs.replace(item.record, state="over")
+                await self._put(item)
 
     async def _make_room(self) -> None:
         old = [id for id, item in self._items.items() if item.record.state in _SETTLED]
@@ -528,10 +542,10 @@ class Asker:
         """Implements ``Asking.stands``."""
         return bool(self._approvals.answered(sought, self._caller, self._search))
 
-    async def ask(self, sought: Sought, requests: tuple[RequestForm, ...] = ()) -> str:
+    async def ask(self, sought: Sought, requests: tuple[RequestForm, ...] = (), exacts: tuple[bytes, ...] = ()) -> str:
         """Implements ``Asking.ask``."""
         try:
-            return await self._approvals.note(sought, requests, str(self._caller), self._search)
+            return await self._approvals.note(sought, requests, str(self._caller), self._search, exacts)
         except MeshError as error:
             log.warning("a question could not be noted: %s", error)
             return ""
@@ -539,8 +553,9 @@ class Asker:
     async def hold(self, sought: Sought, leaving: Leaving, address: str) -> str:
         """Implements ``HoldAsking.hold``."""
         try:
-            waits = Waits(exact=leaving.exact, address=address[: limits.URL_CHARS_MAX], size=leaving.size)
-            return await self._approvals.note(sought, (leaving.form,), str(self._caller), self._search, waits=waits)
+            waits = Waits(address=address[: limits.URL_CHARS_MAX], size=leaving.size)
+            exacts, caller = (leaving.exact,), str(self._caller)
+            return await self._approvals.note(sought, (leaving.form,), caller, self._search, exacts, waits)
         except MeshError as error:
             log.warning("a question could not be noted: %s", error)
             return ""

@@ -13,6 +13,7 @@ from protocol.approval.forms import action_words, request_words
 from protocol.approval.owners import Owners
 from protocol.approval.question import Question, digest_of
 from protocol.errors import MeshError
+from protocol.page.seen.names import legible
 
 
 def _fields(record: QuestionRecord, question: Question) -> dict[str, Any]:
@@ -20,11 +21,11 @@ def _fields(record: QuestionRecord, question: Question) -> dict[str, Any]:
         "id": record.id,
         "state": cast(State, record.state),
         "kind": question.kind,
-        "does": action_words(question.action),
-        "page": question.page,
+        "does": legible(action_words(question.action)),
+        "page": legible(question.page),
         "site": question.origin,
         "risk": question.level,
-        "reason": _reason(question),
+        "reason": legible(_reason(question)),
         "caller": question.caller,
         "search": question.search,
         "session": question.session,
@@ -43,6 +44,10 @@ def _reason(question: Question) -> str:
     return question.evidence[0] if question.evidence else ""
 
 
+def _requests(question: Question) -> tuple[str, ...]:
+    return tuple(legible(request_words(form)) for form in question.requests)
+
+
 def asked_of(record: QuestionRecord, question: Question) -> Asked:
     """One line of a list."""
     return Asked(**_fields(record, question))
@@ -51,7 +56,7 @@ def asked_of(record: QuestionRecord, question: Question) -> Asked:
 def stand_of(record: QuestionRecord, question: Question) -> Stand:
     """How a question stands, without the page and the picture."""
     asked = asked_of(record, question)
-    requests = tuple(map(request_words, question.requests))
+    requests = _requests(question)
     return Stand(id=asked.id, state=asked.state, does=asked.does, requests=requests, risk=asked.risk, held=asked.held)
 
 
@@ -70,8 +75,8 @@ async def shown_of(
             raise MeshError("input.invalid", f"{picture} cannot be written: {error.strerror}", path=picture) from error
     return Shown(
         **_fields(record, question),
-        evidence=question.evidence,
-        requests=tuple(map(request_words, question.requests)),
+        evidence=tuple(map(legible, question.evidence)),
+        requests=_requests(question),
         open_requests=question.open_requests,
         picture=picture if found else "",
         has_picture=bool(found),

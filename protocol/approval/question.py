@@ -59,7 +59,7 @@ class Question(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     step: Annotated[int, msgspec.Meta(ge=0, le=limits.SESSION_STEPS_MAX)] = 0
     asked_ms: _Time
     exacts: _Exacts = ()
-    """``leaving.request_exact`` of the requests, in their order, if all that they say is known: a yes for once is for these."""
+    """``leaving.request_exact`` of those requests of which all is known, sorted: a yes for once is for these."""
     address: Annotated[str, msgspec.Meta(max_length=limits.URL_CHARS_MAX)] = ""
     """The whole address of a request that waits for the answer, without secrets; …"""
     size: Annotated[int, msgspec.Meta(ge=0, le=2**53)] = 0
@@ -111,7 +111,7 @@ class Cover(msgspec.Struct, frozen=True, kw_only=True):
     """Anything sent to this origin too, except to addresses that are judged worse than the action; empty for no origin."""
     level: int = 0
     exacts: frozenset[bytes] = frozenset()
-    """Only these requests, each once (``leaving.request_exact``); empty: whatever has the form of one of ``requests``."""
+    """Of ``requests`` only these, each once (``leaving.request_exact``), and what cannot be read; empty: all of such a form."""
 
     def covers(
         self,
@@ -128,13 +128,13 @@ class Cover(msgspec.Struct, frozen=True, kw_only=True):
 
         announced: it is the preflight of one, whose body is not known yet.
         """
-        if self.exacts and not announced:
-            return exact in self.exacts
         form = request_form(method, url, content_type, body, chosen)
         if announced:
             form = msgspec.structs.replace(form, fields=(), body="")
             known = [msgspec.structs.replace(each, fields=(), body="") for each in self.requests]
             return form in known or self._open(form, url)
+        if self.exacts and body is not None and exact not in self.exacts:
+            return False
         return form in self.requests or self._open(form, url)
 
     def _open(self, form: RequestForm, url: str) -> bool:

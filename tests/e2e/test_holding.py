@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import unicodedata
 from collections.abc import AsyncIterator
 from typing import Any
 
@@ -11,15 +12,16 @@ import pytest_asyncio
 
 from adapters.browser.launch.chromium import launcher
 from adapters.ports import Browser
+from node.cli.nodes.approve import _lines
 from node.config.settings import Config, PolicyConfig
 from node.live.acting.driver import Driver, Gate
 from node.live.browsers.browsers import Browsers
-from node.verbs.approve import StateParams
+from node.verbs.approve import ShowParams, StateParams
 from node.verbs.caller import called_by
 from node.verbs.live import Acted, HeldRequest
 from protocol import limits
 from protocol.errors import MeshError
-from protocol.page.actions.action import Action, Click, Goto, Locator, SwitchTab, Wait
+from protocol.page.actions.action import Action, Assert, Click, Goto, Locator, Reload, SwitchTab, Wait
 from protocol.recording.records.session import Profile
 from protocol.risk.classes import Risk
 from protocol.risk.requests import GuardPolicy
@@ -38,6 +40,10 @@ PAGE = """<title>Shop</title>
 done.textContent = 'In your cart'">Add</button>
 <table><tr><td>Anna Berg</td><td><button onclick="fetch('/users/7', {method: 'DELETE'})">Frobnicate</button></td></tr></table>
 <form method=post action=/order><input name=card_number value=4111><button>Order</button></form><p id=done>Nothing yet</p>"""
+
+
+async def _unreported(action: Action, risk: Risk, approved: bool) -> None:
+    """Nobody reads it."""
 
 
 class Desk(Asks):
@@ -216,12 +222,8 @@ async def test_a_tab_that_is_not_believed_stays_so_while_another_one_is_looked_a
     chromium: Browser, desk: Desk
 ) -> None:
     desk.served.extra["/shop.html"] = PAGE + "<a href=/popup.html target=_blank>Beside</a>"
-
-    async def report(action: Action, risk: Risk, approved: bool) -> None:
-        """Nobody reads it."""
-
     page = await (await chromium.open(Profile(), GuardPolicy(), tabs=True)).page()
-    driver = Driver(page, Gate(report=report, wall=GuardPolicy()))
+    driver = Driver(page, Gate(report=_unreported, wall=GuardPolicy()))
     await driver.act(Goto(url=f"{desk.served.origin}/shop.html"))
     add, beside = (
         Click(target=Locator(role=role, name=name)) for role, name in (("button", "Add"), ("link", "Beside"))
@@ -232,11 +234,100 @@ async def test_a_tab_that_is_not_believed_stays_so_while_another_one_is_looked_a
     await page.close()
 
 
+async def test_a_page_that_was_refused_something_because_of_a_press_is_not_believed_however_late_and_harmless_it_was(
+    chromium: Browser, desk: Desk
+) -> None:
+    """Guard: adapters/browser/egress/late.py, Late.refuses."""
+    saved = Assert(what="text", expected="Saved", match="contains")
+    post = "fetch('/late', {{method: 'POST', body: 'a'{}}})"
+    at_once, later = "{}; finish()", "setTimeout(() => {{ {}; finish() }}, 1500)"
+    for name, press, believed in (
+        ("Menu", at_once.format("0"), True),
+        ("Menu", later.format("fetch('/more')"), True),
+        ("Menu", at_once.format(post.format("")), False),
+        ("Menu", later.format("navigator.sendBeacon('/late', 'x')"), False),
+        ("Add", later.format(post.format(", keepalive: true")), False),
+        ("Menu", later.format(post.format("")), False),
+        ("Menu", "window.open('/more'); " + later.format(post.format("")), False),
+    ):
+        desk.served.extra["/shop.html"] = f"""<title>Shop</title><script>
+          const beat = () => fetch('/itself', {{method: 'POST', body: 'a'}}), finish = () => document.title = 'done';
+          beat(); setInterval(beat, 300);
+          </script><button onclick="document.body.append('Saved'); {press}">{name}</button>"""
+        page = await (await chromium.open(Profile(), GuardPolicy(), tabs=True)).page()
+        driver = Driver(page, Gate(report=_unreported, wall=GuardPolicy()))
+        await driver.act(Goto(url=f"{desk.served.origin}/shop.html"))
+        pressed = await driver.act(Click(target=Locator(role="button", name=name)))
+        back = () if pressed.on_tab == 1 else (SwitchTab(tab=1),)
+        for action in back:
+            await driver.act(action)
+        async with asyncio.timeout(60):
+            while (await page.observe()).title != "done":
+                await page.pause(50)
+        try:
+            doubted = (await driver.act(saved)).unconfirmed
+        except MeshError as error:
+            doubted = error.code == "page.unconfirmed"
+        assert doubted is not believed, (name, press)
+        anew = await driver.act(Reload())
+        assert not anew.unconfirmed, "its address was opened anew"
+        await page.close()
+
+
 async def test_where_nobody_can_wait_it_is_refused_at_once(desk: Desk) -> None:
     session = await desk.shown(hold=0)
     acted = await desk.press(session, "Add")
     assert (acted.held, acted.blocked) == ((), ("POST /cart",)) and acted.question
     assert acted.observation.unconfirmed
+
+
+async def test_a_yes_for_what_was_refused_lets_that_very_request_leave_once_the_same_is_done_again(desk: Desk) -> None:
+    """Guard: protocol/approval/question.py, Cover.covers."""
+    fields = "new URLSearchParams({text: 'mine', csrf: 'Zk3_9bAq' + Math.random()})"
+    posts = f"fetch('/notes/7?page=1', {{method: 'POST', body: {fields}}})"
+    long = "fetch('/file', {method: 'POST', body: new Blob(['x'.repeat(1 << 20)])})"
+    for asked, then, sent in (
+        (posts, posts, "POST /notes/7?page=1"),
+        (posts, posts.replace("mine", "theirs"), ""),
+        (posts, posts.replace("page=1", "page=2"), ""),
+        (posts, posts.replace("notes/7", "notes/8"), ""),
+        (posts, posts.replace("body:", "headers: {'Next-Action': 'wipe'}, body:"), ""),
+        (posts, f"for (const again of [1, 2]) {posts}", "POST /notes/7?page=1"),
+        (long, long.replace("x", "y"), ""),
+    ):
+        desk.served.reached.clear()
+        desk.served.extra["/shop.html"] = f'<button onclick="{asked}">Add</button>'
+        session = await desk.shown(hold=0)
+        refused = await desk.press(session, "Add")
+        await desk.say(refused.question)
+        desk.served.extra["/shop.html"] = f'<button onclick="{then}">Add</button>'
+        await desk.call("navigate", session, url=f"{desk.served.origin}/shop.html", by=AGENT)
+        again = await desk.press(session, "Add")
+        assert [each for each in desk.served.reached if each.startswith("POST")] == [sent] * bool(sent), then
+        assert again.question != refused.question, "a yes for once is used up"
+        await desk.call("close", session, by=AGENT)
+
+
+async def test_nothing_of_a_question_is_unseen_or_turns_what_stands_beside_it(desk: Desk) -> None:
+    odd = "\u202e\u2066\u200f\u200b\u00ad\ufeff\u2028\x1b[2J"
+    name = "".join(f"&#{ord(char)};" for char in odd if char >= " ")
+    fields = "".join(f"%{byte:02X}" for byte in odd.encode())
+    script = f"fetch('/save?y{fields}=1', {{method: 'POST', body: new URLSearchParams('a{fields}=1&b%0Ab=2')}})"
+    desk.served.extra["/shop.html"] = (
+        f'<table><tr><td>Anna {name}</td><td><button onclick="{script}" aria-label="Pay {name}">x</button></td></tr></table>'
+    )
+    session = await desk.shown()
+    acted = await desk.call("act", session, action="click: {selectors: ['css=button']}", by=AGENT)
+    (one,) = acted.held
+    shown = await desk.approvals.show(ShowParams(question=one.question))
+    with called_by(AGENT):
+        stand = await desk.approvals.state(StateParams(question=one.question))
+    said = "".join(_lines(await desk.read(one.question), "held"))
+    for text in (*map(str, (one, *await desk.questions(), shown, stand)), said):
+        assert not [char for char in text if unicodedata.category(char) in ("Cc", "Cf", "Zl", "Zp")], text
+    for word in ("a‹U+202E›‹U+2066›", "y‹U+202E›‹U+2066›‹U+200F›‹U+200B›‹U+00AD›‹U+FEFF›"):
+        assert word in said and any(word in each for each in one.fields)
+    assert "‹U+202E›" in one.row
 
 
 async def test_what_is_told_of_a_held_request_names_no_secret(desk: Desk) -> None:

@@ -262,6 +262,17 @@ def test_only_what_looks_like_a_token_is_taken_for_one(value: str, again: str, s
     assert (len(exacts) == 1) is same
 
 
+def test_a_yes_for_once_is_for_the_digest_where_the_body_is_known() -> None:
+    unread = request_form("POST", f"{SHOP}/file", "", None)
+    known, url = request_form("POST", f"{SHOP}/buy", "", "a"), f"{SHOP}/buy"
+    cover = Cover(requests=(known, unread), level=4, exacts=frozenset({b"a" * 32}))
+    assert cover.covers("POST", url, "", "a", exact=b"a" * 32)
+    assert not cover.covers("POST", url, "", "a", exact=b"b" * 32)
+    assert not cover.covers("POST", f"{SHOP}/sell", "", "a", exact=b"a" * 32)
+    assert cover.covers("POST", f"{SHOP}/file", "", None)
+    assert not cover.covers("POST", url, "", None)
+
+
 def test_a_preflight_is_covered_where_the_request_it_announces_is() -> None:
     cover = Cover(requests=(POST,), level=4)
     assert cover.covers("POST", f"{SHOP}/cart/9/add", "", "", announced=True)

@@ -408,6 +408,20 @@ async def test_a_yes_for_a_site_ends_where_nobody_knows_if_what_it_sent_arrived(
     answering.cancel()
 
 
+async def test_what_a_control_sends_now_takes_the_place_of_the_question_about_what_it_sent_before(bench: Asks) -> None:
+    asker, forms = bench.approvals.asker(AGENT), (request_form("POST", f"{ORIGIN}/buy"),)
+
+    async def ask(body: bytes, number: int = 1) -> str:
+        return await asker.ask(made_up(number), forms, (body,))
+
+    first, other = await ask(b"a" * 32), await ask(b"a" * 32, 2)
+    assert await ask(b"a" * 32) == first
+    second = await ask(b"b" * 32)
+    assert {each.id for each in await bench.questions()} == {other, second}
+    await bench.say(second, yes=False)
+    assert await ask(b"b" * 32) == second, "a no to it is not asked again"
+
+
 async def test_no_page_and_no_agent_floods_the_owner(bench: Asks) -> None:
     """Guard: node/approvals/questions.py, Approvals._full."""
     asker: Asking = bench.approvals.asker(AGENT)

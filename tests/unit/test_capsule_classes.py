@@ -143,7 +143,7 @@ def _tried(
     guard.sending.begin(Click(target=Locator()), given)
     if guard.permits(method, url, "fetch", False, body, JSON, hold=hold if kind == "wait" else None):
         return "", held
-    refused, forms = guard.taken()
+    refused, forms, _ = guard.taken()
     if not refused:
         return "waits", held
     assert not (forms and refused[0].rule == CAPSULE_CLASS), "nobody is asked about what no answer lets through"

@@ -20,6 +20,7 @@ from adapters.browser.egress.caused import CAUSED_KINDS
 from adapters.browser.egress.closely import Closely
 from adapters.browser.egress.destinations import Attempt, Destinations
 from adapters.browser.egress.holding import Held, Holding
+from adapters.browser.egress.late import Late
 from adapters.browser.egress.sending import Asked, Sending
 from adapters.browser.egress.sockets import pass_on, refuse
 from adapters.browser.egress.streams import Streams, is_stream
@@ -122,6 +123,7 @@ class NetworkGuard:
         self._destinations = destinations
         self._refused: dict[str, Refused] = {}
         self._forms: dict[RequestForm, None] = {}
+        self._exacts: dict[bytes, None] = {}
         self._document: Refused | None = None
         self._led_by: list[str] = []
         self.secrets = NO_SECRETS
@@ -139,6 +141,7 @@ class NetworkGuard:
         self.holding = activity.waiting = Holding()
         """Its requests that wait for a yes."""
         self.holding.blocks = self._blocks
+        self.late = Late()
         self._passed: set[bytes] = set()
         """Requests that a yes for once has let through since the action began."""
         self.streams = Streams(activity, lambda url: self._refuse(refused("GET", url, STREAM_FULL), ""))
@@ -153,11 +156,12 @@ class NetworkGuard:
         self._passed.clear()
         self.holding.begin(holds=given.holds)
 
-    def taken(self) -> tuple[tuple[Refused, ...], tuple[RequestForm, ...]]:
-        """What was refused since the last call, and the forms of what an owner could allow."""
+    def taken(self) -> tuple[tuple[Refused, ...], tuple[RequestForm, ...], tuple[bytes, ...]]:
+        """What was refused since the last call, and of what an owner could allow forms and digests (``Blocked``)."""
         requests, self._refused = tuple(self._refused.values()), {}
         forms, self._forms = tuple(self._forms), {}
-        return requests, forms
+        exacts, self._exacts = tuple(self._exacts), {}
+        return requests, forms, exacts
 
     def expects_document(self) -> None:
         """The page is about to open an address: what was refused of another one before says nothing about it."""
@@ -226,12 +230,13 @@ class NetworkGuard:
             if writes and rule is None:
                 rule = self.sending.not_enough(asked, self.policy, masker(self.secrets)) or None
             if rule is not None and may_be_approved(rule) and not self.sending.is_own(asked):
-                rule = self._covered(method, url, body, headers, told, rule)
+                exact = b"" if body is None or told.announced else request_exact(method, url, headers, body)
+                rule = self._covered(asked, exact, rule)
                 if rule is not None and hold is not None and not self.sending.loads(asked) and hold(asked):
                     self._activity.waits(method, url)
                     return False
                 if rule is not None:
-                    self._asks(asked)
+                    self._asks(asked, exact)
         if rule is None and is_stream(headers) and not self.streams.permits(url):
             rule = STREAM_FULL
         if writes:
@@ -250,8 +255,7 @@ class NetworkGuard:
 
     def _blocks(self, held: Held) -> None:
         method, url = held.key
-        if len(self._forms) < limits.QUESTION_REQUESTS_MAX:
-            self._forms[held.leaving.form] = None
+        self._wants(held.leaving.form, held.leaving.exact)
         self._refuse(refused(method, url, "method"), kind_of(held.event))
 
     def keep_back(self, leaving: Leaving) -> None:
@@ -259,17 +263,15 @@ class NetworkGuard:
         self.holding.refuse(leaving.number)
         self._refuse(refused(leaving.effect.method.partition(" ")[0], leaving.url, "method"), "")
 
-    def _covered(
-        self, method: str, url: str, body: str | None, headers: Mapping[str, str], told: Said, rule: str
-    ) -> str | None:
-        """None if the owner has allowed the request for the action that is being performed; else ``rule``, which refuses it."""
-        method, announced = told.announced or method, bool(told.announced)
-        if told.replaced_by:  # what was approved is the method that the site takes it for
-            method = f"{method} as {told.replaced_by}"
-        exact = b"" if body is None or announced else request_exact(method, url, headers, body)
+    def _covered(self, asked: Asked, exact: bytes, rule: str) -> str | None:
+        """None if the owner has allowed the request for the action that is being performed; else ``rule``, which refuses it.
+
+        exact: its digest; empty if not all of it is known.
+        """
+        announced, kind = bool(asked.announced), asked.content_type
+        method = asked.announced or _as_taken(asked)
         for cover in self._activity.given.covers:
-            chosen = choosing(headers)
-            if cover.covers(method, url, told.content_type, body, chosen=chosen, exact=exact, announced=announced):
+            if cover.covers(method, asked.url, kind, asked.body, chosen=asked.chosen, exact=exact, announced=announced):
                 if not cover.exacts or announced:
                     return None
                 if exact not in self._passed:  # a yes for once: a page that sends twice gets it once
@@ -279,11 +281,16 @@ class NetworkGuard:
             return None  # without a body or a cookie; what it announces is held
         return rule
 
-    def _asks(self, asked: Asked) -> None:
+    def _asks(self, asked: Asked, exact: bytes) -> None:
         """Note the form of what was refused for want of a yes."""
-        if not asked.announced and len(self._forms) < limits.QUESTION_REQUESTS_MAX:
-            method = f"{asked.method} as {asked.replaced_by}" if asked.replaced_by else asked.method
-            self._forms[request_form(method, asked.url, asked.content_type, asked.body, asked.chosen)] = None
+        if not asked.announced:
+            self._wants(request_form(_as_taken(asked), asked.url, asked.content_type, asked.body, asked.chosen), exact)
+
+    def _wants(self, form: RequestForm, exact: bytes) -> None:
+        if len(self._forms) < limits.QUESTION_REQUESTS_MAX:
+            self._forms[form] = None
+        if exact and len(self._exacts) < limits.QUESTION_REQUESTS_MAX:
+            self._exacts[exact] = None
 
     def credentials(self, event: Mapping[str, Any], *, again: bool) -> Basic | None:
         """What answers a site that asks for HTTP authentication (``Fetch.authRequired``): the secret that was given for exactly its
@@ -372,6 +379,7 @@ class NetworkGuard:
         return method in ("", "GET")
 
     def _refuse(self, request: Refused, kind: str) -> None:
+        self.late.refuses(request)
         if kind == "document":
             self._document = request
         if kind in CAUSED_KINDS and request.rule != UNASKED:
@@ -398,6 +406,11 @@ class NetworkGuard:
         if self._destinations is not None:
             self._destinations.wall.admit_socket(socket.url)
         pass_on(socket, lambda: self._refuse(refused("WS", socket.url, SOCKET_FULL), "websocket"))
+
+
+def _as_taken(asked: Asked) -> str:
+    """The method with the one that the site takes it for: what is approved is that."""
+    return f"{asked.method} as {asked.replaced_by}" if asked.replaced_by else asked.method
 
 
 Hold = Callable[[Asked], bool]

@@ -406,6 +406,7 @@ class ChromiumPage:
         finally:
             self._looked = False
             self._guard.sending.end()
+            self._guard.late.end(action)
             self._guard.closely.end()
             # Also after an error: what the owner has allowed is allowed for this action and not for what comes later.
             self._activity.given = NOTHING
@@ -429,6 +430,7 @@ class ChromiumPage:
         self._guard.begin(given)
         self._activity.begin(given, waits=isinstance(action, Wait), looks=looks)
         self._guard.sending.begin(action, given)
+        self._guard.late.begin(action)
         self._ahead.forget()
         self._following.begin()
         await self._guard.closely.begin(action, self._secrets, grave=given.grave, url=self._page.url)
@@ -481,6 +483,7 @@ class ChromiumPage:
             blocked=blocked.requests,
             blocked_by=blocked.rules,
             blocked_forms=blocked.forms,
+            blocked_exacts=blocked.exacts,
             sent=self._guard.sending.end(),
             leaving=(*deciding.unsent, *self._guard.holding.told()),
             documents=self._activity.documents,
@@ -578,9 +581,14 @@ class ChromiumPage:
 
     def blocked(self) -> Blocked:
         """``adapters.ports.Page.blocked``."""
-        mask, (refused, forms) = masker(self._secrets), self._guard.taken()
+        mask, (refused, forms, exacts) = masker(self._secrets), self._guard.taken()
         requests = tuple(mask(request_line(each, self._page.url)) for each in refused)
-        return Blocked(requests, tuple(each.rule for each in refused), forms)
+        return Blocked(requests, tuple(each.rule for each in refused), forms, exacts)
+
+    def refused_late(self) -> dict[int, tuple[str, ...]]:
+        """``adapters.ports.Page.refused_late``."""
+        mask = masker(self._secrets)
+        return {0: tuple(mask(request_line(each, self._page.url)) for each in self._guard.late.taken())}
 
     async def late(self) -> tuple[Leaving, ...]:
         """``adapters.ports.Page.late``."""

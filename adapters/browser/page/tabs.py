@@ -229,6 +229,10 @@ class Tabs:
         """``adapters.ports.Page.pause``."""
         await self._asked(self._front.pause(pause_ms))
 
+    def refused_late(self) -> dict[int, tuple[str, ...]]:
+        """``adapters.ports.Page.refused_late``."""
+        return {number: page.refused_late()[0] for number, page in self._all.items()}
+
     async def late(self) -> tuple[Leaving, ...]:
         """``adapters.ports.Page.late``."""
         return await self._front.late()
@@ -300,6 +304,7 @@ def _both(acted: Outcome, shown: Outcome) -> Outcome:
         blocked=(*acted.blocked, *shown.blocked),
         blocked_by=(*acted.blocked_by, *shown.blocked_by),
         blocked_forms=(*acted.blocked_forms, *shown.blocked_forms)[: limits.QUESTION_REQUESTS_MAX],
+        blocked_exacts=(*acted.blocked_exacts, *shown.blocked_exacts)[: limits.QUESTION_REQUESTS_MAX],
         leaving=(*acted.leaving, *shown.leaving),
         dialogs=(*acted.dialogs, *shown.dialogs)[: limits.DIALOGS_PER_STEP_MAX],
         downloads=(*acted.downloads, *shown.downloads)[: limits.DOWNLOADS_PER_STEP_MAX],

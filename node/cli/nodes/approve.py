@@ -22,7 +22,7 @@ from node.cli.base.common import (
 from node.cli.nodes.owner import _now, _owners, chosen
 from node.verbs import approve as verbs
 from protocol.errors import MeshError
-from protocol.wire.line import one_line
+from protocol.page.seen.names import legible
 
 if TYPE_CHECKING:
     from protocol.approval.question import Question
@@ -130,7 +130,7 @@ def _answering(yes: bool) -> Any:
         if statement:
             sealed = _joined(statement, signature, yes)
         else:
-            sealed = _signed(home, asked, yes=yes, scope=scope, expires=expires, owner=owner)
+            sealed = _signed(home, asked, yes=yes, scope=scope, expires=expires, owner=owner, held=shown["held"])
         result = run_verb(home, verbs.ANSWER.name, {"question": asked.id, "signed": sealed.hex()})
         emit(result, as_json=as_json, text=_show_answer)
 
@@ -187,14 +187,16 @@ def _approval(question: Question, *, yes: bool, scope: Any, expires: str, now_s:
     )
 
 
-def _signed(home: str | None, question: Question, *, yes: bool, scope: str, expires: str, owner: str) -> bytes:
+def _signed(
+    home: str | None, question: Question, *, yes: bool, scope: str, expires: str, owner: str, held: str
+) -> bytes:
     from node.process.owner_files import open_key
     from protocol.approval.approval import seal
 
     now = _now()
     approval = _approval(question, yes=yes, scope=scope, expires=expires, now_s=now["now_s"])
     who = chosen(home, owner, _owners(home))
-    for line in _lines(question):
+    for line in _lines(question, held):
         click.echo(line, err=True)
     word = "yes" if yes else "no"
     click.echo(f"answer    {word}, {_REACH[question.kind][scope]}, until {moment(approval.expires_ms)} UTC", err=True)
@@ -245,8 +247,8 @@ _REACH: Final = {
 }
 
 
-def _lines(question: Question) -> list[str]:
-    """The question in lines. Pages have chosen some of its words, so each stays on its line."""
+def _lines(question: Question, held: str) -> list[str]:
+    """The question in lines. held: its fate, if it waits. Pages have chosen some of its words, so each stays on its line."""
     from protocol.approval.forms import action_words, request_words
 
     evidence = ["it sends what may change something", *question.evidence] if question.requests else question.evidence
@@ -260,7 +262,7 @@ def _lines(question: Question) -> list[str]:
         f"risk      {asked}",
         *(f"          {each}" for each in evidence[1:] if each not in asked),
     ]
-    label = "sends" if question.kind == "action" else "held" if question.exacts else "refused"
+    label = "sends" if question.kind == "action" else "held" if held else "refused"
     lines += [f"{label:<9} {request_words(form)}" for form in question.requests]
     if question.address:
         lines.append(f"exactly   {question.address}, {question.size} bytes")
@@ -269,7 +271,7 @@ def _lines(question: Question) -> list[str]:
             f"sends     not known yet: a yes lets it send to {question.origin}, no address judged worse than class {question.level}"
         )
     lines.append(f"asked by  {short_caller(question.caller)}, {moment(question.asked_ms)} UTC" + _met_in(question))
-    return [one_line(line) for line in lines]
+    return [legible(line) for line in lines]
 
 
 def _met_in(question: Question) -> str:
@@ -279,7 +281,7 @@ def _met_in(question: Question) -> str:
 
 
 def _show(r: Result) -> None:
-    for line in _lines(_read(r)):
+    for line in _lines(_read(r), r["held"]):
         click.echo(line)
     click.echo(f"state     {r['state']}, asked {r['times']} times" if r["times"] > 1 else f"state     {r['state']}")
     if r["answer"]:

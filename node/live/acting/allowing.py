@@ -21,7 +21,7 @@ class Quiet:
     def __init__(self, asking: Asking) -> None:
         self.granted, self.covers, self.stands = asking.granted, asking.covers, asking.stands
 
-    async def ask(self, sought: Sought, requests: tuple[RequestForm, ...] = ()) -> str:
+    async def ask(self, sought: Sought, requests: tuple[RequestForm, ...] = (), exacts: tuple[bytes, ...] = ()) -> str:
         """Nothing is noted."""
         return ""
 

@@ -85,10 +85,11 @@ class Asking(Protocol):
     async def stands(self, sought: Sought) -> bool:
         """Whether the owner has said yes to this action. Nothing is used up."""
 
-    async def ask(self, sought: Sought, requests: tuple[RequestForm, ...] = ()) -> str:
+    async def ask(self, sought: Sought, requests: tuple[RequestForm, ...] = (), exacts: tuple[bytes, ...] = ()) -> str:
         """Note a question, unless the same one is noted; its id, empty if there are too many. Never raises.
 
-        requests: what the guard refused; without them the question is about the action.
+        requests: what the guard refused; without them the question is about the action. exacts: ``request_exact`` of those of which
+        all is known.
         """
 
 

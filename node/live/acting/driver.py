@@ -151,6 +151,8 @@ class Driver:
         self._holder, self._allowing = holder, allowing
         self.held: tuple[HeldRequest, ...] = ()
         """Requests that wait because of the last action."""
+        self._late: set[str] = set()
+        """Requests that presses have caused after their end, and that were refused."""
         self._doubted: set[int] = set()
         """The tabs that are unconfirmed."""
         self._documents: dict[int, int] = {}
@@ -229,6 +231,7 @@ class Driver:
         if self._holder is not None:
             self.unconfirmed = self.unconfirmed or self._holder.late
             self._holder.begin()
+        self._note_late()
         if self.unconfirmed and isinstance(action, Assert):
             raise MeshError("page.unconfirmed")
         limit = TimeLimit(action)
@@ -297,13 +300,16 @@ class Driver:
             self.held = await self._holder.ask(asked, outcome.leaving, self._secrets)
             if holds:
                 self._holder.watch(asked, self._secrets, self._learn)
-        question = await self._gate.performed(asked, askable(outcome.blocked_forms, self._secrets))
+        refused = askable(outcome.blocked_forms, self._secrets)
+        question = await self._gate.performed(asked, refused, outcome.blocked_exacts)
         question = next((each.question for each in self.held if each.question), question)
         judged_only = free and not self._gate.approves(self.prepared.action, risk)
         unsent = (judged_only and self._unsent(outcome)) or bool(outcome.leaving)
+        self._note_late()
         if not isinstance(action, PRESSES):
-            self._by_itself |= frozenset(outcome.blocked)
-        self._confirm(self.prepared, outcome, {before} if unsent else set())
+            self._by_itself |= frozenset(outcome.blocked) - self._late
+        doubts = unsent or (isinstance(action, PRESSES) and self._unsent(outcome))
+        self._confirm(self.prepared, outcome, {before} if doubts else set())
         outcome = msgspec.structs.replace(outcome, question=question, unsent=unsent, unconfirmed=self.unconfirmed)
         # Both as they are stored: the error of another dialog says what was expected.
         require_expected(redact_dialogs(outcome.dialogs, self._secrets), redact_answer(answer, self._secrets), said)
@@ -311,6 +317,14 @@ class Driver:
             self.values[action.name] = require_value(action, outcome.extracted).text
         holds = isinstance(action, Assert) or is_typed(action)
         return msgspec.structs.replace(outcome, held="held") if holds else outcome
+
+    def _note_late(self) -> None:
+        """Note what presses have caused after their end, and that was refused: their pages may show that it was done."""
+        for tab, lines in self._page.refused_late().items():
+            new = frozenset(lines) - self._by_itself
+            self._late |= new
+            if new:
+                self._doubted.add(tab)
 
     def _confirm(self, prepared: Prepared, outcome: Outcome, unsent: set[int]) -> None:
         """Note whether the page may show what is not true. Another document is believed, but for the one that an action led to

@@ -119,9 +119,9 @@ class Gate(msgspec.Struct, frozen=True, kw_only=True):
         covers = await asking.covers(sought) if asking and sought else ()
         return covers if granted is None else (granted, *covers)
 
-    async def performed(self, sought: Sought, refused: tuple[RequestForm, ...]) -> str:
+    async def performed(self, sought: Sought, refused: tuple[RequestForm, ...], exacts: tuple[bytes, ...]) -> str:
         """Ask the owner about requests that the guard refused while the action was performed; the id of the question."""
-        return await self.asking.ask(sought, refused) if self.asking is not None and refused else ""
+        return await self.asking.ask(sought, refused, exacts) if self.asking is not None and refused else ""
 
 
 def unsent(risk: Risk, outcome: Outcome, *, held: bool = False) -> MeshError:

@@ -16,6 +16,7 @@ from protocol.approval.question import level_of
 from protocol.errors import MeshError
 from protocol.page.secrets.redaction import redact_address, redact_text
 from protocol.page.secrets.secrets import Secrets
+from protocol.page.seen.names import legible
 
 Turn = Callable[[], AbstractAsyncContextManager[None]]
 """Nobody else drives the page within."""
@@ -83,13 +84,13 @@ class Holder:
         return HeldRequest(
             question=question,
             method=leaving.form.method,
-            address=address,
-            fields=tuple(redact_text(each, secrets) for each in (*leaving.form.query, *leaving.form.fields)),
+            address=legible(address),
+            fields=tuple(legible(redact_text(each, secrets)) for each in (*leaving.form.query, *leaving.form.fields)),
             size=leaving.size,
             risk=max(sought.level, level_of(leaving.form)),
-            control=action_words(sought.form),
-            row=next((each for each in sought.evidence if each.startswith(STANDS_IN)), ""),
-            page=sought.page,
+            control=legible(action_words(sought.form)),
+            row=legible(next((each for each in sought.evidence if each.startswith(STANDS_IN)), "")),
+            page=legible(sought.page),
             waits_s=self.wait_s if question else 0,
         )
 

@@ -292,7 +292,7 @@ class _PatientPage:
         self.hidden_texts = page.hidden_texts
         self.markup = page.markup
         self.blocked = page.blocked
-        self.late, self.fate = page.late, page.fate
+        self.refused_late, self.late, self.fate = page.refused_late, page.late, page.fate
         self.let_go, self.keep_back = page.let_go, page.keep_back
         self.screenshot = page.screenshot
         self.close = page.close

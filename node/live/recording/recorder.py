@@ -213,7 +213,7 @@ class Recorder:
         """The error of an action that was performed and counts as failed."""
         if outcome.unsent and self._driver.prepared:
             return unsent(self._driver.prepared.risk, outcome, held=bool(self.held))
-        if outcome.unconfirmed and isinstance(action, Extract):
+        if outcome.unconfirmed and isinstance(action, Assert | Extract):
             return MeshError("page.unconfirmed")
         return None
 

@@ -85,7 +85,7 @@ class Needing:
         """Implements ``Asking.stands``."""
         return False
 
-    async def ask(self, sought: Sought, requests: tuple[RequestForm, ...] = ()) -> str:
+    async def ask(self, sought: Sought, requests: tuple[RequestForm, ...] = (), exacts: tuple[bytes, ...] = ()) -> str:
         """Implements ``Asking.ask``: a step would send ``requests``."""
         self._refused |= {form: max(sought.level, level_of(form)) for form in requests}
         return ""

@@ -31,6 +31,7 @@ from protocol.errors import MeshError
 from protocol.page.actions.action import Action, Extract, describe
 from protocol.page.secrets.redaction import redact_action, redact_text
 from protocol.page.secrets.secrets import GivenSecret, Secrets, asks
+from protocol.page.seen.names import legible
 from protocol.page.showing.markup import MarkupShown
 from protocol.recording.records.inputs import given_anew, require_plain_inputs
 from protocol.recording.records.session import Step
@@ -300,7 +301,7 @@ class Recordings:
                 tell({"note": note})
 
         async def allows(action: Action, form: RequestForm, level: int) -> bool:
-            did, sends = recorder.told(action), request_words(form)
+            did, sends = legible(recorder.told(action)), legible(request_words(form))
             question = WriteQuestion(step=len(recorder.steps) + 1, action=did, sends=sends, risk=level)
             return bool(await self._work.questions.ask(recorder.session.id, question, tell))
 

@@ -21,7 +21,7 @@ from node.sessions.shared.writes import ReplayGate, Writes
 from protocol import ids, limits
 from protocol.errors import MeshError
 from protocol.messages import KIND_REPLAY_REPORT
-from protocol.page.actions.action import Action, Assert, Wait
+from protocol.page.actions.action import Action, Assert, Extract, Wait
 from protocol.page.actions.dialogs import grade_of
 from protocol.page.secrets.personal import TOKEN, Tokens
 from protocol.page.secrets.redaction import redact_address, redact_text, secrets_named
@@ -182,6 +182,8 @@ class _Run:
             self._sends.require(step)
             if outcome.unsent and self._driver.prepared is not None:
                 raise unsent(self._driver.prepared.risk, outcome)
+            if outcome.unconfirmed and isinstance(action, Assert | Extract):
+                raise MeshError("page.unconfirmed")
             self.noticed.note(step.index, outcome.notes)
             self._challenges = outcome.challenges
         except MeshError as failed:

@@ -7,6 +7,8 @@ import unicodedata
 from collections.abc import Callable
 from typing import Final
 
+from protocol.wire.line import one_line
+
 # Blank characters that Unicode counts as letters or marks: fillers of Hangul and Khmer, the empty Braille pattern, variation
 # selectors.
 _BLANK: Final = re.compile("[\u034f\u115f\u1160\u17b4\u17b5\u2800\u3164\uffa0\ufe00-\ufe0f]")
@@ -46,6 +48,11 @@ def visible(text: str) -> str:
         else f"‹U+{ord(char):04X}›"
         for char in text
     )
+
+
+def legible(text: str) -> str:
+    """``text`` as one line, as ``visible``: a person says yes to what stands there."""
+    return one_line(visible(text))
 
 
 def shortened(text: str, most: int) -> str:

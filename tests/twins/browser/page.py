@@ -193,6 +193,10 @@ class MemoryPage:
         """``adapters.ports.Page.let_go``."""
         return await self.fate(number)
 
+    def refused_late(self) -> dict[int, tuple[str, ...]]:
+        """``adapters.ports.Page.refused_late``: no twin does anything by itself."""
+        return {}
+
     def keep_back(self, number: int) -> None:
         """``adapters.ports.Page.keep_back``."""
 

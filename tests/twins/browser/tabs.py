@@ -142,6 +142,10 @@ class MemoryTabs:
         """``adapters.ports.Page.let_go``."""
         return await self._front.let_go(number)
 
+    def refused_late(self) -> dict[int, tuple[str, ...]]:
+        """``adapters.ports.Page.refused_late``: no twin does anything by itself."""
+        return {}
+
     def keep_back(self, number: int) -> None:
         """``adapters.ports.Page.keep_back``."""
 

@@ -1,0 +1,43 @@
+"""What a page was refused after a press had ended, because of it: the page may show that it was done."""
+
+from __future__ import annotations
+
+import time
+from typing import Final
+
+from protocol import limits
+from protocol.page.actions.action import Action, Back, Forward, Goto, Reload
+from protocol.risk.pressing import PRESSES
+from protocol.risk.refused import Refused, may_be_approved, may_change
+
+_OPENS: Final = Goto | Back | Forward | Reload
+_KEPT_MAX: Final = 200
+
+
+class Late:
+    """Of one page."""
+
+    def __init__(self) -> None:
+        self._until = 0.0
+        self._refused: dict[Refused, None] = {}
+
+    def begin(self, action: Action) -> None:
+        """An action begins: what a press is refused its own outcome tells, and what is opened sends by itself."""
+        if isinstance(action, PRESSES | _OPENS):
+            self._until = 0.0
+
+    def end(self, action: Action) -> None:
+        """It has ended."""
+        if isinstance(action, PRESSES):
+            self._until = time.monotonic() + limits.HELD_LATE_S
+
+    def refuses(self, request: Refused) -> None:
+        """The guard refused this."""
+        changes = may_be_approved(request.rule) or may_change(request.rule)
+        if changes and time.monotonic() < self._until and len(self._refused) < _KEPT_MAX:
+            self._refused[request] = None
+
+    def taken(self) -> tuple[Refused, ...]:
+        """What came since the last call."""
+        refused, self._refused = tuple(self._refused), {}
+        return refused
