@@ -93,7 +93,7 @@ async def _between(directory: Path, anna: LiveNode, bruno: LiveNode) -> dict[str
         return await anna.run("capsule.export", capsule="login-0", to="bruno", out=str(out))
 
     found = {"capture": await _fastest_ms(capture)}
-    kept = anna.rooms.capsules.kept
+    kept = anna.rooms.sealed.capsules.kept
     record = await kept.find("login-0")
     header, state = kept.open(record).header, await kept.state(record)
     assert header.state_bytes >= STATE_BYTES_MIN, header.state_bytes

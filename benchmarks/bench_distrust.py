@@ -50,7 +50,7 @@ async def _crowd(node: LiveNode) -> None:
             node=ids.node_id(key), name="stranger", public_key=key, addresses=(), grants={}, paired_ms=1
         )
         await store.put_peer(stranger)
-    await node.rooms.peers.load()
+    await node.rooms.trust.peers.load()
 
 
 async def _past(node: LiveNode, peer: LiveNode, spec: SearchSpec) -> None:
@@ -123,8 +123,8 @@ def _workers(search: Open) -> set[str]:
 def _without(alice: LiveNode, bob: LiveNode, search: Open) -> bool:
     """Whether nothing on ``alice`` has to do with ``bob`` any more."""
     return (
-        bob.id not in alice.rooms.server.held
-        and bob.id not in alice.rooms.reach.holds
+        bob.id not in alice.rooms.ports.server.held
+        and bob.id not in alice.rooms.trust.reach.holds
         and bob.id not in search.exchange.pushes_to
         and bob.id not in search.replica.tree.peers
         and bob.id not in _workers(search)
@@ -151,7 +151,7 @@ async def _round(alice: LiveNode, bob: LiveNode, carla: LiveNode) -> float:
         await _contribute(bob, theirs)
         await _until(lambda: bob.id in search.replica.tree.peers and len(search.replica.tree) > SHARE_NODES)
         await _until(lambda: {bob.id, carla.id} <= _workers(search))
-        await _until(lambda: bob.id in alice.rooms.server.held and bob.id in alice.rooms.reach.holds)
+        await _until(lambda: bob.id in alice.rooms.ports.server.held and bob.id in alice.rooms.trust.reach.holds)
         async with _connection(bob, alice) as reader:
             began = time.perf_counter()
             await asyncio.gather(

@@ -58,8 +58,8 @@ async def _share(writer: LiveNode, spec: SearchSpec, count: int) -> Exchange:
     for start in range(0, count, _BATCH):
         await asyncio.gather(*map(rooms.store.append_delta, made[start : start + _BATCH]))
     replica.epoch, replica.seq = 1, document.seq
-    proofs = LogProofs(rooms.log_exchange.demand, rooms.clock)
-    return Exchange(replica, rooms.calls, rooms.store, rooms.clock, proofs)
+    proofs = LogProofs(rooms.log.exchange.demand, rooms.clock)
+    return Exchange(replica, rooms.trust.calls, rooms.store, rooms.clock, proofs)
 
 
 async def _handed_over(exchange: Exchange, spec: SearchSpec) -> float:

@@ -38,11 +38,11 @@ async def _crowd(node: LiveNode, port: int) -> None:
         for key in keys
     ]
     await asyncio.gather(*map(rooms.store.put_peer, peers))
-    await rooms.peers.load()
+    await rooms.trust.peers.load()
     everybody = [peer.node for peer in peers]
     for peer in everybody:  # what each said when it was last heard
         tags = (acquaintance(node.id, peer, other) for other in everybody if other != peer)
-        rooms.log_exchange._tags[peer] = b"".join(tags)
+        rooms.log.exchange._tags[peer] = b"".join(tags)
 
 
 async def _block_ms() -> float:
@@ -55,7 +55,7 @@ async def _block_ms() -> float:
             blocks = []
             for _ in range(ROUNDS):
                 with longest_block(time.thread_time) as longest:
-                    await node.rooms.log_exchange.round()
+                    await node.rooms.log.exchange.round()
                 blocks.append(longest[0])
             gc.unfreeze()
             return max(blocks) * 1_000

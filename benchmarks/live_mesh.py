@@ -52,12 +52,12 @@ async def serving(
         init_home(home, name=name, listen=None, config_file=str(file))
     async with wiring.open_node(home, open_browser=browser) as node:
         rooms = node.rooms
-        await rooms.log_exchange.round()
-        await rooms.distrust.start()
+        await rooms.log.exchange.round()
+        await rooms.revocation.distrust.start()
         await rooms.explorer.start()
-        await rooms.clock_mark.settle()
-        rooms.serving.address = await rooms.server.start(node.federation.handle)
-        rooms.reach.start(node.federation.handle)
+        await rooms.trust.clock_mark.settle()
+        rooms.serving.address = await rooms.ports.server.start(node.federation.handle)
+        rooms.trust.reach.start(node.federation.handle)
         yield LiveNode(node)
         await rooms.explorer.close()
 

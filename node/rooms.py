@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 from nacl.signing import SigningKey
 
@@ -24,24 +25,27 @@ from adapters.ports import (
     Store,
     no_persistent,
 )
-from node.approvals import Approvals, OwnerKeys
+from node.agents import Agents
+from node.approvals import Approvals, Explaining, OwnerKeys
 from node.base import LoopWatch, Serving
-from node.capsules.exchange import CapsuleExchange, CookieHandles, LoginWork, WorkAsking
-from node.capsules.logins import Logins, Passkeys, Upkeep, from_live
+from node.capsules.exchange import CapsuleExchange, CookieHandles, LoginWork, Reporting, WorkAsking
+from node.capsules.logins import Capturing, Logins, Passkeys, Upkeep, from_live
 from node.capsules.mount import Mounting, Unsealing
-from node.capsules.seal import Capsules, Kept, Proving, SealingKeys
+from node.capsules.seal import Capsules, Endings, Kept, Proving, Repolicy, SealingKeys
 from node.config import Config
 from node.distrust import Distrust, Notices
-from node.explorer import Explorer, Parts
+from node.explorer import Explorer, ExploreVerbs, Parts
 from node.live.acting import KeptCodes
 from node.live.browsers import Browsers
-from node.live.sessions import LiveSessions
+from node.live.sessions import LiveSessions, LiveVerbs
 from node.log import Audit, LogExchange, Logs
-from node.pairing import PairingDesk
-from node.schedules import ScheduledSearches, Schedules
-from node.sessions.serving import ForPeers, Sessions
-from node.signing import Identity, Witness
-from node.trust import Calls, ClockMark, OwnKeys, Peers, Reach, RefusalBook, TrustChanges
+from node.pairing import PairingDesk, PairingVerbs
+from node.schedules import ScheduledSearches, Schedules, ScheduleVerbs
+from node.sessions.actions import PageVerbs, read_step
+from node.sessions.serving import ForPeers, Sessions, SessionVerbs
+from node.signing import Identity, Witness, contents
+from node.trust import Calls, ClockMark, OwnKeys, Peers, Reach, RecoveryKey, RefusalBook, TrustChanges
+from node.verbs import Room
 from protocol import ids
 from protocol.refusals import Refusals
 
@@ -77,69 +81,99 @@ class Ports:
     """Addresses at which peers can reach this node; empty if it opens every connection itself."""
 
 
-@dataclass(kw_only=True)
+@dataclass(frozen=True, kw_only=True)
+class Trust:
+    """Whom this node trusts, and how it reaches them."""
+
+    peers: Peers
+    changes: TrustChanges
+    calls: Calls
+    clock_mark: ClockMark
+    refusal_book: RefusalBook
+    reach: Reach
+    own_keys: OwnKeys
+
+
+@dataclass(frozen=True, kw_only=True)
+class Log:
+    """What this node has signed, and what its peers have."""
+
+    exchange: LogExchange
+    logs: Logs
+    audit: Audit
+
+
+@dataclass(frozen=True, kw_only=True)
+class Revocation:
+    """Peers that are distrusted."""
+
+    notices: Notices
+    distrust: Distrust
+
+
+@dataclass(frozen=True, kw_only=True)
+class SealedLogins:
+    """Capsules, and what makes and uses them."""
+
+    capsules: Capsules
+    capturing: Capturing
+    exchange: CapsuleExchange
+    handles: CookieHandles
+    upkeep: Upkeep
+    unsealing: Unsealing
+    logins: Logins
+    passkeys: Passkeys
+    work: LoginWork
+    asking: WorkAsking
+
+
+@dataclass(frozen=True, kw_only=True)
 class Rooms:
     """All rooms of a node, and whether the node serves peers."""
 
     home: Path
     config: Config
     identity: Identity
-    store: Store
-    clock: Clock
-    browsers: Browsers
+    ports: Ports
+    serving: Serving
     witness: Witness
-    peers: Peers
-    changes: TrustChanges
-    clock_mark: ClockMark
-    calls: Calls
-    pairing: PairingDesk
-    log_exchange: LogExchange
-    logs: Logs
-    audit: Audit
+    browsers: Browsers
+    agents: Agents
+    trust: Trust
+    log: Log
     approvals: Approvals
-    sessions: Sessions
-    capsules: Capsules
-    capsule_exchange: CapsuleExchange
-    cookie_handles: CookieHandles
-    capsule_upkeep: Upkeep
-    capsule_unsealing: Unsealing
-    logins: Logins
-    passkeys: Passkeys
-    login_work: LoginWork
-    work_asking: WorkAsking
     live: LiveSessions
+    sessions: Sessions
+    sealed: SealedLogins
     explorer: Explorer
     schedules: Schedules
-    server: PeerServer
-    refusals: Refusals
-    refusal_book: RefusalBook
-    own_keys: OwnKeys
-    reach: Reach
-    notices: Notices
-    distrust: Distrust
-    discovery: Discovery
-    words: Callable[[bytes], str]
-    """A digest as six words for people to compare."""
-    serving: Serving
+    revocation: Revocation
+    pairing: PairingDesk
+    every: tuple[Room, ...]
+    """What each offers, in the order in which they start."""
     loop_watch: LoopWatch = field(default_factory=LoopWatch)
+
+    @property
+    def store(self) -> Store:
+        """The store of the node."""
+        return self.ports.store
+
+    @property
+    def clock(self) -> Clock:
+        """The clock of the node."""
+        return self.ports.clock
+
+    async def start(self) -> None:
+        """Read what is stored. Nobody is served yet. Errors: ``store.*``."""
+        for room in self.every:
+            for step in room.start:
+                await step()
 
     async def close(self) -> None:
         """Close everything, dependents before what they depend on. Twice is once."""
-        await self.pairing.close()
-        await self.distrust.close()
-        await self.schedules.close()
-        await self.explorer.close()
-        await self.login_work.close()
-        await self.log_exchange.close()
-        await self.discovery.close()
-        await self.reach.close()
-        await self.calls.close()
-        await self.server.close()
-        await self.live.close()
-        await self.browsers.close()
-        await self.witness.close()
-        await self.clock_mark.close()
-        await self.refusal_book.keep()
+        for room in reversed(self.every):
+            for step in room.close:
+                await step()
         await self.store.close()
 
     def __repr__(self) -> str:
@@ -149,42 +183,56 @@ class Rooms:
 def assemble(home: Path, config: Config, own: Identity, ports: Ports) -> Rooms:
     """Build the rooms of the node ``own``; nothing is loaded or started yet."""
     store, clock, client, server = ports.store, ports.clock, ports.client, ports.server
-    browsers = open_browsers(config, ports.open_browser, ports.open_persistent)
-    witness = Witness(own, store, clock)
-    peers = Peers(witness, config, store, clock, server)
-    peers.addresses = ports.addresses
-    changes = TrustChanges(peers, store, clock)
-    calls = Calls(witness, changes, client, clock)
-    pairing = PairingDesk(own, config, store, clock, changes, ports.pairing_server, ports.pairing_client)
+    serving, witness = Serving(home), Witness(own, store, clock)
+    recovery_key = RecoveryKey(own, ports.from_words)
+    owners = OwnerKeys(witness, store, clock, recovery_key.prove)
+    approvals = Approvals(witness, store, clock, owners)
+    peers = Peers(witness, config, store, clock, server, ports.addresses)
+    calls = Calls(witness, TrustChanges(peers, store, clock), client, clock)
     log_exchange = LogExchange(witness, calls, store, clock)
-    notices = Notices(witness, calls, log_exchange, store, clock)
-    serving = Serving(home)
-    keys_of_owners = OwnerKeys(witness, store, clock)
-    approvals = Approvals(witness, store, clock, keys_of_owners)
-    browsers.codes = KeptCodes(store, clock)
-    explorer = Explorer(witness, config, store, clock, browsers, calls, ports.tree_writer, log_exchange.demand)
+
+    passkeys = Passkeys(home, witness, clock)
+    sealing = SealingKeys(home, witness, store, clock)
+    kept = Kept(witness, store, clock, peers, sealing, machine=ports.machine, is_owner=owners.is_active)
+    endings = Endings(kept)
+    capsules = Capsules(kept, endings, Reporting(kept, calls, endings).report)
+    agents = Agents(store, clock, ports.refusals, witness.feed, kept)
+    browsers = open_browsers(
+        config,
+        ports.open_browser,
+        ports.open_persistent,
+        metering=agents,
+        codes=KeptCodes(store, clock),
+        mounts=lambda browsers: Mounting(capsules, browsers.info_for_work),
+    )
+    live = LiveSessions(witness, config, store, clock, browsers, serving, approvals.asker)
     sessions = Sessions(witness, config, store, clock, browsers, peers, approvals.asker)
+    explorer = Explorer(witness, config, store, clock, browsers, calls, ports.tree_writer, log_exchange.demand)
+    pairing = PairingDesk(own, config, store, clock, calls.changes, ports.pairing_server, ports.pairing_client)
     parts = Parts(explorer, sessions, peers, store, clock, config.name)
     searching = ScheduledSearches(parts, witness, log_exchange, serving, clock)
     schedules = Schedules(store, clock, searching, ports.notifier, witness.feed)
-    capsules, capsule_exchange = _capsules(home, ports, witness, peers, calls, keys_of_owners)
-    browsers.mounts = mounting = Mounting(capsules, browsers.info_for_work)
-    capsules.prove = Proving(capsules.kept, browsers, config).prove
-    capsule_exchange.ended.append(mounting.ended)
-    capsules.removed.append(mounting.ended)
-    live = LiveSessions(witness, config, store, clock, browsers, serving, approvals.asker)
-    capsules.live = from_live(live)
-    upkeep = Upkeep(capsules, mounting, browsers, config)
-    capsule_exchange.kill = upkeep.kill
-    for_peers = ForPeers(sessions, store, config, peers, witness)
-    login_work = LoginWork(capsules, calls, for_peers)
-    cookie_handles = CookieHandles(capsules, capsule_exchange, calls)
 
-    async def drop_peer(node: str) -> int:
-        await login_work.drop_peer(node)
-        # Beside each other: its offers are withdrawn once nobody seals a capsule, and its searches do not wait for that.
-        _, count = await asyncio.gather(cookie_handles.drop_peer(node), explorer.drop_peer(node))
-        return count
+    upkeep = Upkeep(capsules, browsers, config)
+    for_peers = ForPeers(sessions, store, config, peers, witness)
+    capturing = Capturing(capsules, Proving(kept, browsers, config).prove, from_live(live))
+    exchange = CapsuleExchange(capsules, calls, lambda: owners.owners, upkeep.kill)
+    sealed = SealedLogins(
+        capsules=capsules,
+        capturing=capturing,
+        exchange=exchange,
+        handles=CookieHandles(capsules, exchange, calls),
+        upkeep=upkeep,
+        unsealing=Unsealing(capsules),
+        logins=Logins(capturing, witness, sessions.recordings.record, passkeys),
+        passkeys=passkeys,
+        work=LoginWork(capsules, calls, for_peers),
+        asking=WorkAsking(calls, store, clock, for_peers.take_in),
+    )
+
+    async def rewrap(under: Sequence[SigningKey]) -> None:
+        await asyncio.to_thread(sealing.rewrap, under)
+        await passkeys.rewrap(under)
 
     own_keys = OwnKeys(
         home,
@@ -193,75 +241,138 @@ def assemble(home: Path, config: Config, own: Identity, ports: Ports) -> Rooms:
         clock,
         calls,
         (server, client),
-        ports.from_words,
+        recovery_key,
         end_pairing=pairing.close,
         end_work=explorer.stop_all,
+        rewrap=rewrap,
     )
-    passkeys = Passkeys(home, witness, clock)
+    trust = Trust(
+        peers=peers,
+        changes=calls.changes,
+        calls=calls,
+        clock_mark=ClockMark(store, clock),
+        refusal_book=RefusalBook(ports.refusals, store, clock),
+        reach=Reach(calls, client, server, clock, mode=config.listen.reach),
+        own_keys=own_keys,
+    )
+    log = Log(
+        exchange=log_exchange,
+        logs=Logs(witness, log_exchange, calls, store, config.name),
+        audit=Audit(witness, peers, store),
+    )
+    notices = Notices(witness, calls, log_exchange, store, clock)
 
-    async def rewrap(under: Sequence[SigningKey]) -> None:
-        await asyncio.to_thread(capsules.kept.keys.rewrap, under)
-        await passkeys.rewrap(under)
+    async def drop_peer(node: str) -> int:
+        await sealed.work.drop_peer(node)
+        # Beside each other: its offers are withdrawn once nobody seals a capsule, and its searches do not wait for that.
+        _, count = await asyncio.gather(sealed.handles.drop_peer(node), explorer.drop_peer(node))
+        return count
 
-    own_keys.rewrap = rewrap
-    keys_of_owners.prove_recovery = own_keys.prove_recovery
+    async def mark() -> None:
+        contents.mark(home, own.node, store=True)
+
+    distrust = Distrust(calls, log_exchange, notices, drop_peer)
+    every = (
+        # First, because loading other rooms may sign or report changes.
+        Room(name="witness", start=(witness.load, mark), close=(witness.close,)),
+        _trust_room(trust),
+        Room(name="browsers", parts=(PageVerbs(witness, config, browsers),), close=(browsers.close,)),
+        Room(name="channel", close=(ports.discovery.close, trust.reach.close, calls.close, server.close)),
+        Room(
+            name="log",
+            parts=(log.logs, log.audit),
+            routes=log_exchange.routes,
+            start=(log_exchange.load,),
+            close=(log_exchange.close,),
+        ),
+        Room(name="approvals", parts=(approvals, Explaining(config.policy, approvals)), start=(approvals.load,)),
+        Room(name="agents", parts=(agents,)),
+        _sealed_room(sealed),
+        Room(name="live", parts=(LiveVerbs(live, read_step),), start=(live.load,), close=(live.close,)),
+        Room(name="sessions", parts=(SessionVerbs(sessions),)),
+        Room(
+            name="explorer",
+            parts=(ExploreVerbs(parts, log_exchange, serving),),
+            routes=explorer.routes,
+            close=(explorer.close,),
+        ),
+        Room(
+            name="schedules",
+            parts=(ScheduleVerbs(schedules, clock, kept),),
+            start=(schedules.load,),
+            close=(schedules.close,),
+        ),
+        Room(
+            name="revocation",
+            parts=(distrust, notices),
+            routes=notices.routes,
+            start=(notices.load,),
+            close=(distrust.close,),
+        ),
+        Room(
+            name="pairing",
+            parts=(PairingVerbs(pairing, calls, serving, ports.to_words, explorer.reconsider),),
+            close=(pairing.close,),
+        ),
+    )
     return Rooms(
         home=home,
         config=config,
         identity=own,
-        store=store,
-        clock=clock,
-        browsers=browsers,
+        ports=ports,
+        serving=serving,
         witness=witness,
-        peers=peers,
-        changes=changes,
-        clock_mark=ClockMark(store, clock),
-        calls=calls,
-        pairing=pairing,
-        log_exchange=log_exchange,
-        logs=Logs(witness, log_exchange, calls, store, config.name),
-        audit=Audit(witness, peers, store),
+        browsers=browsers,
+        agents=agents,
+        trust=trust,
+        log=log,
         approvals=approvals,
-        sessions=sessions,
-        capsules=capsules,
-        capsule_exchange=capsule_exchange,
-        cookie_handles=cookie_handles,
-        capsule_upkeep=upkeep,
-        capsule_unsealing=Unsealing(capsules),
-        login_work=login_work,
-        work_asking=WorkAsking(calls, store, clock, for_peers.take_in),
-        logins=Logins(capsules, witness, sessions.recordings.record, passkeys),
-        passkeys=passkeys,
         live=live,
+        sessions=sessions,
+        sealed=sealed,
         explorer=explorer,
         schedules=schedules,
-        server=server,
-        refusals=ports.refusals,
-        refusal_book=RefusalBook(ports.refusals, store, clock),
-        own_keys=own_keys,
-        notices=notices,
-        distrust=Distrust(calls, log_exchange, notices, drop_peer),
-        reach=Reach(calls, client, server, clock, mode=config.listen.reach),
-        discovery=ports.discovery,
-        words=ports.to_words,
-        serving=serving,
+        revocation=Revocation(notices=notices, distrust=distrust),
+        pairing=pairing,
+        every=every,
     )
 
 
-def _capsules(
-    home: Path, ports: Ports, witness: Witness, peers: Peers, calls: Calls, keys: OwnerKeys
-) -> tuple[Capsules, CapsuleExchange]:
-    sealing = SealingKeys(home, witness, ports.store, ports.clock)
-    capsules = Capsules(Kept(witness, ports.store, ports.clock, peers, sealing, machine=ports.machine))
-    exchange = CapsuleExchange(capsules, calls, lambda: keys.owners)
-    capsules.report = exchange.report
-    return capsules, exchange
+def _trust_room(trust: Trust) -> Room:
+    return Room(
+        name="trust",
+        parts=(trust.own_keys,),
+        routes={**trust.own_keys.routes, "reach/echo": trust.reach.echo},
+        start=(trust.peers.load, trust.clock_mark.load, trust.refusal_book.load),
+        close=(trust.clock_mark.close, trust.refusal_book.keep),
+    )
+
+
+def _sealed_room(sealed: SealedLogins) -> Room:
+    return Room(
+        name="capsules",
+        parts=(
+            sealed.capsules,
+            sealed.capturing,
+            Repolicy(sealed.capsules),
+            sealed.exchange,
+            sealed.handles,
+            sealed.logins,
+            sealed.passkeys,
+            sealed.asking,
+            sealed.upkeep,
+            sealed.unsealing,
+        ),
+        routes={**sealed.exchange.routes, **sealed.handles.routes, **sealed.work.routes},
+        start=(sealed.capsules.load, sealed.work.load),
+        close=(sealed.work.close,),
+    )
 
 
 def open_browsers(
-    config: Config, open_browser: OpenBrowser, open_persistent: OpenPersistent = no_persistent
+    config: Config, open_browser: OpenBrowser, open_persistent: OpenPersistent = no_persistent, **more: Any
 ) -> Browsers:
-    """Build the pool of browsers with the sizes and waiting times of the configuration."""
+    """Build the pool of browsers with the sizes and waiting times of the configuration. more: as for ``Browsers``."""
     browser = config.browser
     return Browsers(
         open_browser,
@@ -276,4 +387,5 @@ def open_browsers(
         idle_s=browser.idle_seconds,
         open_persistent=open_persistent,
         attached=bool(browser.cdp_url),
+        **more,
     )

@@ -11,8 +11,11 @@ import pytest
 from nacl.signing import SigningKey
 
 from node.approvals import OwnerKeys
-from node.capsules.exchange import CapsuleExchange, CookieHandles
-from node.capsules.seal import Capsules, Kept, SealingKeys, Wanted
+from node.capsules.exchange import CapsuleExchange, CookieHandles, Reporting
+from node.capsules.logins import Capturing
+from node.capsules.seal import Capsules, Endings, Kept, SealingKeys, Wanted
+from node.capsules.seal.proving import no_live, unproven
+from node.capsules.seal.uses import Killed, Report
 from node.verbs.capsule import CapturedCapsule, CaptureParams, ExportParams, ImportParams, KeptCapsule
 from node.verbs.owner import ChangeParams
 from protocol.approval.owners import sign_change
@@ -26,18 +29,32 @@ GRANTS = parse_grants([f"capsule:offer={SHOP}", f"capsule:import={SHOP}"])
 MACHINE = "m1"
 
 
+async def unable(record: object) -> Killed:
+    """No browser is there to end a login."""
+    return Killed(dead=False, evidence="there is no browser here")
+
+
 class CapsuleNode:
     """One node of the mesh with its capsules; ``again`` is the same node after a restart."""
 
-    def __init__(self, node: MemoryNode, home: Path, *, machine: str = MACHINE) -> None:
+    def __init__(self, node: MemoryNode, home: Path, *, machine: str = MACHINE, report: Report | None = None) -> None:
         self.node, self.home, self.machine = node, home, machine
         home.mkdir(exist_ok=True)
         self.keys = SealingKeys(home, node.witness, node.store, node.mesh.clock)
-        kept = Kept(node.witness, node.store, node.mesh.clock, node.peers, self.keys, machine=machine)
         self.owners = OwnerKeys(node.witness, node.store, node.mesh.clock)
-        self.capsules = Capsules(kept)
-        self.exchange = CapsuleExchange(self.capsules, node.calls, lambda: self.owners.owners)
-        self.capsules.report = self.exchange.report
+        kept = Kept(
+            node.witness,
+            node.store,
+            node.mesh.clock,
+            node.peers,
+            self.keys,
+            machine=machine,
+            is_owner=self.owners.is_active,
+        )
+        endings = Endings(kept)
+        self.capsules = Capsules(kept, endings, report or Reporting(kept, node.calls, endings).report)
+        self.capturing = Capturing(self.capsules, unproven, no_live)
+        self.exchange = CapsuleExchange(self.capsules, node.calls, lambda: self.owners.owners, unable)
         self.handles = CookieHandles(self.capsules, self.exchange, node.calls)
         for route, handler in {**self.exchange.routes, **self.handles.routes}.items():
             node.api.serve(route, handler)
@@ -49,11 +66,11 @@ class CapsuleNode:
         await self.capsules.tend()
         return self
 
-    async def again(self) -> CapsuleNode:
+    async def again(self, report: Report | None = None) -> CapsuleNode:
         """The node after a restart of its process."""
         await self.node.stop()
         await self.node.start()
-        return await CapsuleNode(self.node, self.home, machine=self.machine).load()
+        return await CapsuleNode(self.node, self.home, machine=self.machine, report=report).load()
 
     async def own(self, key: SigningKey) -> None:
         """Add the first owner."""
@@ -74,7 +91,7 @@ class CapsuleNode:
         file.write_text(json.dumps({"cookies": [cookie], "origins": [stored]}))
         usual: dict[str, Any] = {"name": "shop", "cross_installation": True, "cross_device": True}
         try:
-            return await self.capsules.capture(CaptureParams(file=str(file), **usual | more))
+            return await self.capturing.capture(CaptureParams(file=str(file), **usual | more))
         finally:
             file.unlink()
 

@@ -56,9 +56,9 @@ class Village:
 
 
 async def serve(node: Node) -> None:
-    await node.rooms.clock_mark.settle()
-    node.rooms.serving.address = await node.rooms.server.start(node.federation.handle)
-    node.rooms.reach.start(node.federation.handle)
+    await node.rooms.trust.clock_mark.settle()
+    node.rooms.serving.address = await node.rooms.ports.server.start(node.federation.handle)
+    node.rooms.trust.reach.start(node.federation.handle)
 
 
 async def pair(inviter: Rooms, joiner: Rooms) -> None:

@@ -26,7 +26,7 @@ class ClockVerbs:
         """
         rooms, now_ms = self._rooms, self._rooms.clock.now_ms()
         rooms.witness.check_untampered()
-        blocked = await ahead(rooms.capsules.kept, now_ms)
+        blocked = await ahead(rooms.sealed.capsules.kept, now_ms)
         latest_ms = max([rooms.approvals.latest_ms, *(each.latest_ms for each in blocked)])
         if latest_ms <= now_ms + limits.CLOCK_SKEW_S * 1000:
             told = "the clock is not behind any time that was seen: there is nothing to accept"

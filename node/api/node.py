@@ -10,24 +10,15 @@ from typing import Any
 import msgspec
 
 from node import __version__
-from node.api.agents import Agents
 from node.api.clock import ClockVerbs
 from node.api.federation import FederationApi
 from node.api.refusal_rows import RefusalRows
 from node.api.sights import Sights
-from node.approvals import Explaining
 from node.base import fault
-from node.capsules.seal import Repolicy
 from node.config import invalid_in_words
-from node.explorer import ExploreVerbs, Parts
 from node.health import BackupVerbs, MeshVerbs
-from node.live.sessions import LiveVerbs
-from node.pairing import PairingVerbs
 from node.rooms import Rooms
-from node.schedules import ScheduleVerbs
-from node.sessions.actions import PageVerbs, read_step
-from node.sessions.serving import SessionVerbs
-from node.verbs import OWNER, Bound, Caller, CallerKind, Handler, Params, Run, Tell, Verb, called_by
+from node.verbs import OWNER, Bound, Caller, CallerKind, Params, Run, Tell, Verb, called_by, events
 from protocol.errors import MeshError
 from protocol.messages import PROTOCOL_VERSION, Done, GrantsPush, StatusAsk, StatusTell
 from protocol.refusals import CONTROL
@@ -35,40 +26,15 @@ from protocol.refusals import CONTROL
 log = logging.getLogger(__name__)
 
 
-def _parts(rooms: Rooms) -> Parts:
-    return Parts(rooms.explorer, rooms.sessions, rooms.peers, rooms.store, rooms.clock, rooms.config.name)
-
-
-def _bound(rooms: Rooms, agents: Agents) -> Bound:
-    """All verbs with the functions that implement them."""
+def _bound(rooms: Rooms) -> Bound:
+    """All verbs with the functions that implement them: those of the rooms, and those about the node as a whole."""
+    sees, feed = Sights(rooms).sees, rooms.witness.feed
     return {
         **MeshVerbs(rooms).bound,
         **ClockVerbs(rooms).bound,
-        **PairingVerbs(rooms.pairing, rooms.calls, rooms.serving, rooms.words, rooms.explorer.reconsider).bound,
-        **SessionVerbs(rooms.sessions).bound,
-        **LiveVerbs(rooms.live, read_step).bound,
-        **PageVerbs(rooms.witness, rooms.config, rooms.browsers).bound,
-        **ScheduleVerbs(rooms.schedules, rooms.clock, rooms.capsules.kept).bound,
-        **ExploreVerbs(_parts(rooms), rooms.log_exchange, rooms.serving).bound,
         **BackupVerbs(rooms.home, rooms.config.name, rooms.witness, rooms.store, rooms.clock).bound,
-        **rooms.own_keys.bound,
-        **rooms.logs.bound,
-        **rooms.distrust.bound,
-        **rooms.notices.bound,
-        **rooms.audit.bound,
-        **rooms.approvals.bound,
-        **rooms.capsules.bound,
-        **Repolicy(rooms.capsules).bound,
-        **rooms.capsule_exchange.bound,
-        **rooms.cookie_handles.bound,
-        **rooms.logins.bound,
-        **rooms.passkeys.bound,
-        **rooms.work_asking.bound,
-        **rooms.capsule_upkeep.bound,
-        **rooms.capsule_unsealing.bound,
-        **Explaining(rooms.config.policy, rooms.approvals).bound,
-        **agents.bound,
-        **rooms.witness.feed.bound,
+        **{verb: run for room in rooms.every for verb, run in room.verbs.items()},
+        events.LIST: lambda params, tell: feed.changes(params, sees),
     }
 
 
@@ -76,30 +42,15 @@ class Node:
     """One installation, built by ``node.process.wiring``."""
 
     def __init__(self, rooms: Rooms) -> None:
-        self.rooms = rooms
-        self.agents = Agents(rooms.store, rooms.clock, rooms.refusals, rooms.witness.feed)
-        self.agents.capsules = rooms.capsules.kept
+        self.rooms, self.agents = rooms, rooms.agents
         self._refusal_rows = RefusalRows(rooms.witness, rooms.clock)
-        rooms.browsers.metering = self.agents
-        rooms.witness.feed.sees = Sights(rooms).sees
-        self.federation = FederationApi(rooms.changes, rooms.clock_mark, rooms.clock, rooms.refusals)
-        routes: dict[str, Handler] = {
-            "status": self._on_status,
-            "grants/push": self._on_grants,
-            "reach/echo": rooms.reach.echo,
-            **rooms.own_keys.routes,
-            **rooms.notices.routes,
-            **rooms.capsule_exchange.routes,
-            **rooms.cookie_handles.routes,
-            **rooms.login_work.routes,
-            **rooms.explorer.routes,
-            **rooms.log_exchange.routes,
-        }
-        for route, handler in routes.items():
-            self.federation.serve(route, handler)
-        self.verbs: dict[str, tuple[Verb, Run]] = {
-            verb.name: (verb, run) for verb, run in _bound(rooms, self.agents).items()
-        }
+        self.federation = FederationApi(rooms.trust.changes, rooms.trust.clock_mark, rooms.clock, rooms.ports.refusals)
+        self.federation.serve("status", self._on_status)
+        self.federation.serve("grants/push", self._on_grants)
+        for room in rooms.every:
+            for route, handler in room.routes.items():
+                self.federation.serve(route, handler)
+        self.verbs: dict[str, tuple[Verb, Run]] = {verb.name: (verb, run) for verb, run in _bound(rooms).items()}
         """All verbs, by name."""
 
     async def dispatch(self, name: str, body: bytes, tell: Tell, caller: Caller = OWNER) -> Any:
@@ -113,7 +64,7 @@ class Node:
             verb, run, params = self._asked(name, body, caller)
         except MeshError as error:
             who = "" if caller.kind is CallerKind.OWNER else str(caller)
-            self.rooms.refusals.count(CONTROL, node=who, code=error.code)
+            self.rooms.ports.refusals.count(CONTROL, node=who, code=error.code)
             await self._refusal_rows.write(caller, name, error)
             raise
         try:
@@ -164,7 +115,7 @@ class Node:
 
     async def _on_grants(self, caller: str, push: GrantsPush) -> Done:
         """Handle a message in which a peer states our grants there. Errors: ``message.invalid``, ``store.*``."""
-        await self.rooms.changes.heard_grants(caller, push.grants)
+        await self.rooms.trust.changes.heard_grants(caller, push.grants)
         return Done()
 
     async def _on_status(self, caller: str, ask: StatusAsk) -> StatusTell:
@@ -175,5 +126,5 @@ class Node:
             version=__version__,
             protocol=PROTOCOL_VERSION,
             now_ms=rooms.clock.now_ms(),
-            grants=rooms.peers.find(caller).grants,
+            grants=rooms.trust.peers.find(caller).grants,
         )

@@ -28,18 +28,23 @@ ProveRecovery = Callable[[str, str], Awaitable[None]]
 class OwnerKeys:
     """The keys of the people who own this node."""
 
-    def __init__(self, witness: Witness, store: Store, clock: Clock) -> None:
+    def __init__(
+        self, witness: Witness, store: Store, clock: Clock, prove_recovery: ProveRecovery | None = None
+    ) -> None:
+        """prove_recovery: None where nobody can check a recovery key."""
         self._witness, self._store, self._clock = witness, store, clock
-        self.prove_recovery: ProveRecovery = _nobody
-        """Set by whoever knows the recovery key of the node when it is shown."""
+        self._prove_recovery = prove_recovery or _nobody
         self._changing = asyncio.Lock()
         self.owners = Owners(node=witness.node)
-        self.revoked: Callable[[], Awaitable[int]] | None = None
-        """Called after a key was revoked; returns how many approvals have ended with it."""
+        self._end_answers: Callable[[], Awaitable[int]] | None = None
         self.bound: Bound = {
             verbs.LIST: lambda params, tell: self.listed(),
             verbs.CHANGE: lambda params, tell: self.change(params),
         }
+
+    def follow(self, end_answers: Callable[[], Awaitable[int]]) -> None:
+        """From now on ``end_answers`` is called after a key was revoked. It returns how many approvals have ended with the key."""
+        self._end_answers = end_answers
 
     async def load(self) -> None:
         """Read the chain, in the order of the witness log. An entry that does not continue it, or whose signature was disowned
@@ -60,6 +65,10 @@ class OwnerKeys:
 
     def _find_key(self, issuer: str, key_id: bytes, issued_s: int) -> VerifyKey | None:
         return self._witness.identity.log.find_key(key_id, issued_s) if issuer == self._witness.node else None
+
+    def is_active(self, owner: str) -> bool:
+        """True if the key with the id ``owner`` is that of an owner now."""
+        return any(each.id == owner for each in self.owners.active)
 
     async def listed(self) -> OwnerList:
         """Every key, revoked ones too. Errors: ``store.tampered``."""
@@ -83,7 +92,7 @@ class OwnerKeys:
             # First without effect: nothing that breaks the rules is signed by this node.
             self.owners.follow(entry, now_s=self._clock.now_ms() // 1000)
             if asked.by == "recovery":
-                await self.prove_recovery(asked.key_file, asked.words_file)
+                await self._prove_recovery(asked.key_file, asked.words_file)
             change = cbor.decode_as(entry.change, OwnerChange)
             id = owner_id(change.key)
             self._witness.trail.about(id)
@@ -91,7 +100,7 @@ class OwnerKeys:
             kind = Kind.OWNER_ADDED if change.act == "add" else Kind.OWNER_REVOKED
             await self._witness.feed.along(lambda news: self._store.put_artefact(artefact, news=news), kind, id)
             self.owners = self.owners.follow(entry, now_s=artefact.issued_s)
-        ended = await self.revoked() if change.act == "revoke" and self.revoked else 0
+        ended = await self._end_answers() if change.act == "revoke" and self._end_answers else 0
         owner = next(each for each in self.owners.every if each.id == id)
         return Changed(**{name: getattr(_shown(owner), name) for name in OwnerKey.__struct_fields__}, ended=ended)
 

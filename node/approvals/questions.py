@@ -75,7 +75,7 @@ class Approvals:
         self._latest_ms = 0
         self._answering = asyncio.Lock()
         self.listeners: list[Answered] = []
-        keys.revoked = self._revoked
+        keys.follow(self._revoked)
         self.bound: Bound = {
             verbs.LIST: lambda params, tell: self.listed(params),
             verbs.SHOW: lambda params, tell: self.show(params),

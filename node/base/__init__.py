@@ -13,6 +13,7 @@ from node.base.control_file import (
 )
 from node.base.fault_report import REPORTS_DIRECTORY, Reported, fault, in_short, write_report
 from node.base.files import MARK_FILE, STORE_FILE, open_named, write_atomic, write_private
+from node.base.listeners import Listeners
 from node.base.loop_watch import LoopWatch
 from node.base.ownership import check_file, check_private
 from node.base.paging import every_artefact, every_delta, every_search
@@ -34,6 +35,7 @@ __all__ = [
     "STORE_FILE",
     "ControlInfo",
     "LineFormatter",
+    "Listeners",
     "LoopWatch",
     "Reported",
     "Serving",

@@ -41,7 +41,7 @@ class Distrust:
         self._calls, self._changes, self._peers = calls, calls.changes, calls.peers
         self._exchange, self._notices, self._drop_peer = exchange, notices, drop_peer
         self._tasks = Tasks()
-        calls.changes.ended = self._on_end
+        calls.changes.ended.add(self._on_end)
         self.bound: Bound = {verbs.DISTRUST: self._distrust, verbs.TRUST: self._trust}
 
     # --- by this node's owner ----------------------------------------------------------------------------------------

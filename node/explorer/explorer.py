@@ -65,7 +65,7 @@ class Explorer:
         proofs = LogProofs(demand, clock)
         self._searches = OpenSearches(witness, config, store, clock, calls, self._pages, new_writer, proofs)
         self._tasks = Tasks()
-        calls.peers.standing_changed = self._on_standing
+        calls.peers.standing_changed.add(self._on_standing)
         self.routes = Answers(config, store, clock, calls.peers, self._searches).routes
         """Handlers of the peer API, by route."""
 

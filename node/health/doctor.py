@@ -217,7 +217,7 @@ async def _witness_log(rooms: Rooms) -> list[Check]:
 
 async def _clock(rooms: Rooms) -> list[Check]:
     """Check that the clock is not behind the time at which messages were last accepted."""
-    behind_s = rooms.clock_mark.behind_s
+    behind_s = rooms.trust.clock_mark.behind_s
     if not behind_s:
         return [Check(name="clock", status="ok", finding="has not gone back since messages were last accepted")]
     apart = f"is {behind_s} s behind the time at which messages were last accepted"
@@ -231,7 +231,7 @@ async def _clock(rooms: Rooms) -> list[Check]:
 async def _seen_times(rooms: Rooms) -> list[Check]:
     """Nothing, unless the clock is behind a time at which capsules or answers were seen."""
     now_ms = rooms.clock.now_ms()
-    blocked = [each.latest_ms for each in await ahead(rooms.capsules.kept, now_ms) if not each.why]
+    blocked = [each.latest_ms for each in await ahead(rooms.sealed.capsules.kept, now_ms) if not each.why]
     ahead_s = (max([rooms.approvals.latest_ms, *blocked]) - now_ms) // 1000
     if ahead_s <= limits.CLOCK_SKEW_S:
         return []
@@ -281,7 +281,7 @@ async def _browser(home: Path, config: Config, browsers: Browsers) -> list[Check
 
 
 async def _peers(rooms: Rooms) -> list[Check]:
-    records = rooms.peers.records()
+    records = rooms.trust.peers.records()
     if not records:
         return [Check(name="peers", status="ok", finding="none yet", remedy="trailmesh node invite --grant explore")]
     if rooms.identity.end:

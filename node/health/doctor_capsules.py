@@ -19,7 +19,7 @@ async def check_capsules(rooms: Rooms) -> list[Check]:
     found = []
     for record in records:
         try:
-            found += _trouble(rooms, await rooms.capsules.one(record))
+            found += _trouble(rooms, await rooms.sealed.capsules.one(record))
         except MeshError as error:
             remedy = f"trailmesh capsule rm {record.id} --home {quote(str(rooms.home))}"
             finding = f"{error.message} [{error.code}]"

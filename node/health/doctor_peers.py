@@ -24,14 +24,14 @@ async def check_peer(rooms: Rooms, peer: str, name: str) -> list[Check]:
     """From here to the peer; then, if the peer answers and this node runs, from the peer to here."""
     outward = await _outward(rooms, peer, f"peer {name}"[:32], name)
     shown = _log(rooms, peer, name)
-    if rooms.calls.contacts.of(peer).error or outward.status == "fault" or not rooms.serving:
+    if rooms.trust.calls.contacts.of(peer).error or outward.status == "fault" or not rooms.serving:
         return [outward, *shown]
     return [outward, await _inward(rooms, peer, f"{name} → here"[:32], name), *shown]
 
 
 def _log(rooms: Rooms, peer: str, name: str) -> list[Check]:
     """Report a log that the peer does not show, or has opened recently; nothing if all is in order."""
-    watch, title = rooms.logs.watch, f"log of {name}"[:32]
+    watch, title = rooms.log.logs.watch, f"log of {name}"[:32]
     remedy = f"trailmesh log audit --peer {quote(name)} --home {quote(str(rooms.home))}"
     if trouble := watch.in_words(peer):
         return [Check(name=title, status="warn", finding=trouble, remedy=remedy)]
@@ -45,7 +45,7 @@ def _log(rooms: Rooms, peer: str, name: str) -> list[Check]:
 async def _outward(rooms: Rooms, peer: str, title: str, name: str) -> Check:
     started_ms = rooms.clock.now_ms()
     try:
-        answer = await rooms.calls.call(peer, "status", StatusAsk(), StatusTell)
+        answer = await rooms.trust.calls.call(peer, "status", StatusAsk(), StatusTell)
     except MeshError as error:
         return Check(
             name=title,
@@ -57,14 +57,14 @@ async def _outward(rooms: Rooms, peer: str, title: str, name: str) -> Check:
         )
     ended_ms = rooms.clock.now_ms()
     apart_ms = answer.now_ms - (started_ms + ended_ms) // 2
-    rooms.calls.contacts.compare_clocks(peer, apart_ms)
+    rooms.trust.calls.contacts.compare_clocks(peer, apart_ms)
     if abs(apart_ms) > limits.CLOCK_SKEW_S * 1000:
         finding = f"{apart_in_words(name, apart_ms)}: messages are refused"
         return Check(name=title, status="fault", finding=finding, remedy=CLOCKS)
     if answer.protocol != PROTOCOL_VERSION:
         finding, remedy = f"speaks protocol {answer.protocol}", SAME_VERSION
         return Check(name=title, status="warn", finding=finding, remedy=remedy)
-    over = _over(rooms.reach.report(peer).way)
+    over = _over(rooms.trust.reach.report(peer).way)
     took = f"answers in {ended_ms - started_ms} ms {over}; we may do there: {in_words(answer.grants)}"
     if abs(apart_ms) < _AGREE_MS:
         return Check(name=title, status="ok", finding=f"{took}; clocks agree")
@@ -73,7 +73,7 @@ async def _outward(rooms: Rooms, peer: str, title: str, name: str) -> Check:
 
 async def _inward(rooms: Rooms, peer: str, title: str, name: str) -> Check:
     try:
-        told = await rooms.calls.call(peer, "reach/echo", EchoAsk(), EchoTell)
+        told = await rooms.trust.calls.call(peer, "reach/echo", EchoAsk(), EchoTell)
     except MeshError as error:
         if error.code == "input.not_found":
             finding = "cannot be asked to call back"
@@ -93,7 +93,7 @@ def _over(way: str) -> str:
 
 def _why(rooms: Rooms, peer: str, error: MeshError) -> str:
     """The error, and the time of the next attempt if this node keeps the connection open."""
-    hold = rooms.reach.holds.get(peer)
+    hold = rooms.trust.reach.holds.get(peer)
     if hold is None or hold.state != "waiting":
         return error.shown.message
     wait_s = max(0, hold.next_try_ms - rooms.clock.now_ms()) // 1000

@@ -67,7 +67,7 @@ def _metrics(rooms: Rooms, audit_rows: int) -> Iterator[Metric]:
         "trailmesh_refusals",
         "Refused on the control channel (owner and agents) and on the peer channel.",
         ("channel", "at", "code"),
-        (((channel_of(at), at, code), count) for (at, code), count in rooms.refusals.by_place.items()),
+        (((channel_of(at), at, code), count) for (at, code), count in rooms.ports.refusals.by_place.items()),
     )
     yield _counter(
         "trailmesh_peer_refusals",
@@ -97,7 +97,7 @@ def _metrics(rooms: Rooms, audit_rows: int) -> Iterator[Metric]:
 
 
 def _refused_to(rooms: Rooms, channel: Channel) -> Iterator[tuple[tuple[str, str], int]]:
-    for (who, code), count in rooms.refusals.by_peer.items():
+    for (who, code), count in rooms.ports.refusals.by_peer.items():
         if channel_of_caller(who) is channel:
             yield (caller_label(who).removeprefix("agent:"), code), count
 
@@ -112,13 +112,17 @@ def _counter(
 
 
 def _frozen(rooms: Rooms) -> int:
-    return len(rooms.peers.frozen)
+    return len(rooms.trust.peers.frozen)
 
 
 _GAUGES: Final[tuple[tuple[str, str, Callable[[Rooms], float]], ...]] = (
     ("trailmesh_serving", "Whether peers can reach this node.", lambda rooms: float(bool(rooms.serving))),
-    ("trailmesh_peers", "Peers this node is paired with.", lambda rooms: len(rooms.peers.records())),
-    ("trailmesh_peers_connected", "Peers with an open connection to this node.", lambda rooms: len(rooms.server.peers)),
+    ("trailmesh_peers", "Peers this node is paired with.", lambda rooms: len(rooms.trust.peers.records())),
+    (
+        "trailmesh_peers_connected",
+        "Peers with an open connection to this node.",
+        lambda rooms: len(rooms.ports.server.peers),
+    ),
     ("trailmesh_peers_frozen", "Peers whose log or key log is not in order.", _frozen),
     ("trailmesh_searches_open", "Searches this node takes part in now.", lambda rooms: rooms.explorer.running),
     ("trailmesh_tree_nodes", "Nodes in the trees of open searches.", lambda rooms: rooms.explorer.tree_nodes),
@@ -149,8 +153,10 @@ _GAUGES: Final[tuple[tuple[str, str, Callable[[Rooms], float]], ...]] = (
 
 def disk_by_peer(rooms: Rooms) -> dict[str, int]:
     """Bytes by node id of the peers that take most, and of all others together."""
-    known = {record.node for record in rooms.peers.records()}
-    used = sorted(((count, node) for node, count in rooms.peers.usage.by_peer.items() if node in known), reverse=True)
+    known = {record.node for record in rooms.trust.peers.records()}
+    used = sorted(
+        ((count, node) for node, count in rooms.trust.peers.usage.by_peer.items() if node in known), reverse=True
+    )
     most = {node: count for count, node in used[: limits.REFUSALS_PEERS_MAX]}
     rest = sum(count for count, _ in used[limits.REFUSALS_PEERS_MAX :])
     return most | ({OTHERS: rest} if rest else {})
@@ -158,12 +164,12 @@ def disk_by_peer(rooms: Rooms) -> dict[str, int]:
 
 def refusals_in_words(rooms: Rooms) -> RefusalCounts:
     """The refusals for `node status`: by code, by place, and by caller and code."""
-    refusals = rooms.refusals
+    refusals = rooms.ports.refusals
     by_peer: dict[str, dict[str, int]] = {}
     for (node, code), count in refusals.by_peer.items():
         by_peer.setdefault(node, {})[code] = count
     return RefusalCounts(
-        since_ms=rooms.refusal_book.since_ms,
+        since_ms=rooms.trust.refusal_book.since_ms,
         total=sum(refusals.codes.values()),
         by_code=dict(refusals.codes),
         by_place=dict(refusals.reasons),

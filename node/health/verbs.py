@@ -50,7 +50,7 @@ class MeshVerbs:
         if len(key) != 32:
             raise MeshError("input.invalid", "a public key must have 64 hexadecimal digits")
         node = ids.parse_node_id(params.node) if params.node else ""
-        answer = await self._rooms.calls.knock(params.address, key, node)
+        answer = await self._rooms.trust.calls.knock(params.address, key, node)
         if answer is None:
             return Knocked(refused=False, code="", message="")
         return Knocked(refused=answer.code in TURNED_AWAY, code=answer.code, message=answer.message)
@@ -66,7 +66,7 @@ class MeshVerbs:
         )
 
     async def _peers(self, params: NoParams, tell: Tell) -> PeerList:
-        peers = self._rooms.peers
+        peers = self._rooms.trust.peers
         return PeerList(peers=[self._peer(record) for record in (*peers.records(), *peers.distrusted())])
 
     def _peer(self, record: PeerRecord) -> Peer:
@@ -78,9 +78,9 @@ class MeshVerbs:
             granted_us=record.granted_us,
             paired_ms=record.paired_ms,
             seen_ms=record.seen_ms,
-            reach=self._rooms.reach.report(record.node),
-            log=self._rooms.logs.describe(record.node),
-            **self._rooms.distrust.describe(record),
+            reach=self._rooms.trust.reach.report(record.node),
+            log=self._rooms.log.logs.describe(record.node),
+            **self._rooms.revocation.distrust.describe(record),
         )
 
     async def _status(self, params: NoParams, tell: Tell) -> Status:
@@ -96,15 +96,15 @@ class MeshVerbs:
             serving=bool(rooms.serving),
             address=rooms.serving.address,
             revoked_s=rooms.identity.log.revoked_s,
-            **rooms.logs.status(),
-            peers=len(rooms.peers.records()),
-            **rooms.distrust.status(),
+            **rooms.log.logs.status(),
+            peers=len(rooms.trust.peers.records()),
+            **rooms.revocation.distrust.status(),
             sessions=await rooms.store.count_sessions(),
             searches_running=rooms.explorer.running,
             audit_rows=(await rooms.store.audit_head()).number,
             refusals=refusals,
             peer_disk=disk,
-            names=rooms.peers.names_of((*refusals.by_peer, *disk)),
+            names=rooms.trust.peers.names_of((*refusals.by_peer, *disk)),
         )
 
     async def _metrics(self, params: NoParams, tell: Tell) -> Metrics:
@@ -115,4 +115,4 @@ class MeshVerbs:
         return await doctor.examine(self._rooms, browser=params.browser)
 
     async def _discover(self, params: DiscoverParams, tell: Tell) -> NearbyList:
-        return NearbyList(nodes=await discover(self._rooms.discovery, self._rooms.peers, params.seconds))
+        return NearbyList(nodes=await discover(self._rooms.ports.discovery, self._rooms.trust.peers, params.seconds))

@@ -111,7 +111,7 @@ async def temporary_node(
                     granted_us={},
                     asks={},
                 )
-                await node.rooms.changes.add(paired)
+                await node.rooms.trust.changes.add(paired)
             yield node
 
 

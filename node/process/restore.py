@@ -36,12 +36,12 @@ async def restore(home: Path, file: Path, passphrase: AskPassphrase, *, ask_peer
         rooms = node.rooms
         async with rooms.witness.trail.doing("node.restore", who=OWNER):
             pass
-        peers = [record.node for record in rooms.peers.records()]
+        peers = [record.node for record in rooms.trust.peers.records()]
         if ask_peers:
             with contextlib.suppress(TimeoutError):
                 async with asyncio.timeout(limits.LOG_START_SYNC_TIMEOUT_S):
-                    await rooms.log_exchange.round()
-            asked = rooms.log_exchange.answered
+                    await rooms.log.exchange.round()
+            asked = rooms.log.exchange.answered
         told = {
             "peers": len(peers),
             "peers_answered": asked,

@@ -67,14 +67,14 @@ async def _doors_open(home: Path, node: Node, ready: Callable[[dict[str, Any]], 
         # Before anything is signed, ask the peers whether they hold a later state of our log than we do.
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(limits.LOG_START_SYNC_TIMEOUT_S):
-                await rooms.log_exchange.round()
-        await rooms.distrust.start()
+                await rooms.log.exchange.round()
+        await rooms.revocation.distrust.start()
         # Before peers can call: a result for a search that is not open yet would be rejected as late.
         await rooms.explorer.start()
         # Before peers can call: the node would refuse their new messages as issued before the mark.
-        await rooms.clock_mark.settle()
-        rooms.serving.address = await rooms.server.start(node.federation.handle)
-        rooms.reach.start(node.federation.handle)
+        await rooms.trust.clock_mark.settle()
+        rooms.serving.address = await rooms.ports.server.start(node.federation.handle)
+        rooms.trust.reach.start(node.federation.handle)
         if rooms.config.discovery.announce:
             await _announce(rooms)
         await control.start()
@@ -82,19 +82,28 @@ async def _doors_open(home: Path, node: Node, ready: Callable[[dict[str, Any]], 
             log.info("metrics at %s", await watched.start())
         scheduler.add_job(rooms.explorer.sweep, "interval", seconds=_SWEEP_EVERY_S, max_instances=1, coalesce=True)
         scheduler.add_job(
-            rooms.log_exchange.round, "interval", seconds=limits.LOG_SYNC_EVERY_S, max_instances=1, coalesce=True
+            rooms.log.exchange.round, "interval", seconds=limits.LOG_SYNC_EVERY_S, max_instances=1, coalesce=True
         )
         # Also at the start: while this node was down, peers may have changed their keys or our grants.
         follow_s, now = limits.KEY_FOLLOW_EVERY_S, datetime.datetime.now(datetime.UTC)
-        scheduler.add_job(rooms.calls.refresh, "interval", seconds=follow_s, next_run_time=now, max_instances=1)
+        scheduler.add_job(rooms.trust.calls.refresh, "interval", seconds=follow_s, next_run_time=now, max_instances=1)
         scheduler.add_job(
             _anchor, "interval", (rooms,), seconds=limits.AUDIT_ANCHOR_EVERY_S, max_instances=1, coalesce=True
         )
         scheduler.add_job(
-            rooms.refusal_book.keep, "interval", seconds=limits.REFUSALS_KEEP_EVERY_S, max_instances=1, coalesce=True
+            rooms.trust.refusal_book.keep,
+            "interval",
+            seconds=limits.REFUSALS_KEEP_EVERY_S,
+            max_instances=1,
+            coalesce=True,
         )
         scheduler.add_job(
-            rooms.capsules.tend, "interval", seconds=_TEND_EVERY_S, next_run_time=now, max_instances=1, coalesce=True
+            rooms.sealed.capsules.tend,
+            "interval",
+            seconds=_TEND_EVERY_S,
+            next_run_time=now,
+            max_instances=1,
+            coalesce=True,
         )
         scheduler.start()
         rooms.schedules.start()
@@ -147,7 +156,7 @@ def metrics_server(rooms: Rooms) -> MetricsServer | None:
 async def _anchor(rooms: Rooms) -> None:
     """Anchor the audit trail in the witness log, unless nothing can be signed."""
     try:
-        await rooms.audit.anchor()
+        await rooms.log.audit.anchor()
     except MeshError as error:
         log.warning("the audit trail is not anchored: %s", error)
 
@@ -156,6 +165,6 @@ async def _announce(rooms: Rooms) -> None:
     """Announce this node on the local network. A failure is only logged."""
     try:
         said = announcement(rooms.identity.node, rooms.serving.address, rooms.config.listen.advertise)
-        await rooms.discovery.announce(said)
+        await rooms.ports.discovery.announce(said)
     except MeshError as error:
         log.warning("not announced: %s (%s)", error.message, error.remedy)

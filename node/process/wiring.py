@@ -123,19 +123,7 @@ async def open_node(
         store = await _open_store(home)
         rooms = assemble(home, config, own, _ports(config, own, keys, store, clock, open_browser, open_persistent))
         try:
-            # The witness first, because loading other rooms may sign or report changes.
-            await rooms.witness.load()
-            contents.mark(home, own.node, store=True)
-            await rooms.peers.load()
-            await rooms.clock_mark.load()
-            await rooms.refusal_book.load()
-            await rooms.log_exchange.load()
-            await rooms.notices.load()
-            await rooms.approvals.load()
-            await rooms.capsules.load()
-            await rooms.login_work.load()
-            await rooms.live.load()
-            await rooms.schedules.load()
+            await rooms.start()
             yield Node(rooms)
         finally:
             await rooms.close()

@@ -13,8 +13,6 @@ import msgspec
 
 from adapters.feed_records import FeedPage
 from adapters.ports import Clock, FeedStore
-from node.verbs import Bound
-from node.verbs import events as verbs
 from node.verbs.events import Listed, ListParams
 from protocol.errors import MeshError
 from protocol.feed import Change, Kind, News, check_ids
@@ -23,6 +21,11 @@ T = TypeVar("T")
 Sees = Callable[[Change], Awaitable[bool]]
 """True if the caller of now may see a change. Errors: ``store.*``."""
 log = logging.getLogger(__name__)
+
+
+async def everybody(change: Change) -> bool:
+    """Whoever asks sees every change."""
+    return True
 
 
 class Feed:
@@ -34,9 +37,6 @@ class Feed:
         self._grown = asyncio.Event()
         """Set at the next change and then replaced. A follower takes it before it reads, so it cannot miss a change."""
         self._closed = False
-        self.sees: Sees = _everybody
-        """Set by whoever knows what agents were granted."""
-        self.bound: Bound = {verbs.LIST: lambda params, tell: self.changes(params)}
 
     # --- telling -----------------------------------------------------------------------------------------------------
 
@@ -79,7 +79,7 @@ class Feed:
 
     # --- reading -----------------------------------------------------------------------------------------------------
 
-    async def changes(self, asked: ListParams) -> Listed:
+    async def changes(self, asked: ListParams, sees: Sees = everybody) -> Listed:
         """The changes after ``asked.since``, or the newest. With ``asked.wait_s``: waits until there is one or the time has passed.
 
         Errors: ``input.invalid``, ``feed.gap``, ``store.*``; ``node.stopped`` while it waits.
@@ -89,7 +89,7 @@ class Feed:
         if asked.since is not None and asked.since < 0:
             raise MeshError("input.invalid", "changes are numbered from 1: since is 0 or more", field="since")
         grown = self._grown
-        found = await self._read(asked)
+        found = await self._read(asked, sees)
         if asked.since is None or not asked.wait_s:
             return found
         with suppress(TimeoutError):
@@ -99,10 +99,10 @@ class Feed:
                         raise MeshError("node.stopped", "the node is stopping")
                     await grown.wait()
                     grown = self._grown
-                    found = await self._read(msgspec.structs.replace(asked, since=found.last))
+                    found = await self._read(msgspec.structs.replace(asked, since=found.last), sees)
         return found
 
-    async def _read(self, asked: ListParams) -> Listed:
+    async def _read(self, asked: ListParams, sees: Sees) -> Listed:
         while True:
             page = await self._store.feed(after=asked.since, limit=asked.limit, kind=asked.kind)
             if asked.since is not None:
@@ -110,7 +110,7 @@ class Feed:
             # A full page may be followed by more matches; otherwise everything up to the newest change has been examined.
             full = len(page.changes) == asked.limit and asked.since is not None
             last = page.changes[-1].number if full else page.newest
-            seen = tuple([change for change in page.changes if await self.sees(change)])
+            seen = tuple([change for change in page.changes if await sees(change)])
             if seen or not full:
                 return Listed(changes=seen, last=last, oldest=page.oldest)
             asked = msgspec.structs.replace(asked, since=last)
@@ -119,10 +119,6 @@ class Feed:
         """End the waiting of all followers, because the node stops. Twice is once."""
         self._closed = True
         self._wake()
-
-
-async def _everybody(change: Change) -> bool:
-    return True
 
 
 def _check_follows(since: int, page: FeedPage) -> None:

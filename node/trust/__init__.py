@@ -13,6 +13,7 @@ from node.trust.discover import announcement, discover
 from node.trust.own_keys import OwnKeys, describe
 from node.trust.peers import Peers
 from node.trust.reach import Reach
+from node.trust.recovery_key import RecoveryKey
 from node.trust.refusal_book import RefusalBook
 from node.trust.trust_changes import TrustChanges
 
@@ -24,6 +25,7 @@ __all__ = [
     "OwnKeys",
     "Peers",
     "Reach",
+    "RecoveryKey",
     "RefusalBook",
     "TrustChanges",
     "announcement",

@@ -17,9 +17,10 @@ from typing import Any, Protocol
 from nacl.signing import SigningKey
 
 from adapters.ports import Clock, KeyStore
-from node.base import open_named, to_its_end, write_private
+from node.base import to_its_end, write_private
 from node.signing import Identity, check_recovery_file, contents, identity
 from node.trust.calls import Calls
+from node.trust.recovery_key import RecoveryKey
 from node.verbs import Bound, Handler, NoParams
 from node.verbs import keys as verbs
 from node.verbs.keys import ChangedKey, RecoveredKey, RecoverParams, RevokedKey, RevokeParams
@@ -27,12 +28,19 @@ from protocol import ids, limits
 from protocol.errors import MeshError
 from protocol.feed import Kind
 from protocol.keys import keylog, recovery
-from protocol.keys.key_event import EVENT_RANDOM_BYTES, recovery_commitment
+from protocol.keys.key_event import EVENT_RANDOM_BYTES
 from protocol.keys.keylog import KeyLog
 from protocol.messages import Done, KeysAsk, KeysPush, KeysTell
 from protocol.wire.clocks import apart_in_words
 
 log = logging.getLogger(__name__)
+
+
+Rewrap = Callable[[Sequence[SigningKey]], Awaitable[None]]
+
+
+async def _nothing_more(under: Sequence[SigningKey]) -> None:
+    """Nothing else lies under the witness key."""
 
 
 class Keyed(Protocol):
@@ -53,21 +61,22 @@ class OwnKeys:
         clock: Clock,
         calls: Calls,
         channel: Sequence[Keyed],
-        read_words: Callable[[str], bytes],
+        recovery_key: RecoveryKey,
         end_pairing: Callable[[], Awaitable[None]],
         end_work: Callable[[], Awaitable[None]],
+        rewrap: Rewrap = _nothing_more,
     ) -> None:
-        """channel: the parts that must use the new key. read_words: the recovery key in 24 words.
+        """channel: the parts that must use the new key. rewrap: encrypts again what lies under the witness key: under both
+        keys while it changes, then under the new one.
 
         end_pairing: withdraws invites, which name the old key.
         end_work: ends work that would otherwise go on signing after a self-revocation.
         """
         self._home, self._own, self._keys, self._clock, self._calls = home, own, keys, clock, calls
-        self._channel, self._read_words, self._end_work = tuple(channel), read_words, end_work
+        self._channel, self._recovery, self._end_work = tuple(channel), recovery_key, end_work
+        self._rewrap = rewrap
         self._end_pairing = end_pairing
         self._changing = asyncio.Lock()
-        self.rewrap: Callable[[Sequence[SigningKey]], Awaitable[None]] = _nothing_more
-        """Encrypts what lies under the witness key again: under both keys while it changes, then under the new one."""
         self.bound: Bound = {
             verbs.ROTATE: self.rotate,
             verbs.RECOVER: self.recover,
@@ -108,7 +117,7 @@ class OwnKeys:
         Errors: ``recovery.invalid``, ``input.invalid``, ``keylog.revoked`` (the recovery key had revoked), ``store.*``, ``key.*``.
         """
         async with self._changing:
-            signer = await self._recovery_key(params.key_file, params.words_file)
+            signer = await self._recovery.read(params.key_file, params.words_file)
             new = SigningKey(self._clock.random(identity.SEED_BYTES))
             next_seed = self._clock.random(recovery.SEED_BYTES) if params.recovery_out else b""
             now_s = self._now_s()
@@ -137,7 +146,7 @@ class OwnKeys:
         async with self._changing:
             signer = self._own.key
             if params.key_file or params.words_file:
-                signer = await self._recovery_key(params.key_file, params.words_file)
+                signer = await self._recovery.read(params.key_file, params.words_file)
             now_s = self._now_s()
             since_s = _since(params.since_s, self._own.log, now_s)
             changed = keylog.revoke(self._own.log, signer, since_s=since_s, now_s=now_s, random=self._random())
@@ -158,7 +167,7 @@ class OwnKeys:
         old = self._own.key
         with self._own.ending(changed.since_s):
             await asyncio.to_thread(self._keys.save, [bytes(old), bytes(new)])
-            await self.rewrap([old, new])
+            await self._rewrap([old, new])
             await asyncio.to_thread(identity.write_log, self._home, changed)
             # The old key has ended: what it signed from here on, nobody would believe. Peers still know it, so they are told
             # under it. Each drops the connection once it has understood, so only a call under the new key shows whether it has.
@@ -170,7 +179,7 @@ class OwnKeys:
             end.rekey(new)
         await self._end_pairing()
         # Last, and in this order: after a crash before it both keys are there, and open what lies under either.
-        await self.rewrap([new])
+        await self._rewrap([new])
         await asyncio.to_thread(self._keys.save, [bytes(new)])
         told, missed = await self._calls.ask_all()
         log.info("this node has a new witness key: %d peers have received it, %d have not yet", len(told), len(missed))
@@ -214,20 +223,6 @@ class OwnKeys:
             )
         return max(now_s, latest_s)
 
-    async def prove_recovery(self, key_file: str, words_file: str) -> None:
-        """Check that one of two files holds the recovery key of this node. Errors: ``recovery.invalid``, ``input.invalid``."""
-        key = await self._recovery_key(key_file, words_file)
-        if recovery_commitment(bytes(key.verify_key)) != self._own.log.recovery:
-            raise MeshError("recovery.invalid", "this is the recovery key of another node, or was replaced")
-
-    async def _recovery_key(self, key_file: str, words_file: str) -> SigningKey:
-        """Errors: ``recovery.invalid``, ``input.invalid``."""
-        if bool(key_file) == bool(words_file):
-            raise MeshError("input.invalid", "give the recovery key with either --key-file or --words-file")
-        text = await asyncio.to_thread(_read_text, Path(key_file or words_file))
-        seed = recovery.parse(text, self._own.node) if key_file else self._read_words(text)
-        return SigningKey(seed)
-
     def _write_recovery(self, given: str, seed: bytes) -> str:
         """Where the recovery key was written. Errors: ``input.invalid``."""
         path = check_recovery_file(self._home, given)
@@ -255,17 +250,6 @@ def _since(given_s: int, known: KeyLog, now_s: int) -> int:
     return given_s or now_s
 
 
-def _read_text(path: Path) -> str:
-    """Errors: ``input.invalid``."""
-    try:
-        with open_named(path) as file:
-            return file.read(limits.RECOVERY_FILE_CHARS_MAX + 1).decode()
-    except OSError as error:
-        raise MeshError("input.invalid", f"{path} cannot be read: {error.strerror}") from error
-    except UnicodeDecodeError:
-        raise MeshError("recovery.invalid", "the file is not text") from None
-
-
 def describe(home: Path, form: str, words: Callable[[bytes], str]) -> dict[str, Any]:
     """Describe the keys in ``home``: the id and words that people compare, and the state of the key log. Needs no passphrase.
 
@@ -281,7 +265,3 @@ def describe(home: Path, form: str, words: Callable[[bytes], str]) -> dict[str, 
         "revoked_s": known.revoked_s,
         "key_form": form,
     }
-
-
-async def _nothing_more(under: Sequence[SigningKey]) -> None:
-    """Nothing else lies under the witness key."""

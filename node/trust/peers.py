@@ -5,11 +5,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 
 from nacl.signing import VerifyKey
 
 from adapters.ports import Clock, PeerRecord, PeerServer, Store
+from node.base import Listeners
 from node.config import Config, PolicyConfig
 from node.signing import Feed, Trail, Witness
 from node.trust.usage import Usage
@@ -26,7 +27,16 @@ from protocol.trust.trust_set import TrustedPeer, TrustSet
 class Peers:
     """Keeps the trust set and the channel in step with the store."""
 
-    def __init__(self, witness: Witness, config: Config, store: Store, clock: Clock, server: PeerServer) -> None:
+    def __init__(
+        self,
+        witness: Witness,
+        config: Config,
+        store: Store,
+        clock: Clock,
+        server: PeerServer,
+        addresses: tuple[str, ...] | None = None,
+    ) -> None:
+        """addresses: at which peers reach this node; those of the configuration by default."""
         self._witness = witness
         self._identity = witness.identity
         self._config = config
@@ -41,12 +51,11 @@ class Peers:
         """How much disk each peer takes up here."""
         self._versions: dict[str, int] = {}
         """Protocol version that each peer last reported since this node started."""
-        self.standing_changed: Callable[[str], None] = lambda node: None
-        """Called when a peer was frozen, or is not frozen any more."""
-        self.changed: Callable[[], None] = lambda: None
-        """Called after every change of the trust set."""
-        self.addresses: tuple[str, ...] = config.listen.advertise
-        """Addresses at which peers reach this node."""
+        self.standing_changed = Listeners[[str]]()
+        """Told of a peer that was frozen, or is not frozen any more."""
+        self.changed = Listeners[[]]()
+        """Told after every change of the trust set."""
+        self.addresses = config.listen.advertise if addresses is None else addresses
 
     @property
     def me(self) -> str:
@@ -94,7 +103,7 @@ class Peers:
         )
         if self._trust.keys != trusted_before:  # the channel needs only identities; grants are checked per request
             self._server.trust(self._trust.keys)
-        self.changed()
+        self.changed.tell()
 
     def _log_of(self, record: PeerRecord) -> KeyLog:
         """The key log of ``record``, verified once. Errors: ``store.corrupt``."""
@@ -234,13 +243,13 @@ class Peers:
         # Silence is the weakest reason, and must not hide another one.
         if known != "log.equivocation" and not (known and code == "log.silent"):
             self._frozen[node] = code
-        self.standing_changed(node)
+        self.standing_changed.tell(node)
 
     def thaw(self, node: str, code: str = "log.unproven") -> None:
         """End the freeze of ``node`` for ``code``. A freeze for equivocation is permanent."""
         if code != "log.equivocation" and self._frozen.get(node) == code:
             del self._frozen[node]
-        self.standing_changed(node)
+        self.standing_changed.tell(node)
 
     def heard_version(self, node: str, protocol: int) -> None:
         """Record the protocol version that a peer reports."""

@@ -53,7 +53,7 @@ class Reach:
     def start(self, handler: PeerHandler) -> None:
         """Keep a connection to every peer that has an address, from now on. handler: as for the peer listener."""
         self._handler = handler
-        self._peers.changed = self._follow
+        self._peers.changed.add(self._follow)
         self._follow()  # those that are there already
 
     @property
@@ -147,7 +147,7 @@ class Reach:
 
     async def close(self) -> None:
         """Close every connection. A second call does nothing."""
-        self._peers.changed = lambda: None
+        self._peers.changed.remove(self._follow)
         self._kept.clear()
         self._holds.clear()
         await self._tasks.close()

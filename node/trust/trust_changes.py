@@ -13,7 +13,7 @@ from collections.abc import Callable
 import msgspec
 
 from adapters.ports import Clock, PeerRecord, PeerStore
-from node.base import to_its_end
+from node.base import Listeners, to_its_end
 from node.trust.peers import Peers
 from protocol import ids, limits
 from protocol.errors import MeshError
@@ -37,7 +37,7 @@ class TrustChanges:
         self._clock = clock
         self._writing = asyncio.Lock()
         """Held from reading a record until its change is stored, so that no change is lost."""
-        self.ended: Callable[[str], None] = lambda node: None
+        self.ended = Listeners[[str]]()
         """Called when a key log shows that a peer revoked itself or that its key log has forked."""
 
     async def _keep(self, record: PeerRecord, kind: Kind, who: str = "") -> None:
@@ -134,7 +134,7 @@ class TrustChanges:
         state = "is frozen" if merged.frozen else "has revoked itself" if not merged.active else "changed its key"
         log.warning("peer %s (%s) %s", record.name, ids.short(record.node), state)
         if not merged.active:
-            self.ended(record.node)
+            self.ended.tell(record.node)
         return True
 
     def _met(self, node: str) -> PeerRecord:

@@ -6,6 +6,7 @@ a verb, and never imports a room.
 """
 
 from node.verbs.caller import NODE, OWNER, SCOPES, Caller, CallerKind, called_by, current_caller
+from node.verbs.room import Room
 from node.verbs.verb import Bound, Handler, NoParams, Params, Row, Run, Tell, Verb
 
 __all__ = [
@@ -18,6 +19,7 @@ __all__ = [
     "Handler",
     "NoParams",
     "Params",
+    "Room",
     "Row",
     "Run",
     "Tell",

@@ -104,7 +104,7 @@ async def _private(node: Node) -> bytes:
     from node.process.wiring import open_node
 
     async with open_node(node.home) as opened:
-        (key,) = await opened.rooms.logins._passkeys.lend("http://localhost:1/")
+        (key,) = await opened.rooms.sealed.logins._passkeys.lend("http://localhost:1/")
     assert isinstance(key, Passkey) and len(key.private) > 100
     return key.private
 

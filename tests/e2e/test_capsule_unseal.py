@@ -10,7 +10,7 @@ import pytest
 from playwright.async_api import async_playwright
 
 from adapters.browser.launch.settings import BrowserSettings, find_executable
-from node.api.tokens import caller_of
+from node.agents.tokens import caller_of
 from tests.canaries import found_in
 from tests.e2e.test_mounting import CANARIES, ask, leaks, node_with, refusal
 from tests.login_site import LoginSite

@@ -121,9 +121,9 @@ def code(call: Awaitable[Any]) -> Awaitable[str]:
 async def test_open_connections_end_in_both_directions_the_held_ones_too(mesh: Mesh) -> None:
     """Guard: node/trust/peers.py, Peers._use."""
     anna, bruno, carla = mesh.anna, mesh.bruno, mesh.carla
-    server, holds = anna.rooms.server, anna.rooms.reach.holds
+    server, holds = anna.rooms.ports.server, anna.rooms.trust.reach.holds
     await until(lambda: {bruno.id, carla.id} <= server.held, "both keep a connection open to anna")
-    await until(lambda: anna.id in bruno.rooms.server.held, "anna keeps one open to bruno")
+    await until(lambda: anna.id in bruno.rooms.ports.server.held, "anna keeps one open to bruno")
     key = bruno.rooms.identity.key
     raw = await Raw.open(anna.rooms.serving.address, tls(anna.rooms.identity.key, credentials(key)))
     assert await raw.ask(request(b"x")) == 400, "admitted: only what it says is nothing"
@@ -131,8 +131,8 @@ async def test_open_connections_end_in_both_directions_the_held_ones_too(mesh: M
     async with asyncio.timeout(WITHIN_S):
         assert await raw.ended()
     await seen_within(began, lambda: server.held == {carla.id}, "bruno's held connection has ended")
-    await seen_within(began, lambda: anna.id not in bruno.rooms.server.held, "anna let go of hers")
-    assert bruno.id in holds and bruno.id not in anna.rooms.reach.holds
+    await seen_within(began, lambda: anna.id not in bruno.rooms.ports.server.held, "anna let go of hers")
+    assert bruno.id in holds and bruno.id not in anna.rooms.trust.reach.holds
     again = await Raw.open(anna.rooms.serving.address, tls(anna.rooms.identity.key, credentials(key)))
     assert await again.ask(request(b"x")) == 0
     for connection in (raw, again):
@@ -152,7 +152,7 @@ async def test_a_call_that_runs_to_it_ends(mesh: Mesh) -> None:
 
     bruno.node.federation.serve("log/prove", slow)
     running = asyncio.ensure_future(code(anna.run("log.prove", target="0" * 64)))
-    call = anna.rooms.calls.call(bruno.id, "log/prove", LogProveAsk(digest=bytes(32)), LogProven)
+    call = anna.rooms.trust.calls.call(bruno.id, "log/prove", LogProveAsk(digest=bytes(32)), LogProven)
     calling = asyncio.ensure_future(code(call))
     async with asyncio.timeout(120):
         await entered.wait()
@@ -246,7 +246,7 @@ async def test_its_cosignatures_are_in_no_proof_any_more(mesh: Mesh) -> None:
     """Guard: node/distrust/distrust.py, Distrust._part."""
     anna, bruno, carla = mesh.anna, mesh.bruno, mesh.carla
     session = (await anna.run("session.record", actions=ACTIONS, name="oak"))["id"]
-    await anna.rooms.log_exchange.round()
+    await anna.rooms.log.exchange.round()
 
     async def cosigners() -> set[str]:
         return {one["node"] for one in (await anna.run("log.prove", target=session))["finding"]["cosignatures"]}
@@ -290,11 +290,11 @@ async def test_it_stays_out_after_a_restart_until_it_is_taken_back(tmp_path: Pat
 
 async def test_a_node_that_was_down_hears_from_another_that_a_third_has_revoked_itself(tmp_path: Path) -> None:
     def standing(node: LiveNode, peer: str) -> str:
-        return node.rooms.peers.standing(node.rooms.peers.find(peer).node)
+        return node.rooms.trust.peers.standing(node.rooms.trust.peers.find(peer).node)
 
     async with live_mesh(tmp_path, "anna", "bruno", "carla", config=CONFIG) as nodes:
         for node in nodes:
-            await node.rooms.log_exchange.round()
+            await node.rooms.log.exchange.round()
     async with serving(tmp_path / "bruno") as bruno:
         async with serving(tmp_path / "anna") as anna:
             done = await anna.run("node.revoke_self")
@@ -302,8 +302,10 @@ async def test_a_node_that_was_down_hears_from_another_that_a_third_has_revoked_
         assert standing(bruno, "anna") == "keylog.revoked"
         async with serving(tmp_path / "carla") as carla:  # which syncs with whom it reaches
             assert standing(carla, "anna") == "keylog.revoked"
-            await until(lambda: not carla.rooms.peers.parting(), "it has parted with it")
-            assert await code(carla.rooms.calls.call(anna.id, "status", StatusAsk(), StatusTell)) == "keylog.revoked"
+            await until(lambda: not carla.rooms.trust.peers.parting(), "it has parted with it")
+            assert (
+                await code(carla.rooms.trust.calls.call(anna.id, "status", StatusAsk(), StatusTell)) == "keylog.revoked"
+            )
 
 
 async def test_the_commands_say_what_they_did(tmp_path: Path) -> None:

@@ -13,8 +13,8 @@ import pytest
 
 from adapters.browser.launch.chromium import launcher
 from adapters.browser.launch.settings import BrowserSettings
+from node.agents.tokens import caller_of
 from node.api.node import Node
-from node.api.tokens import caller_of
 from node.process.setup import init_home
 from node.process.wiring import open_node
 from node.verbs.caller import OWNER, Caller

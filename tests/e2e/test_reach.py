@@ -36,7 +36,7 @@ async def until(condition: Callable[[], bool]) -> None:
 
 
 async def status(asker: Rooms, asked: Rooms) -> StatusTell:
-    return await asker.calls.call(asked.identity.node, "status", StatusAsk(), StatusTell)
+    return await asker.trust.calls.call(asked.identity.node, "status", StatusAsk(), StatusTell)
 
 
 async def wires(rooms: Rooms) -> dict[str, Check]:
@@ -57,17 +57,17 @@ async def village(tmp_path: Path) -> AsyncIterator[Village]:
 async def test_a_node_behind_nat_is_called_by_the_peer_it_paired_with(village: Village) -> None:
     harbour, cabin = await village.node("harbour"), await village.node("cabin", reach="held")
     await pair(harbour, cabin)
-    assert harbour.peers.records()[0].addresses == (), "no address was told"
-    await until(lambda: harbour.server.held == {cabin.identity.node})
+    assert harbour.trust.peers.records()[0].addresses == (), "no address was told"
+    await until(lambda: harbour.ports.server.held == {cabin.identity.node})
     assert (await status(harbour, cabin)).name == "cabin"
-    assert harbour.reach.report(cabin.identity.node).way == "held"
-    assert cabin.reach.holds[harbour.identity.node].state == "open"
+    assert harbour.trust.reach.report(cabin.identity.node).way == "held"
+    assert cabin.trust.reach.holds[harbour.identity.node].state == "open"
 
 
 async def test_doctor_sees_both_directions_of_a_held_connection(village: Village) -> None:
     harbour, cabin = await village.node("harbour"), await village.node("cabin", reach="held")
     await pair(harbour, cabin)
-    await until(lambda: harbour.server.held != frozenset())
+    await until(lambda: harbour.ports.server.held != frozenset())
     found = await wires(cabin)
     assert [check.status for check in found.values()] == ["ok", "ok"], found
     assert "over the connection this node keeps open" in found["harbour → here"].finding
@@ -87,11 +87,11 @@ async def test_doctor_tells_a_node_that_its_peers_do_not_reach_it_and_what_to_do
 async def test_a_peer_that_is_removed_loses_the_connection_at_once_on_either_side(village: Village) -> None:
     harbour, cabin = await village.node("harbour"), await village.node("cabin", reach="held")
     await pair(harbour, cabin)
-    await until(lambda: harbour.server.held != frozenset())
+    await until(lambda: harbour.ports.server.held != frozenset())
     await cabin.store.remove_peer(harbour.identity.node)
-    await cabin.peers.load()
-    await until(lambda: harbour.server.held == frozenset())
-    assert cabin.reach.holds == {}
+    await cabin.trust.peers.load()
+    await until(lambda: harbour.ports.server.held == frozenset())
+    assert cabin.trust.reach.holds == {}
     with pytest.raises(MeshError) as caught:
         await status(harbour, cabin)
     assert caught.value.code == "peer.unreachable"
@@ -101,14 +101,14 @@ async def test_a_connection_that_was_lost_is_opened_again_after_a_wait_that_is_t
     harbour, cabin = await village.node("harbour"), await village.node("cabin", reach="held")
     await pair(harbour, cabin)
     there, here = harbour.identity.node, cabin.identity.node
-    await until(lambda: harbour.server.held == {here})
-    harbour.server.trust({})
-    await until(lambda: cabin.reach.holds[there].state == "waiting")
-    hold = cabin.reach.holds[there]
+    await until(lambda: harbour.ports.server.held == {here})
+    harbour.ports.server.trust({})
+    await until(lambda: cabin.trust.reach.holds[there].state == "waiting")
+    hold = cabin.trust.reach.holds[there]
     assert hold.failures == 1
     assert 500 <= hold.next_try_ms - hold.since_ms <= 1000
-    harbour.server.trust(harbour.peers.genesis_keys())
-    await until(lambda: harbour.server.held == {here})
+    harbour.ports.server.trust(harbour.trust.peers.genesis_keys())
+    await until(lambda: harbour.ports.server.held == {here})
     assert (await status(harbour, cabin)).name == "cabin"
 
 
@@ -116,10 +116,10 @@ async def test_a_peer_that_no_longer_trusts_this_node_is_shown_as_refusing(villa
     harbour, cabin = await village.node("harbour"), await village.node("cabin", reach="both")
     await pair(harbour, cabin)
     there = harbour.identity.node
-    await until(lambda: harbour.server.held != frozenset())
-    harbour.server.trust({})
-    await until(lambda: cabin.reach.holds[there].error == "peer.refused_us")
-    told = cabin.reach.report(there).held
+    await until(lambda: harbour.ports.server.held != frozenset())
+    harbour.ports.server.trust({})
+    await until(lambda: cabin.trust.reach.holds[there].error == "peer.refused_us")
+    told = cabin.trust.reach.report(there).held
     assert told is not None
     assert (told.failures >= 1, "does not know this node's key" in told.message) == (True, True)
 
@@ -154,7 +154,7 @@ async def test_a_clock_that_is_wrong_is_told_by_how_much_and_in_which_direction(
     check = (await wires(cabin))["peer harbour"]
     assert (check.status, words in check.finding) == ("fault", True)
     assert check.remedy.endswith("timedatectl set-ntp true")
-    shown_ms = cabin.reach.report(harbour.identity.node).clock_apart_ms
+    shown_ms = cabin.trust.reach.report(harbour.identity.node).clock_apart_ms
     assert shown_ms is not None
     assert abs(shown_ms / 1000 - caught.value.detail["apart_s"]) <= WAIT_S, "doctor has measured once more"
 
@@ -175,10 +175,10 @@ async def test_a_node_whose_clock_is_ahead_of_its_peers_keeps_its_key(
     await village.stop("cabin")
     cabin = await village.open("cabin", wrong_ms=wrong_ms)
     if turns:
-        assert (await cabin.own_keys.rotate()).events == 2
+        assert (await cabin.trust.own_keys.rotate()).events == 2
     else:
         with pytest.raises(MeshError) as caught:
-            await cabin.own_keys.rotate()
+            await cabin.trust.own_keys.rotate()
         assert (caught.value.code, len(cabin.identity.log)) == ("peer.clock", 1)
         assert caught.value.message.startswith("the clock of this node is 1 h 0 min ahead of those of its peers")
 
@@ -195,10 +195,10 @@ async def test_a_key_does_not_end_before_the_latest_artefact_that_it_signed(
     await village.stop("cabin")
     cabin = await village.open("cabin")
     if turns:
-        assert (await cabin.own_keys.rotate()).events == 2
+        assert (await cabin.trust.own_keys.rotate()).events == 2
     else:
         with pytest.raises(MeshError) as caught:
-            await cabin.own_keys.rotate()
+            await cabin.trust.own_keys.rotate()
         assert (caught.value.code, caught.value.detail["latest_s"]) == ("key.clock", made.issued_s)
     assert cabin.identity.log.find_key(envelope.peek(made.envelope).key_id, made.issued_s) is not None
 
@@ -236,7 +236,7 @@ async def test_nodes_at_ipv6_addresses_pair_and_call_each_other(village: Village
     harbour, cabin = await village.node("harbour", listen="[::1]:0"), await village.node("cabin", listen="[::1]:0")
     assert harbour.serving.address.startswith("https://[::1]:")
     await pair(harbour, cabin)
-    assert cabin.peers.records()[0].addresses == (harbour.serving.address,)
+    assert cabin.trust.peers.records()[0].addresses == (harbour.serving.address,)
     assert (await status(cabin, harbour)).name == "harbour"
     assert (await status(harbour, cabin)).name == "cabin"
 
@@ -247,13 +247,13 @@ async def test_a_node_that_listens_everywhere_is_reached_over_ipv4_and_ipv6(vill
     port = harbour.serving.address.rpartition(":")[2]
     cabin = await village.node("cabin")
     await pair(cabin, harbour)
-    record = cabin.peers.records()[0]
+    record = cabin.trust.peers.records()[0]
     for host in ("127.0.0.1", "[::1]"):
         address = f"https://{host}:{port}"
         await cabin.store.put_peer(msgspec.structs.replace(record, addresses=(*record.addresses, address)))
-        await cabin.peers.load()
+        await cabin.trust.peers.load()
         assert (await status(cabin, harbour)).name == "harbour"
-        assert cabin.reach.report(harbour.identity.node).way == address
+        assert cabin.trust.reach.report(harbour.identity.node).way == address
 
 
 # --- keys that changed while nobody was there -----------------------------------------------------------------------
@@ -265,7 +265,7 @@ async def rotate_apart(village: Village, *names: str) -> list[Rooms]:
         await village.stop(name)
     for name in names:
         rooms = await village.open(name, serving=False)
-        assert (await rooms.own_keys.rotate()).told == []
+        assert (await rooms.trust.own_keys.rotate()).told == []
         await village.stop(name)
     return [await village.open(name) for name in names]
 
@@ -274,7 +274,7 @@ async def test_a_node_behind_nat_and_its_peer_meet_again_after_both_have_changed
     """Nobody can look at the one; the other refuses it. It shows its log, and the connection is held again."""
     await pair(await village.node("harbour"), await village.node("cabin", reach="held"))
     harbour, cabin = await rotate_apart(village, "harbour", "cabin")
-    await until(lambda: harbour.server.held == {cabin.identity.node})
+    await until(lambda: harbour.ports.server.held == {cabin.identity.node})
     assert (await status(harbour, cabin)).name == "cabin"
     assert (await status(cabin, harbour)).name == "harbour"
 
@@ -298,10 +298,10 @@ async def test_a_peer_is_followed_past_an_address_where_nobody_is_and_one_where_
 
     impostor = MeshServer(SigningKey(bytes(32)), node=harbour.identity.node)
     try:
-        record = cabin.peers.records()[0]
+        record = cabin.trust.peers.records()[0]
         addresses = ("https://127.0.0.1:1", await impostor.start(nobody), *record.addresses)
         await cabin.store.put_peer(msgspec.structs.replace(record, addresses=addresses))
-        await cabin.peers.load()
+        await cabin.trust.peers.load()
         assert (await status(cabin, harbour)).name == "harbour"
         assert (await status(harbour, cabin)).name == "cabin"
     finally:
@@ -324,15 +324,15 @@ async def test_a_change_of_key_that_is_interrupted_goes_to_its_end(
     harbour, cabin = await village.node("harbour"), await village.node("cabin")
     await pair(harbour, cabin)
     pushing, go_on = asyncio.Event(), asyncio.Event()
-    push = cabin.calls.push_keys
+    push = cabin.trust.calls.push_keys
 
     async def slowly(changed: KeyLog) -> tuple[list[str], list[str]]:
         pushing.set()
         await go_on.wait()  # as if another peer did not answer
         return await push(changed)
 
-    monkeypatch.setattr(cabin.calls, "push_keys", slowly)
-    rotating = asyncio.create_task(cabin.own_keys.rotate())
+    monkeypatch.setattr(cabin.trust.calls, "push_keys", slowly)
+    rotating = asyncio.create_task(cabin.trust.own_keys.rotate())
     await pushing.wait()
     rotating.cancel()
     await asyncio.sleep(0)
@@ -340,6 +340,6 @@ async def test_a_change_of_key_that_is_interrupted_goes_to_its_end(
     with pytest.raises(asyncio.CancelledError):
         await rotating
     assert cabin.identity.spoken
-    assert harbour.peers.public_key(cabin.identity.node) == cabin.identity.public_key
+    assert harbour.trust.peers.public_key(cabin.identity.node) == cabin.identity.public_key
     assert (await status(cabin, harbour)).node == harbour.identity.node
     assert (await status(harbour, cabin)).node == cabin.identity.node

@@ -86,7 +86,7 @@ async def meet(alice: Rooms, bob: Rooms) -> tuple[Met, Met]:
 
 
 async def nobody_trusts(*nodes: Rooms) -> bool:
-    known = [(await rooms.store.peers(), rooms.peers.records()) for rooms in nodes]
+    known = [(await rooms.store.peers(), rooms.trust.peers.records()) for rooms in nodes]
     return known == [([], [])] * len(nodes)
 
 
@@ -117,8 +117,8 @@ async def test_two_who_both_say_yes_are_peers_with_what_each_granted(two: list[R
         {"peers:read": ("*",)},
         {"session:read": ("https://shop.example",)},
     )
-    assert (await bob.calls.call(alice.identity.node, "status", StatusAsk(), StatusTell)).name == "alice"
-    assert (await alice.calls.call(bob.identity.node, "status", StatusAsk(), StatusTell)).name == "bob"
+    assert (await bob.trust.calls.call(alice.identity.node, "status", StatusAsk(), StatusTell)).name == "alice"
+    assert (await alice.trust.calls.call(bob.identity.node, "status", StatusAsk(), StatusTell)).name == "bob"
 
 
 @pytest.mark.parametrize("who", ["alice", "bob", "both"])
@@ -285,7 +285,7 @@ async def test_who_comes_while_two_compare_is_refused(two: list[Rooms]) -> None:
     at_alice = await waiting.task
     assert await code_of(Between().join(address)) == "pairing.refused"
     await asyncio.gather(say(alice, at_alice, True), say(bob, at_bob, True))
-    assert [record.name for record in alice.peers.records()] == ["bob"]
+    assert [record.name for record in alice.trust.peers.records()] == ["bob"]
 
 
 async def test_an_invite_s_listener_and_a_window_do_not_answer_for_each_other(two: list[Rooms]) -> None:
@@ -294,7 +294,7 @@ async def test_an_invite_s_listener_and_a_window_do_not_answer_for_each_other(tw
     address = parse_invite(text, int(time.time())).address
     assert await code_of(begin(bob, address)) == "invite.refused"
     await bob.pairing.join(text, [], [], lambda found: None)
-    assert [record.name for record in bob.peers.records()] == ["alice"]
+    assert [record.name for record in bob.trust.peers.records()] == ["alice"]
 
 
 # --- a fingerprint in the place of a person --------------------------------------------------------------------------
@@ -350,13 +350,13 @@ async def test_a_peer_is_told_at_once_what_it_may_do_now_or_when_it_next_asks(tw
     changed = await change("node.grant", grants=("branch:assign=https://shop.example",))
     assert (changed.before, changed.after) == ({}, {"branch:assign": ("https://shop.example",)})
     assert (changed.told, changed.ended) == (True, [])
-    assert bob.peers.records()[0].granted_us == changed.after
-    await bob.server.close()
+    assert bob.trust.peers.records()[0].granted_us == changed.after
+    await bob.ports.server.close()
     changed = await change("node.ungrant", grants=("branch:assign",))
     assert (changed.after, changed.told) == ({}, False)
-    assert bob.peers.records()[0].granted_us != {}
-    await bob.calls.refresh()
-    assert bob.peers.records()[0].granted_us == {}
+    assert bob.trust.peers.records()[0].granted_us != {}
+    await bob.trust.calls.refresh()
+    assert bob.trust.peers.records()[0].granted_us == {}
     assert (await bob.store.peers())[0].granted_us == {}
 
 

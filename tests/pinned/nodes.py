@@ -342,7 +342,7 @@ async def _together(day: Day) -> None:
     await day.ask("bruno", "session.record", actions=_FILE.format(origin=ORIGIN, last="x"), name="x")
     await day.ask("bruno", "node.status")
     await day.ask("anna", "node.peers")
-    await day.nodes["bruno"].rooms.server.close()
+    await day.nodes["bruno"].rooms.ports.server.close()
     await day.ask("anna", "log.audit_peer", peer="bruno")
     await day.ask("anna", "node.doctor", browser=False)
 

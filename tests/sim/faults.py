@@ -24,7 +24,7 @@ _JUMPS_S = (-7_200, -300, -30, -5, 5, 30, 300, 7_200)
 
 async def distrust(rooms: Rooms, peer: str) -> None:
     """A person at the node takes the trust in ``peer`` back."""
-    await rooms.distrust.bound[distrust_verbs.DISTRUST](DistrustParams(peer=peer), lambda event: None)
+    await rooms.revocation.distrust.bound[distrust_verbs.DISTRUST](DistrustParams(peer=peer), lambda event: None)
 
 
 class Faults:
@@ -145,7 +145,7 @@ class Faults:
         wrong = abs(machine.ahead_ms) > _SKEW_MS or back
         if life is None or not life.serving or wrong:
             return
-        own = life.rooms.own_keys
+        own = life.rooms.trust.own_keys
         self._world.note(f"{machine.name} {verb}")
         call = own.rotate() if verb == "node.rotate" else own.revoke(RevokeParams())
         task = life.start(_quietly(self._world, machine, verb, call))

@@ -68,7 +68,7 @@ class Faces:
         self.witnesses = [rooms.witness, Witness(rooms.identity, store, rooms.clock)]
         for witness in self.witnesses:
             witness.compare = _unashamed  # type: ignore[method-assign]
-        self._faces = [rooms.log_exchange, LogExchange(self.witnesses[1], rooms.calls, store, rooms.clock)]
+        self._faces = [rooms.log.exchange, LogExchange(self.witnesses[1], rooms.trust.calls, store, rooms.clock)]
         self._shown: dict[str, int] = {}
 
     async def open(self, count: int) -> None:
@@ -85,7 +85,7 @@ class Faces:
 
     async def round(self) -> None:
         """Call every peer, as the node they know."""
-        for record in self._life.rooms.peers.records():
+        for record in self._life.rooms.trust.peers.records():
             try:
                 await self._face(record.node).sync(record.node)
             except MeshError as error:
@@ -152,7 +152,7 @@ class Mallory:
         if self.faces is not None:
             await self.faces.round()
         else:
-            await life.rooms.log_exchange.round()
+            await life.rooms.log.exchange.round()
 
     async def run(self) -> None:
         """Attack until cancelled."""

@@ -236,24 +236,24 @@ class Life:
         """As ``node.process.runtime.serve`` begins: what was stored is taken up, then the door opens."""
         rooms = self.rooms
         await rooms.witness.load()
-        await rooms.peers.load()
-        await rooms.clock_mark.load()
-        await rooms.refusal_book.load()
-        await rooms.refusal_book.load()
+        await rooms.trust.peers.load()
+        await rooms.trust.clock_mark.load()
+        await rooms.trust.refusal_book.load()
+        await rooms.trust.refusal_book.load()
         self.node = Node(rooms)
-        await rooms.log_exchange.load()
-        await rooms.notices.load()
+        await rooms.log.exchange.load()
+        await rooms.revocation.notices.load()
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(limits.LOG_START_SYNC_TIMEOUT_S):
-                await rooms.log_exchange.round()
-        await rooms.distrust.start()
+                await rooms.log.exchange.round()
+        await rooms.revocation.distrust.start()
         await rooms.explorer.start()
-        await rooms.clock_mark.settle()
+        await rooms.trust.clock_mark.settle()
         rooms.serving.address = await self.server.start(self._handle)
-        rooms.reach.start(self.node.federation.handle)
+        rooms.trust.reach.start(self.node.federation.handle)
         self.start(self._every(_SWEEP_EVERY_S, rooms.explorer.sweep))
         self.start(self._every(limits.LOG_SYNC_EVERY_S, self._log_round))
-        self.start(self._every(limits.KEY_FOLLOW_EVERY_S, rooms.calls.refresh, at_once=True))
+        self.start(self._every(limits.KEY_FOLLOW_EVERY_S, rooms.trust.calls.refresh, at_once=True))
         self.serving = True
 
     async def _handle(self, caller: str, route: str, body: bytes) -> bytes:
@@ -267,7 +267,7 @@ class Life:
         if self.machine.log_round is not None:
             await self.machine.log_round(self)
         else:
-            await self.rooms.log_exchange.round()
+            await self.rooms.log.exchange.round()
 
     async def _every(self, seconds: float, job: Callable[[], Awaitable[Any]], *, at_once: bool = False) -> None:
         if at_once:

@@ -251,8 +251,8 @@ class Scenario:
         """The first checkpoint that a reader holds and that is not its writer's newest; empty if there is none."""
         for here, there in self._friends():
             assert here.life is not None and there.life is not None
-            frozen = here.life.rooms.peers.frozen.get(there.id)
-            held = here.life.rooms.log_exchange.peer_logs.held(there.id)
+            frozen = here.life.rooms.trust.peers.frozen.get(there.id)
+            held = here.life.rooms.log.exchange.peer_logs.held(there.id)
             newest = there.life.rooms.witness.log.checkpoint
             if frozen or held is None or held[0] != newest:
                 size = held[0].size if held else 0
@@ -272,14 +272,14 @@ class Scenario:
                 continue  # of two rotations it was shown the other one: nothing the liar says counts there
             told = sorted(truth.told[machine.id, about.id], key=lambda one: (one.size, one.root))
             for one, other in itertools.combinations(told, 2):
-                if about.id not in life.rooms.peers.frozen and not await liar.faces.together(one, other):
+                if about.id not in life.rooms.trust.peers.frozen and not await liar.faces.together(one, other):
                     return f"{machine.name} saw both faces of {about.name}"
         return ""
 
 
 def _knows_key(here: Life, there: Life) -> bool:
     """Whether ``here`` knows the key that ``there`` uses."""
-    return here.rooms.peers.public_key(there.machine.id) == there.identity.public_key
+    return here.rooms.trust.peers.public_key(there.machine.id) == there.identity.public_key
 
 
 def share_of(tree: SearchTree, peer: str) -> dict[bytes, tuple[int, ...]]:

@@ -257,7 +257,7 @@ class Truth:
 
     def _is_heard(self, life: Life, source: str) -> bool:
         """Whether what ``source`` says is listened to: a frozen peer, or one under another key, is refused whatever it tells."""
-        peers, there = life.rooms.peers, self.machines[source].life
+        peers, there = life.rooms.trust.peers, self.machines[source].life
         if source in peers.frozen or not peers.knows(source) or not peers.acts(source):
             return False
         return there is None or peers.public_key(source) == there.identity.public_key

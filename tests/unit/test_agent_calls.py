@@ -99,14 +99,14 @@ def test_scopes_of_agents_are_those_of_callers() -> None:
 
 
 async def test_a_token_with_every_scope_opens_no_verb_that_is_the_owner_s(served: Served) -> None:
-    """Guard: node/api/tokens.py, caller_of."""
+    """Guard: node/agents/tokens.py, caller_of."""
     token = await served.token()
     for name, (verb, _) in served.node.verbs.items():
         if CallerKind.AGENT not in verb.callers:
             assert await served.ask(token, name, PRIVILEGED.get(name, {})) == "caller.refused", name
     assert await served.ask(token, "audit.list", {}) == "caller.refused", "it says what the owner did"
     assert await served.ask(token, "session.list", {}) == ""
-    assert served.node.rooms.refusals.by_peer["agent:helper", "caller.refused"] > 10
+    assert served.node.rooms.ports.refusals.by_peer["agent:helper", "caller.refused"] > 10
 
 
 async def test_a_token_opens_only_what_its_scopes_cover(served: Served) -> None:
@@ -354,7 +354,7 @@ async def test_an_agent_sees_only_the_changes_of_what_it_was_granted(served: Ser
     )
     for each in (session, other):
         await rooms.store.put_session(each)
-    served.node.agents.capsules = Named(granted)
+    served.node.agents._capsules = Named(granted)
     token = await served.token(capsules=["shop"])
     bounds: Any = {"ttl_s": 1, "idle_s": 1, "actions_max": 1, "pages_max": 1}
     for id, who in ((live, "agent:helper"), (other_live, "owner")):

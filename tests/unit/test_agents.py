@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from node.api.agents import Agents
+from node.agents.agents import Agents
 from node.signing import Feed
 from node.verbs import Caller, CallerKind, called_by
 from node.verbs.agent import Added, AddParams, NameParams
@@ -115,7 +115,7 @@ async def test_what_is_no_token_is_refused(place: Place, cut: str) -> None:
 
 
 async def test_a_token_of_another_node_or_name_is_unknown_and_counted(place: Place) -> None:
-    """Guard: node/api/tokens.py, Tokens.agent."""
+    """Guard: node/agents/tokens.py, Tokens.agent."""
     await place.add()
     assert await code_of(place.call(make_token("helper", bytes(32)))) == "control.unauthorised"
     assert place.refusals.codes["control.unauthorised"] == 1
@@ -153,7 +153,7 @@ async def test_an_agent_is_shown_with_the_names_that_its_capsules_have_now(place
     mesh = MemoryMesh()
     alice, _ = await two(mesh, tmp_path)
     try:
-        place.agents.capsules = alice.capsules.kept
+        place.agents = Agents(place.store, place.clock, place.refusals, place.feed, alice.capsules.kept)
         kept = await alice.capture()
         added = await place.add(capsules=("shop=record",))
         assert (added.capsules, added.capsule_names) == ((f"{kept.id}=record",), {kept.id: "shop"})
@@ -188,7 +188,7 @@ async def test_origins_are_patterns_in_one_form_or_refused(place: Place) -> None
 
 
 async def test_ten_thousand_wrong_tokens_are_slowed_counted_and_keep_nobody_out(place: Place) -> None:
-    """Guard: node/api/tokens.py, Tokens._pause."""
+    """Guard: node/agents/tokens.py, Tokens._pause."""
     made = await place.add()
     await place.call(made.token)
     looked_up: list[bytes] = []
@@ -235,7 +235,7 @@ async def test_an_agent_without_calls_can_still_close_its_live_sessions_and_do_n
 
 
 async def test_a_call_is_counted_before_it_is_made_and_not_given_back(place: Place) -> None:
-    """Guard: node/api/agents.py, Agents.calling."""
+    """Guard: node/agents/agents.py, Agents.calling."""
     made = await place.add(calls=2)
     seen: list[tuple[int, int]] = []
 
@@ -275,7 +275,7 @@ async def test_an_agent_makes_so_many_calls_at_a_time(place: Place, monkeypatch:
 
 
 async def test_browser_time_is_taken_in_advance_and_the_rest_is_given_back(place: Place) -> None:
-    """Guard: node/api/agents.py, Agents.counted."""
+    """Guard: node/agents/agents.py, Agents.counted."""
     made = await place.add(browser_seconds=60)
 
     async def browse(caller: Caller) -> tuple[int, int]:
@@ -290,7 +290,7 @@ async def test_browser_time_is_taken_in_advance_and_the_rest_is_given_back(place
 
 
 async def test_a_run_ends_with_its_call_when_the_browser_time_is_used_up(place: Place) -> None:
-    """Guard: node/api/browser_time.py, BrowserTime.go_on."""
+    """Guard: node/agents/browser_time.py, BrowserTime.go_on."""
     made = await place.add(browser_seconds=6)
     ended: list[str] = []
 
@@ -323,7 +323,7 @@ async def test_the_owner_and_the_node_are_not_metered(place: Place) -> None:
 
 
 async def test_removing_an_agent_ends_its_calls_that_are_going_on_and_no_others(place: Place) -> None:
-    """Guard: node/api/agents.py, Agents.remove."""
+    """Guard: node/agents/agents.py, Agents.remove."""
     made, other = await place.add(), await place.add("other")
     mine = [asyncio.create_task(code_of(place.call(made.token, forever))) for _ in range(3)]
     others = asyncio.create_task(code_of(place.call(other.token, forever)))
@@ -352,7 +352,7 @@ async def test_a_call_that_was_let_in_as_its_agent_was_removed_does_nothing(plac
 
 
 async def test_an_expired_token_is_refused_and_ends_a_call_in_its_middle(place: Place) -> None:
-    """Guard: node/api/agents.py, Agents._watch."""
+    """Guard: node/agents/agents.py, Agents._watch."""
     made = await place.add(expires_s=90)
     cleaned_up = asyncio.Event()
 
@@ -373,7 +373,7 @@ async def test_an_expired_token_is_refused_and_ends_a_call_in_its_middle(place: 
 
 
 async def test_a_token_that_expired_is_refused_before_its_call_is_counted(place: Place) -> None:
-    """Guard: node/api/tokens.py, Tokens._check_time."""
+    """Guard: node/agents/tokens.py, Tokens._check_time."""
     made = await place.add(expires_s=90)
     place.clock.advance(90_000)
     assert await code_of(place.call(made.token)) == "agent.expired"
@@ -420,7 +420,7 @@ async def test_the_feed_tells_that_an_agent_was_added_refused_and_removed(place:
 
 
 async def test_an_agent_that_is_refused_on_and_on_does_not_crowd_the_feed(place: Place) -> None:
-    """Guard: node/api/agents.py, Agents._tell_refused."""
+    """Guard: node/agents/agents.py, Agents._tell_refused."""
     made = await place.add(calls=1)
     await place.call(made.token)
 

@@ -8,7 +8,7 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from node.api.browser_time import BrowserTime  # noqa: F401 (held)
+from node.agents.browser_time import BrowserTime  # noqa: F401 (held)
 from node.verbs import NODE, OWNER, Caller, called_by
 from node.verbs.agent import NameParams
 from protocol import limits

@@ -9,8 +9,8 @@ from typing import Any
 import msgspec
 import pytest
 
-from node.api.agents import Agents
-from node.api.tokens import caller_of
+from node.agents.agents import Agents
+from node.agents.tokens import caller_of
 from node.verbs import Caller, CallerKind, called_by
 from node.verbs.agent import Added, Agent, NameParams, Removed
 from protocol import limits

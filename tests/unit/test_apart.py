@@ -78,7 +78,7 @@ async def test_a_bundle_that_was_changed_is_refused_by_its_own_code(changed: Pat
 
 async def test_a_named_key_may_sign_and_nothing_else(bundle: Path) -> None:
     async with temporary_node((SIGNER,), "") as node:
-        (record,) = node.rooms.peers.records()
+        (record,) = node.rooms.trust.peers.records()
         assert (record.node, record.grants, record.addresses) == (NODE, {}, ())
         home = node.rooms.home
         assert home.parent.stat().st_mode & 0o077 == 0

@@ -43,8 +43,8 @@ class Asks(Bench):
         self.browsers._attached = True  # so a press is asked about before it, and not only what it sends
         self._more()
 
-    def _more(self) -> None:
-        self.keys = OwnerKeys(self.witness, self.store, self.clock)
+    def _more(self, prove: Any = None) -> None:
+        self.keys = OwnerKeys(self.witness, self.store, self.clock, prove)
         self.approvals = Approvals(self.witness, self.store, self.clock, self.keys)
         serving = self.live._serving
         self.live = LiveSessions(
@@ -511,7 +511,8 @@ async def test_the_recovery_key_has_to_be_shown_to_the_node(bench: Asks) -> None
     async def prove(*files: str) -> None:
         shown.append((files[0], files[1]))
 
-    bench.keys.prove_recovery = prove
+    bench._more(prove)
+    await bench.keys.load()
     await bench.keys.change(params)
     assert shown == [("", "/x")]
     assert [each.name for each in bench.keys.owners.active] == ["anna", "ben"]

@@ -304,7 +304,7 @@ async def test_a_revocation_reaches_its_holder_at_once(nodes: list[CapsuleNode])
     async def close(capsule_id: str) -> None:
         closed.append(capsule_id)
 
-    bob.exchange.ended.append(close)
+    bob.capsules.endings.follow(close)
     told = await alice.exchange.revoke(RevokeParams(capsule="shop"))
     assert (told.told, told.not_told, closed) == (("bob",), (), [kept.id])
     for node in nodes:
@@ -600,7 +600,7 @@ async def accept(node: CapsuleNode) -> AcceptedClock:
         witness=parts.witness,
         store=parts.store,
         identity=parts.witness.identity,
-        capsules=node.capsules,
+        sealed=SimpleNamespace(capsules=node.capsules),
         approvals=approvals,
     )
     return await ClockVerbs(cast(Any, rooms)).accept()

@@ -14,7 +14,7 @@ import pytest
 from aiohttp import web
 
 from adapters.clock.system import SystemClock
-from node.api.agents import Agents
+from node.agents.agents import Agents
 from node.api.control import ControlServer
 from node.api.control_socket import ControlSocket
 from node.base.control_file import AGENTS_DIRECTORY, AGENTS_SOCKET_FILE, CONTROL_FILE, SOCKET_FILE

@@ -165,7 +165,7 @@ async def test_the_witness_log_is_told_with_who_cosigned_it_as_it_is_now(
     ],
 )
 async def test_a_clock_that_has_gone_back_is_told(behind_s: int, status: str, words: str) -> None:
-    (found,) = await doctor._clock(rooms(clock_mark=SimpleNamespace(behind_s=behind_s)))
+    (found,) = await doctor._clock(rooms(trust=SimpleNamespace(clock_mark=SimpleNamespace(behind_s=behind_s))))
     assert (found.name, found.status, found.remedy) == ("clock", status, "" if status == "ok" else CLOCKS)
     assert words in found.finding
 
@@ -176,7 +176,7 @@ async def test_a_clock_that_is_behind_what_was_seen_has_a_way_out() -> None:
     for ahead_ms, told in ((60_000, False), (61_000, True)):
         seen = rooms(
             clock=SimpleNamespace(now_ms=lambda: now_ms),
-            capsules=SimpleNamespace(kept=kept),
+            sealed=SimpleNamespace(capsules=SimpleNamespace(kept=kept)),
             approvals=SimpleNamespace(latest_ms=now_ms + ahead_ms),
         )
         found = await doctor._seen_times(seen)
@@ -263,11 +263,11 @@ async def test_a_browser_that_does_not_start_is_a_fault() -> None:
 
 async def test_a_node_without_peers_is_told_how_to_invite_and_one_that_ended_that_they_refuse_it() -> None:
     nobody = SimpleNamespace(records=list)
-    assert await doctor._peers(rooms(peers=nobody)) == [
+    assert await doctor._peers(rooms(trust=SimpleNamespace(peers=nobody))) == [
         check("peers", "ok", "none yet", "trailmesh node invite --grant explore")
     ]
     some = SimpleNamespace(records=lambda: [1, 2])
-    assert await doctor._peers(rooms(peers=some, identity=revoked(by_recovery=False))) == [
+    assert await doctor._peers(rooms(trust=SimpleNamespace(peers=some), identity=revoked(by_recovery=False))) == [
         check("peers", "warn", "2 are not checked: they refuse a node that revoked itself", RECOVER)
     ]
 
@@ -429,7 +429,11 @@ def test_the_disk_of_peers_is_told_of_those_that_take_most() -> None:
         records = [SimpleNamespace(node=node) for node in nodes[:known]]
         by_peer = {node: 1_000 + number for number, node in enumerate(nodes)}
         return metrics.disk_by_peer(
-            rooms(peers=SimpleNamespace(records=lambda: records, usage=SimpleNamespace(by_peer=by_peer)))
+            rooms(
+                trust=SimpleNamespace(
+                    peers=SimpleNamespace(records=lambda: records, usage=SimpleNamespace(by_peer=by_peer))
+                )
+            )
         )
 
     assert told(0) == {}
@@ -445,4 +449,6 @@ def test_the_disk_of_peers_is_told_of_those_that_take_most() -> None:
 def test_the_peers_that_are_frozen_are_counted() -> None:
     gauges = {name: value for name, _, value in metrics._GAUGES}
     for frozen in ({}, {"A": "log.silent", "B": "log.silent"}):
-        assert gauges["trailmesh_peers_frozen"](rooms(peers=SimpleNamespace(frozen=frozen))) == len(frozen)
+        assert gauges["trailmesh_peers_frozen"](
+            rooms(trust=SimpleNamespace(peers=SimpleNamespace(frozen=frozen)))
+        ) == len(frozen)

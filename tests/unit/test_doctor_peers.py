@@ -42,19 +42,16 @@ class Pair:
         self.anna, self.bruno, self.clock = anna, bruno, anna.mesh.clock
         self.watch = anna.log_exchange.peer_logs.watch
         self.reach = Reach(anna.calls, anna.client, anna.server, self.clock, mode="direct")
-        self.rooms = cast(
-            Rooms,
-            SimpleNamespace(
-                home=HOME,
-                calls=anna.calls,
-                reach=self.reach,
-                logs=SimpleNamespace(watch=self.watch),
-                clock=self.clock,
-                config=anna.config,
-                identity=anna.identity,
-                serving=SimpleNamespace(address=anna.address),
-            ),
+        self.fakes = SimpleNamespace(
+            home=HOME,
+            trust=SimpleNamespace(calls=anna.calls, reach=self.reach),
+            log=SimpleNamespace(logs=SimpleNamespace(watch=self.watch)),
+            clock=self.clock,
+            config=anna.config,
+            identity=anna.identity,
+            serving=SimpleNamespace(address=anna.address),
         )
+        self.rooms = cast(Rooms, self.fakes)
         self.tells(REACHED)
 
     def tells(self, answer: EchoTell | MeshError) -> None:
@@ -115,7 +112,7 @@ async def test_a_peer_in_order_is_told_in_both_directions(pair: Pair) -> None:
 
 
 async def test_a_node_that_does_not_run_is_not_called_back(pair: Pair) -> None:
-    pair.rooms.serving = cast(Any, "")
+    pair.fakes.serving = ""
     assert await pair.found() == [outward(f"{ANSWERS}; clocks agree")]
 
 
@@ -141,7 +138,7 @@ async def test_clocks_that_differ_are_told(pair: Pair, ahead_ms: int, status: st
     found = await pair.found()
     assert found[0] == outward(words, status, "" if status == "ok" else CLOCKS)
     assert len(found) == checks
-    assert pair.rooms.calls.contacts.of(pair.bruno.id).apart_ms == ahead_ms
+    assert pair.rooms.trust.calls.contacts.of(pair.bruno.id).apart_ms == ahead_ms
 
 
 async def test_a_peer_of_another_protocol_is_a_warning(pair: Pair) -> None:
@@ -220,7 +217,8 @@ async def test_a_peer_that_cannot_call_back_is_told_with_why(
 
 async def test_a_node_behind_nat_is_not_told_to_open_a_port(pair: Pair) -> None:
     for reach in ("held", "both"):
-        pair.rooms.config = msgspec.structs.replace(pair.rooms.config, listen=Listen(reach=cast(Any, reach)))
+        config = msgspec.structs.replace(pair.rooms.config, listen=Listen(reach=cast(Any, reach)))
+        pair.fakes.config = config
         told = doctor_peers.inward_remedy(pair.rooms, "bruno", "peer.unreachable")
         assert told == "on the machine of bruno: trailmesh node doctor"
 
@@ -254,7 +252,7 @@ async def test_a_log_that_is_not_shown_or_was_opened_lately_is_a_warning(pair: P
 
 
 async def knock(here: MemoryNode, /, **params: Any) -> Knocked:
-    run = MeshVerbs(cast(Rooms, SimpleNamespace(calls=here.calls))).bound[verbs.KNOCK]
+    run = MeshVerbs(cast(Rooms, SimpleNamespace(trust=SimpleNamespace(calls=here.calls)))).bound[verbs.KNOCK]
     return cast(Knocked, await run(KnockParams(**params), lambda event: None))
 
 

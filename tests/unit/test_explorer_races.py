@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from node.base import Listeners
 from node.explorer.open_searches import DECLINED, Open
 from node.explorer.sharing.replica import Replica
 from protocol.errors import MeshError
@@ -242,7 +243,7 @@ async def test_a_peer_that_is_frozen_while_a_search_is_loaded_is_set_aside_once_
         searches, found = bruno.explorer._searches, await bruno.store.search(spec.id)
         assert found is not None
         await searches.leave(_opened(bruno, spec.id))
-        bruno.peers.standing_changed = lambda node: None
+        bruno.peers.standing_changed = Listeners()
         load = searches._loaded
 
         async def and_then_frozen(of: SearchSpec) -> Replica:

@@ -24,12 +24,10 @@ class Follower:
     def __init__(self) -> None:
         self.store, self.clock = MemoryStore(), ManualClock()
         self.feed = Feed(self.store, self.clock, lambda: "agent:anna")
-        ((_, self._list),) = self.feed.bound.items()
 
     async def asked(self, **params: Any) -> Listed:
         """As the verb gives it."""
-        given: Listed = await self._list(ListParams(**params), lambda event: None)
-        return given
+        return await self.feed.changes(ListParams(**params))
 
     async def refused(self, **params: Any) -> tuple[str, str, dict[str, Any]]:
         with pytest.raises(MeshError) as caught:

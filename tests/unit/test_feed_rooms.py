@@ -35,16 +35,16 @@ async def test_what_happens_to_a_peer_is_told_with_its_id_by_who_did_it(village:
     anna, bruno = await village.node("anna"), await village.node("bruno")
     await pair(anna, bruno)
     one, other = anna.identity.node, bruno.identity.node
-    await anna.changes.regrant(other, lambda before: parse_grants("audit"))
-    await bruno.changes.heard_grants(one, parse_grants("audit"))
-    await bruno.changes.heard_grants(one, parse_grants("audit"))  # nothing new
-    await anna.log_exchange.peer_logs._suspend(other)
-    await anna.log_exchange.peer_logs._suspend(other)
-    await anna.log_exchange.peer_logs._thaw(other)
-    await bruno.own_keys.rotate()
-    await anna.changes.distrust(other, "a word that nobody else reads")
-    await anna.changes.trust(other)
-    await bruno.own_keys.revoke(RevokeParams())
+    await anna.trust.changes.regrant(other, lambda before: parse_grants("audit"))
+    await bruno.trust.changes.heard_grants(one, parse_grants("audit"))
+    await bruno.trust.changes.heard_grants(one, parse_grants("audit"))  # nothing new
+    await anna.log.exchange.peer_logs._suspend(other)
+    await anna.log.exchange.peer_logs._suspend(other)
+    await anna.log.exchange.peer_logs._thaw(other)
+    await bruno.trust.own_keys.rotate()
+    await anna.trust.changes.distrust(other, "a word that nobody else reads")
+    await anna.trust.changes.trust(other)
+    await bruno.trust.own_keys.revoke(RevokeParams())
     seen = await told(anna)
     assert [change.kind for change in seen] == [
         Kind.PEER_PAIRED,

@@ -149,7 +149,6 @@ async def test_a_revocation_while_a_capsule_is_being_mounted_ends_the_work_at_on
     alice, _ = nodes
     await alice.capture()
     mounting = Mounting(alice.capsules, check_s=1e9)
-    alice.exchange.ended.append(mounting.ended)
     real = alice.capsules.kept.state
 
     async def late(record: Any) -> Any:

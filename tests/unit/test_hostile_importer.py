@@ -360,7 +360,7 @@ async def test_a_holder_that_reports_to_nobody_has_the_capsule_for_the_freshness
 
     await alice.exchange.revoke(_revocation())
     await bob.node.start()
-    bob.capsules.report = silent
+    bob = await CapsuleNode(bob.node, bob.home, report=silent).load()
     pass_ms(bob, 3_000_000)
     assert await bob.refused(kept) == ""
     pass_ms(bob, 700_000)

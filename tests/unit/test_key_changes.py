@@ -11,6 +11,7 @@ import pytest
 from adapters.keys.file import MemoryKeyStore
 from node.signing import identity
 from node.signing.identity import LOG_FILE
+from node.trust import RecoveryKey
 from node.trust.own_keys import OwnKeys, describe
 from node.verbs.keys import ChangedKey, RecoveredKey, RecoverParams, RevokedKey, RevokeParams
 from protocol import ids, limits
@@ -65,7 +66,7 @@ class Keys:
             self.clock,
             node.calls,
             [node.server, node.client],
-            self._read_words,
+            RecoveryKey(own, self._read_words),
             self._end_pairing,
             self._end_work,
         )

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from adapters.ports import LiveRecord
-from node.api.agents import Agents
+from node.agents.agents import Agents
 from node.config import PolicyConfig
 from node.verbs.agent import AddParams, NameParams
 from node.verbs.live import Opened
@@ -139,7 +139,7 @@ async def test_an_agent_whose_time_is_used_up_while_it_waits_opens_nothing_and_k
 
 
 async def test_an_address_that_an_agent_is_refused_is_counted_under_its_name_and_told_once(bench: Rented) -> None:
-    """Guard: node/api/agents.py, Agents.refused."""
+    """Guard: node/agents/agents.py, Agents.refused."""
     token = await bench.add(origins=("http://other.test",))
     for _ in range(3):
         assert (await bench.denied(token, "open", url=f"{ORIGIN}/")).code == "browser.refused"

@@ -6,6 +6,7 @@ import asyncio
 import contextlib
 import time
 from collections.abc import AsyncIterator
+from dataclasses import replace
 from pathlib import Path
 
 import msgspec
@@ -49,10 +50,10 @@ def read(text: bytes) -> dict[str, list[tuple[dict[str, str], float]]]:
 async def test_metrics_say_what_was_refused_and_how_the_node_is(node: Node, monkeypatch: pytest.MonkeyPatch) -> None:
     rooms = node.rooms
     stranger = ids.node_id(bytes(32))
-    rooms.refusals.count("quota", node=stranger)
-    rooms.refusals.count("tls_version")
-    rooms.refusals.count(CONTROL, node="agent:shopper", code="caller.refused")
-    rooms.refusals.count(CONTROL, node="agent:shorty", code="caller.refused")
+    rooms.ports.refusals.count("quota", node=stranger)
+    rooms.ports.refusals.count("tls_version")
+    rooms.ports.refusals.count(CONTROL, node="agent:shopper", code="caller.refused")
+    rooms.ports.refusals.count(CONTROL, node="agent:shorty", code="caller.refused")
     monkeypatch.setattr(type(rooms.browsers), "turned_away", {("browser", "CONNECT"): 3})
     await rooms.witness.trail.write("node.join")
     found = read(await metrics.exposition(rooms))
@@ -74,7 +75,7 @@ async def test_metrics_say_what_was_refused_and_how_the_node_is(node: Node, monk
 
 
 async def test_the_verb_and_the_status_say_the_same(node: Node) -> None:
-    node.rooms.refusals.count("status", node="A", code="peer.scope")
+    node.rooms.ports.refusals.count("status", node="A", code="peer.scope")
     said = plain(await node.dispatch("node.metrics", b"{}", lambda event: None))
     assert read(said["text"].encode()).keys() >= {"trailmesh_refusals_total", "trailmesh_peers"}
     values = {s["name"]: (s["labels"], s["value"]) for metric in said["metrics"] for s in metric["samples"]}
@@ -85,7 +86,7 @@ async def test_the_verb_and_the_status_say_the_same(node: Node) -> None:
     assert values.keys() == read(said["text"].encode()).keys()
     status = plain(await node.dispatch("node.status", b"{}", lambda event: None))
     assert status["refusals"] == {
-        "since_ms": node.rooms.refusal_book.since_ms,
+        "since_ms": node.rooms.trust.refusal_book.since_ms,
         "total": 1,
         "by_code": {"peer.scope": 1},
         "by_place": {"status": 1},
@@ -95,7 +96,7 @@ async def test_the_verb_and_the_status_say_the_same(node: Node) -> None:
 
 async def test_metrics_are_the_same_size_however_many_peers_there_are(node: Node) -> None:
     for number in range(1_000):
-        node.rooms.refusals.count("quota", node=ids.node_id(number.to_bytes(32, "big")))
+        node.rooms.ports.refusals.count("quota", node=ids.node_id(number.to_bytes(32, "big")))
     found = read(await metrics.exposition(node.rooms))
     assert len(found["trailmesh_peer_refusals_total"]) == limits.REFUSALS_PEERS_MAX + 1
 
@@ -114,11 +115,11 @@ def test_an_address_that_others_reach_must_be_chosen_twice() -> None:
 async def test_the_door_is_closed_unless_the_configuration_opens_it(node: Node) -> None:
     assert metrics_server(node.rooms) is None
     config = node.rooms.config
-    node.rooms.config = msgspec.structs.replace(config, metrics=MetricsConfig(port=9_464))
-    assert metrics_server(node.rooms) is not None
-    node.rooms.config = msgspec.structs.replace(config, metrics=MetricsConfig(port=9_464, host="0.0.0.0"))
+    rooms = replace(node.rooms, config=msgspec.structs.replace(config, metrics=MetricsConfig(port=9_464)))
+    assert metrics_server(rooms) is not None
+    rooms = replace(rooms, config=msgspec.structs.replace(config, metrics=MetricsConfig(port=9_464, host="0.0.0.0")))
     with pytest.raises(MeshError):
-        metrics_server(node.rooms)
+        metrics_server(rooms)
 
 
 # --- the door --------------------------------------------------------------------------------------------------------

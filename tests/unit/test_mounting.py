@@ -153,7 +153,6 @@ async def test_work_ends_at_once_when_its_capsule_is_revoked_here_and_at_a_peer(
     await bob.take(await alice.give(bob))
     for node in nodes:
         mounting = Mounting(node.capsules, check_s=1e9)  # so that nothing but the news of it ends the work
-        node.exchange.ended.append(mounting.ended)
         node.mounting = mounting  # type: ignore[attr-defined]
     async with ends_with("capsule.revoked"), mounted(bob.mounting, "shop", wish()):  # type: ignore[attr-defined]
         assert bob.mounting.running == 1  # type: ignore[attr-defined]
@@ -169,7 +168,6 @@ async def test_work_ends_at_once_when_its_capsule_is_removed(nodes: list[Capsule
     alice, _ = nodes
     await alice.capture()
     mounting = Mounting(alice.capsules, check_s=1e9)  # so that nothing but the removal ends the work
-    alice.capsules.removed.append(mounting.ended)
     async with ends_with("capsule.revoked"), mounted(mounting, "shop", wish()):
         await alice.capsules.remove(CapsuleParams(capsule="shop"))
         await asyncio.wait_for(asyncio.Event().wait(), 120)
@@ -446,7 +444,7 @@ async def test_the_doctor_tells_of_capsules_that_cannot_be_used_or_not_for_long(
         home=alice.home,
         identity=own,
         store=alice.node.store,
-        capsules=alice.capsules,
+        sealed=SimpleNamespace(capsules=alice.capsules),
         clock=alice.node.mesh.clock,
         config=Config(),
     )

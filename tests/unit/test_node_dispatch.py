@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -60,7 +61,7 @@ async def test_a_call_is_checked_in_order_and_each_refusal_counted(node: Node) -
         assert error.code == "input.invalid" and len(error.message) <= 200
     unknown = (await refused(node, "session.list", b'{"' + b"k" * 400 + b'": 1}')).message
     assert unknown == f"unknown field `{'k' * 64}`; known: archived, limit, text"
-    refusals = node.rooms.refusals
+    refusals = node.rooms.ports.refusals
     assert (refusals.codes["input.invalid"], refusals.codes["caller.refused"]) == (6, 3)
     assert dict(refusals.by_peer) == {
         ("agent:helper", "caller.refused"): 3,
@@ -102,7 +103,7 @@ async def test_a_verb_runs_as_its_caller_and_a_defect_of_it_says_nothing_but_its
         assert report.parent == node.rooms.home / "faults" and "hunter2" not in text
     assert await node.dispatch("session.list", b"{}", lambda event: None, HELPER) == EMPTY
     assert callers == [HELPER, HELPER, OWNER] * 2 + [HELPER] and current_caller() == OWNER
-    assert node.rooms.refusals.codes["input.not_found"] == 0, "its own errors are no refusals"
+    assert node.rooms.ports.refusals.codes["input.not_found"] == 0, "its own errors are no refusals"
 
 
 async def test_a_peer_is_told_the_state_of_this_node_and_what_it_says_of_our_grants_is_kept(node: Node) -> None:
@@ -113,13 +114,10 @@ async def test_a_peer_is_told_the_state_of_this_node_and_what_it_says_of_our_gra
         heard.append((caller, grants))
 
     grants = {"session:read": ("*",)}
-    peers = SimpleNamespace(find=lambda caller: SimpleNamespace(grants=grants))
-    real = rooms.peers
-    try:
-        rooms.peers = peers  # type: ignore[assignment]
-        told = await node._on_status("PEER", StatusAsk())
-    finally:
-        rooms.peers = real
+    peers: Any = SimpleNamespace(find=lambda caller: SimpleNamespace(grants=grants))
+    node.rooms = replace(rooms, trust=replace(rooms.trust, peers=peers))
+    told = await node._on_status("PEER", StatusAsk())
+    node.rooms = rooms
     assert 0 <= rooms.clock.now_ms() - told.now_ms < 60_000
     assert told == StatusTell(
         node=rooms.identity.node,
@@ -129,7 +127,7 @@ async def test_a_peer_is_told_the_state_of_this_node_and_what_it_says_of_our_gra
         now_ms=told.now_ms,
         grants=grants,
     )
-    rooms.changes.heard_grants = hears  # type: ignore[method-assign,assignment]
+    rooms.trust.changes.heard_grants = hears  # type: ignore[method-assign,assignment]
     assert await node._on_grants("PEER", GrantsPush(grants=grants)) == Done()
     assert heard == [("PEER", grants)]
     assert rooms.browsers.metering is node.agents

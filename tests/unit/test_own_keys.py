@@ -33,7 +33,7 @@ async def reopened(village: Village, rooms: Rooms) -> Rooms:
 
 
 async def is_sound(rooms: Rooms) -> bool:
-    return (await rooms.logs.audit()).sound
+    return (await rooms.log.logs.audit()).sound
 
 
 @pytest.mark.parametrize("way", ["recover", "revoke"])
@@ -42,9 +42,9 @@ async def test_a_time_before_the_birth_of_the_node_is_refused_and_changes_nothin
     before, born_s = anna.identity.log.encode(), anna.identity.log.born_s
     with pytest.raises(MeshError) as refused:
         if way == "recover":
-            await anna.own_keys.recover(RecoverParams(key_file=recovery_file(anna), since_s=born_s - 1))
+            await anna.trust.own_keys.recover(RecoverParams(key_file=recovery_file(anna), since_s=born_s - 1))
         else:
-            await anna.own_keys.revoke(RevokeParams(since_s=born_s - 1))
+            await anna.trust.own_keys.revoke(RevokeParams(since_s=born_s - 1))
     assert (refused.value.code, refused.value.detail["born_s"]) == ("input.invalid", born_s)
     assert "that time or a later one" in refused.value.message
     assert (await reopened(village, anna)).identity.log.encode() == before
@@ -53,7 +53,7 @@ async def test_a_time_before_the_birth_of_the_node_is_refused_and_changes_nothin
 async def test_a_node_recovered_from_the_moment_of_its_birth_opens(village: Village) -> None:
     anna = await village.node("anna")
     born_s = anna.identity.log.born_s
-    await anna.own_keys.recover(RecoverParams(key_file=recovery_file(anna), since_s=born_s))
+    await anna.trust.own_keys.recover(RecoverParams(key_file=recovery_file(anna), since_s=born_s))
     anna = await reopened(village, anna)
     assert len(anna.identity.log) == 2
     assert await is_sound(anna)
@@ -64,10 +64,10 @@ async def test_a_node_opens_after_a_recovery_that_disowns_the_key_that_signed_it
     await village.stop("anna")
     anna = await village.open("anna", wrong_ms=_HOUR_MS)
     born_s = anna.identity.log.born_s
-    await anna.own_keys.rotate()
+    await anna.trust.own_keys.rotate()
     await anna.witness.artefact("session", "ses", b"of the key that is disowned")
     disowned = anna.identity.public_key
-    await anna.own_keys.recover(RecoverParams(key_file=recovery_file(anna), since_s=born_s + 1))
+    await anna.trust.own_keys.recover(RecoverParams(key_file=recovery_file(anna), since_s=born_s + 1))
     assert disowned not in anna.identity.log.keys
     await village.stop("anna")
     anna = await village.open("anna", wrong_ms=_HOUR_MS)
@@ -79,7 +79,7 @@ async def test_a_node_opens_after_a_recovery_by_a_clock_that_was_set_back_before
     await village.node("anna")
     await village.stop("anna")
     anna = await village.open("anna", wrong_ms=-_HOUR_MS)
-    await anna.own_keys.recover(RecoverParams(key_file=recovery_file(anna)))
+    await anna.trust.own_keys.recover(RecoverParams(key_file=recovery_file(anna)))
     await village.stop("anna")
     anna = await village.open("anna")
     assert len(anna.identity.log) == 2

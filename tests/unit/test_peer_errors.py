@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+from types import SimpleNamespace
+from typing import Any
 
 import msgspec
 import pytest
@@ -11,7 +13,6 @@ from adapters.transport.tls import answers
 from node.base.statuses import exit_code
 from node.cli.base.common import fail
 from node.health.remedies import CLOCKS, for_peer
-from node.rooms import Rooms
 from protocol.errors import CODES, MeshError, PeerError
 from protocol.messages import StatusAsk, StatusTell
 from protocol.wire import cbor
@@ -80,15 +81,10 @@ def test_what_one_peer_answered_is_not_passed_on_to_another_as_ours() -> None:
     assert told["code"] == "peer.failed"
 
 
-class _NoRooms(Rooms):
-    def __init__(self, node: MemoryNode) -> None:
-        self.identity, self.home = node.identity, node.name  # type: ignore[assignment]
-
-
 async def test_the_doctor_changes_nothing_here_on_the_word_of_a_peer() -> None:
     """Guard: node/health/remedies.py, for_peer."""
     async with memory_mesh("anna") as (anna,):
-        rooms = _NoRooms(anna)
+        rooms: Any = SimpleNamespace(identity=anna.identity, home=anna.name)
         for code in ("keylog.revoked", "peer.distrusted", "log.unproven", "peer.identity"):
             assert for_peer(rooms, "bruno", _answered(code)) == "on the machine of bruno: trailmesh node doctor"
             assert for_peer(rooms, "bruno", MeshError(code)) != "on the machine of bruno: trailmesh node doctor"

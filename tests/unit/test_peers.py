@@ -174,7 +174,7 @@ async def test_what_we_may_do_there_is_what_the_peer_last_said(anna: MemoryNode)
 )
 async def test_a_freeze_for_a_graver_reason_stays(anna: MemoryNode, steps: list[str], left: str) -> None:
     told: list[str] = []
-    anna.peers.standing_changed = told.append
+    anna.peers.standing_changed.add(told.append)
     for step in steps:
         if step.startswith("-"):
             anna.peers.thaw("BRUNO", step[1:])
@@ -203,7 +203,7 @@ async def test_the_channel_is_told_of_identities_only(anna: MemoryNode, monkeypa
         changes += 1
 
     monkeypatch.setattr(anna.server, "trust", spied)
-    anna.peers.changed = changed
+    anna.peers.changed.add(changed)
     bruno = peer(anna, "bruno", bytes([1]) * 32)
     assert (told, changes) == ([{bruno.node: bruno.public_key}], 1)
     bruno = msgspec.structs.replace(bruno, grants=parse_grants(["explore"]))

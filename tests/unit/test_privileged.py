@@ -231,12 +231,12 @@ async def test_what_is_cut_off_leaves_a_beginning_or_says_that_it_was_interrupte
 
         task = asyncio.create_task(hang())
         await started.wait()
-        assert (await node.rooms.audit.verify()).unfinished == (Unfinished(row=1, what="node.join"),)
+        assert (await node.rooms.log.audit.verify()).unfinished == (Unfinished(row=1, what="node.join"),)
         task.cancel()
         await asyncio.gather(task, return_exceptions=True)
         _, ended = await rows(store, "node.join")
         assert ended.outcome == Outcome.INTERRUPTED
-        assert (await node.rooms.audit.verify()).unfinished == ()
+        assert (await node.rooms.log.audit.verify()).unfinished == ()
 
 
 async def test_nothing_is_done_when_its_row_cannot_be_written(tmp_path: Path) -> None:
@@ -284,7 +284,7 @@ async def test_nobody_but_the_owner_calls_what_is_the_owners(tmp_path: Path) -> 
             added = (await node.rooms.store.audit_head()).number - before
             most = len(closed) if kind is CallerKind.AGENT else 0
             assert added == most, "who is refused on and on cannot fill the trail"
-        assert node.rooms.refusals.codes["caller.refused"] > 0
+        assert node.rooms.ports.refusals.codes["caller.refused"] > 0
         for needed in ("node.rotate", "node.grant", "node.invite", "node.distrust", "session.purge", "audit.export"):
             assert node.verbs[needed][0].callers == {CallerKind.OWNER}
 

@@ -176,8 +176,8 @@ async def test_a_search_begins_with_the_login_that_its_owner_gave_it_and_without
     file = tmp_path / "state.json"
     file.write_text(json.dumps({"cookies": [{"name": "sid", "value": CANARY, "domain": "shop.test", "path": "/"}]}))
     given = CaptureParams(file=str(file), name="shop", origins=(ORIGIN,), tasks=("schedule",))
-    kept = await owner.capsules.capture(given)
-    await owner.capsules.capture(msgspec.structs.replace(given, name="other", tasks=("live",)))
+    kept = await owner.capturing.capture(given)
+    await owner.capturing.capture(msgspec.structs.replace(given, name="other", tasks=("live",)))
     desk = Desk(anna)
     ended = await desk.search(capsule="shop")
     assert ended.session, ended

@@ -340,7 +340,7 @@ async def kept(node: CapsuleNode) -> Any:
     """A capsule with a slice, of a browser in ``VERSION``."""
     given = PolicyParams(name="shop", cross_installation=True, cross_device=True)
     shown = Shown(state=SLICED, proven="unknown", proof=(), looks={})
-    return await node.capsules.keep(given, SLICED, BrowserProfile(), shown)
+    return await node.capturing.keep(given, SLICED, BrowserProfile(), shown)
 
 
 async def test_another_version_of_the_browser_is_refused_before_the_use_is_counted(nodes: list[CapsuleNode]) -> None:

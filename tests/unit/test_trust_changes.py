@@ -109,7 +109,7 @@ async def test_a_key_log_that_is_new_is_kept_and_told_of(
     anna: MemoryNode, first: KeyLog, then: KeyLog, became: str, ended: bool
 ) -> None:
     told: list[str] = []
-    anna.changes.ended = told.append
+    anna.changes.ended.add(told.append)
     await anna.changes.add(shown(first))
     assert await anna.changes.adopt(then.encode())
     assert not await anna.changes.adopt(then.encode()), "it is known by now"

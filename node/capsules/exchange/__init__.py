@@ -3,11 +3,13 @@
 from node.capsules.exchange.asking_work import WorkAsking
 from node.capsules.exchange.exchange import CapsuleExchange
 from node.capsules.exchange.handles import CookieHandles
+from node.capsules.exchange.reporting import Reporting
 from node.capsules.exchange.work import LoginWork
 
 __all__ = [
     "CapsuleExchange",
     "CookieHandles",
     "LoginWork",
+    "Reporting",
     "WorkAsking",
 ]

@@ -7,12 +7,12 @@ import hashlib
 import logging
 from collections.abc import Awaitable, Callable
 from pathlib import Path
-from typing import Any
 
 import msgspec
 
-from adapters.capsule_records import CapsuleRecord, ConsentRecord, LedgerRecord
+from adapters.capsule_records import CapsuleRecord, ConsentRecord
 from node.base import open_named, write_private
+from node.capsules.exchange.reporting import ledger_row
 from node.capsules.seal.capsules import Capsules
 from node.capsules.seal.showing import rules
 from node.capsules.seal.uses import Kill, Killed
@@ -44,11 +44,10 @@ from protocol.capsule.artefacts import (
     terms_digest,
     terms_of,
 )
-from protocol.capsule.capsule import Capsule, Header, Recipient, Sealed
+from protocol.capsule.capsule import Header, Recipient, Sealed
 from protocol.capsule.policy import Facts, judge_use
 from protocol.capsule.state import CapsuleState
-from protocol.errors import MeshError, PeerError
-from protocol.feed import Kind
+from protocol.errors import MeshError
 from protocol.log import log_proof
 from protocol.messages import CapsuleKeyAsk, CapsuleKeyTell, CapsuleRevoked, CapsuleStands, CapsuleUsed, Done
 from protocol.trust.grants import Scope
@@ -56,28 +55,17 @@ from protocol.trust.origin import fits
 
 log = logging.getLogger(__name__)
 
-_TURNED_AWAY = frozenset({"peer.refused_us", "peer.distrusted"})
-"""Failures of a call that mean that the tenant will not speak to this node: as good as a refusal."""
-
 
 Expects = Callable[[Header, CapsuleState], Awaitable[None]]
-
-
-async def _unable(record: CapsuleRecord) -> Killed:
-    return Killed(False, "there is no browser here")
 
 
 class CapsuleExchange:
     """What capsules need other nodes for."""
 
-    def __init__(self, capsules: Capsules, calls: Calls, owners: Callable[[], Owners]) -> None:
-        """owners: those of this node, as they are now."""
-        self._capsules, self._kept, self._calls, self._owners = capsules, capsules.kept, calls, owners
-        self._kept.is_owner = lambda owner: any(each.id == owner for each in owners().active)
-        self.ended: list[Callable[[str], Awaitable[None]]] = []
-        """Called with the id of a capsule that was revoked: whoever has it mounted closes that."""
-        self.kill: Kill = _unable
-        """Ends a login on its site; set by whoever has browsers."""
+    def __init__(self, capsules: Capsules, calls: Calls, owners: Callable[[], Owners], kill: Kill) -> None:
+        """owners: those of this node, as they are now. kill: ends a login on its site."""
+        self._capsules, self._kept, self._calls = capsules, capsules.kept, calls
+        self._owners, self._kill = owners, kill
         self.bound: Bound = {
             verbs.TERMS: lambda params, tell: self.terms(params),
             verbs.CONSENT: lambda params, tell: self.consent(params),
@@ -246,28 +234,10 @@ class CapsuleExchange:
         async with self._capsules.changing:
             before = await self._kept.store.capsule(header.id)
             record = await self._kept.keep(capsule, file.stream, before, proof=file.proof)
-        await self._kept.store.raise_ledger(self._row(header, heard_ms=header.sealed_ms))
+        await self._kept.store.raise_ledger(ledger_row(header, heard_ms=header.sealed_ms))
         return record
 
     # --- uses --------------------------------------------------------------------------------------------------------
-
-    async def report(self, capsule: Capsule, use: bytes) -> bool:
-        """Tell the tenant of a use; whether it was reached. Errors: what it refuses the use with."""
-        header = capsule.header
-        try:
-            await self._calls.call(header.tenant, "capsule/use", CapsuleUsed(use=use), CapsuleStands)
-        except MeshError as error:
-            if isinstance(error, PeerError) and error.code.startswith("capsule."):
-                if error.code == "capsule.revoked":
-                    # Its word is enough to stop: the signed revocation may come later.
-                    await self._end(self._row(header, revoked_ms=self._kept.clock.now_ms()))
-                raise MeshError(error.code, f"its issuer says so: {error.message}", capsule=header.id) from error
-            # A grant that was withdrawn, or a capsule that it has removed: no freshness window outlives its answer.
-            if error.code in _TURNED_AWAY or (isinstance(error, PeerError) and not error.retryable):
-                raise
-            log.info("the issuer of %s was not reached: %s", header.id, error.code)
-            return False
-        return True
 
     # --- revocation --------------------------------------------------------------------------------------------------
 
@@ -286,8 +256,8 @@ class CapsuleExchange:
         said = Revocation(capsule=record.id, tenant=header.tenant, revoked_ms=now_ms)
         artefact = await self._kept.witness.artefact(KIND_REVOCATION, record.id, said)
         await self._kept.store.put_artefact(artefact)
-        row = self._row(header, revoked_ms=now_ms, revocation=artefact.envelope, holders=record.exported)
-        await self._end(row)
+        row = ledger_row(header, revoked_ms=now_ms, revocation=artefact.envelope, holders=record.exported)
+        await self._capsules.endings.revoke(row)
         told = [node for node in record.exported if await self._tell(node, artefact.envelope)]
         missed = [node for node in record.exported if node not in told]
         return RevokedCapsule(
@@ -302,10 +272,9 @@ class CapsuleExchange:
 
     async def _killed(self, record: CapsuleRecord) -> Killed:
         """End what runs with a capsule, then its login on the site."""
-        for close in self.ended:
-            await close(record.id)
+        await self._capsules.endings.tell(record.id)
         try:
-            return await self.kill(record)
+            return await self._kill(record)
         except MeshError as error:
             return Killed(False, f"{error.code}: {error.message}")
 
@@ -316,17 +285,6 @@ class CapsuleExchange:
             log.info("%s was not told of a revocation: %s", node[:7], error.code)
             return False
         return True
-
-    async def _end(self, row: LedgerRecord) -> None:
-        """Revoked: the ledger first, so that a crash leaves nothing usable."""
-        before = await self._kept.store.ledger(row.id)
-        row = msgspec.structs.replace(row, name=await self._kept.name_of(row.id))
-        await self._kept.store.raise_ledger(row)
-        if before is None or not before.revoked_ms:
-            await self._kept.witness.feed.tell(Kind.CAPSULE_REVOKED, row.id)
-        await self._capsules.forget(row.id)
-        for close in self.ended:
-            await close(row.id)
 
     # --- what peers ask ----------------------------------------------------------------------------------------------
 
@@ -353,7 +311,7 @@ class CapsuleExchange:
             raise MeshError("input.not_found", "no such capsule of this node")
         header = self._kept.open(record).header
         digest = hashlib.sha256(told.use).digest()
-        seen = self._row(header, uses={caller: use.number}, told={caller: digest})
+        seen = ledger_row(header, uses={caller: use.number}, told={caller: digest})
         row = await self._kept.store.raise_ledger(seen)
         if row.revoked_ms:  # since it was read
             raise MeshError("capsule.revoked", capsule=use.capsule)
@@ -394,15 +352,10 @@ class CapsuleExchange:
         more = msgspec.structs.replace(row, revoked_ms=said.revoked_ms, revocation=told.revocation)
         # A row of its own, once for each capsule: a row for each call would let any peer fill the trail.
         async with self._kept.witness.trail.doing("capsule/revoke", who=caller, subject=row.id):
-            await self._end(more)
+            await self._capsules.endings.revoke(more)
         return Done()
 
     # --- parts -------------------------------------------------------------------------------------------------------
-
-    def _row(self, header: Header, **more: Any) -> LedgerRecord:
-        expires_ms = header.captured_ms + limits.CAPSULE_DAYS_MAX * 86_400_000
-        row = LedgerRecord(id=header.id, tenant=header.tenant, expires_ms=expires_ms)
-        return msgspec.structs.replace(row, **more)
 
     def _check_own(self, header: Header) -> None:
         if header.tenant != self._kept.witness.node:

@@ -12,10 +12,10 @@ from typing import Any, Protocol
 import msgspec
 
 from adapters.ports import BrowserState, Context, Passkey
+from node.capsules.logins.capturing import Capturing
 from node.capsules.logins.passkeys import Heard, Passkeys
 from node.capsules.seal.basic_login import with_given
 from node.capsules.seal.browser_state import from_browser
-from node.capsules.seal.capsules import Capsules
 from node.capsules.seal.login_state import digests
 from node.capsules.seal.proving import Asked
 from node.capsules.seal.reading import state_of
@@ -72,8 +72,8 @@ class Login(msgspec.Struct, frozen=True, kw_only=True):
 class Logins:
     """Logs in, and keeps logins."""
 
-    def __init__(self, capsules: Capsules, witness: Witness, perform: Perform, passkeys: Passkeys) -> None:
-        self._capsules, self._witness = capsules, witness
+    def __init__(self, capturing: Capturing, witness: Witness, perform: Perform, passkeys: Passkeys) -> None:
+        self._capturing, self._witness = capturing, witness
         self._perform, self._passkeys = perform, passkeys
         self.bound: Bound = {
             verbs.LOGIN: self.login,
@@ -92,7 +92,7 @@ class Logins:
         until = _condition(given.until)
         if not given.actions:
             raise MeshError("input.invalid", "name the action file that logs in with --with")
-        origins = _origins(given, await self._capsules.replaced(given), given.url)
+        origins = _origins(given, await self._capturing.replaced(given), given.url)
         held: list[CapsuleState] = []
         registered: list[int] = []
         lent = await self._lent(given)
@@ -174,7 +174,7 @@ class Logins:
         return await self._kept(given, login, tell)
 
     async def _kept(self, given: PolicyParams, login: Login, tell: Tell) -> LoggedIn:
-        before = await self._capsules.replaced(given)
+        before = await self._capturing.replaced(given)
         origins = _origins(given, before, login.url)
         asked = Asked(
             state=within(login.state, origins),
@@ -186,14 +186,14 @@ class Logins:
             must=True,
         )
         try:
-            shown = await self._capsules.prove(asked, tell)
+            shown = await self._capturing.prove(asked, tell)
         except MeshError as error:
             if login.session:
                 error.detail["session"] = login.session
             raise
         browser = BrowserProfile(name=login.browser.name, version=login.browser.version, profile=login.profile)
         policy = msgspec.structs.replace(given, origins=origins)
-        kept = await self._capsules.keep(policy, login.state, browser, shown)
+        kept = await self._capturing.keep(policy, login.state, browser, shown)
         return LoggedIn(**msgspec.structs.asdict(kept), session=login.session)
 
 

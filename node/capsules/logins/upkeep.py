@@ -11,7 +11,6 @@ import msgspec
 
 from adapters.capsule_records import CapsuleRecord, held_error
 from adapters.ports import BrowserState, Outcome
-from node.capsules.mount.mounting import Mounting
 from node.capsules.seal.basic_login import hiding
 from node.capsules.seal.browser_state import from_browser, same, to_browser
 from node.capsules.seal.capsules import Capsules
@@ -54,9 +53,9 @@ class _Seen(NamedTuple):
 class Upkeep:
     """Checks, refreshes and rotates capsules, and ends logins on their sites."""
 
-    def __init__(self, capsules: Capsules, mounting: Mounting, browsers: Browsers, config: Config) -> None:
+    def __init__(self, capsules: Capsules, browsers: Browsers, config: Config) -> None:
         self._capsules, self._kept = capsules, capsules.kept
-        self._mounting, self._browsers, self._config = mounting, browsers, config
+        self._browsers, self._config = browsers, config
         self.bound: Bound = {
             verbs.CHECK: lambda params, tell: self.check(params),
             verbs.REFRESH: lambda params, tell: self.refresh(params),
@@ -70,7 +69,7 @@ class Upkeep:
         record, header = await self._found(given.capsule)
         page = _page(given.page or record.page, header)
         state = await self._kept.state(record)
-        async with mounted(self._mounting, header.id, self._wish(header, page)) as mount:
+        async with mounted(self._browsers.mounts, header.id, self._wish(header, page)) as mount:
             begun = mount.state
             seen = await self._seen(mount, page, given.shows or record.shows)
             if seen.standing == "dead":
@@ -94,7 +93,7 @@ class Upkeep:
         record, header = await self._own(given.capsule)
         page = _page(given.page or record.page, header)
         before = await self._kept.state(record)
-        async with mounted(self._mounting, header.id, self._wish(header, page)) as mount:
+        async with mounted(self._browsers.mounts, header.id, self._wish(header, page)) as mount:
             begun = mount.state
             seen = await self._seen(mount, page, given.shows or record.shows)
             held = mount.state

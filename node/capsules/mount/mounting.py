@@ -57,6 +57,7 @@ class Mounting:
         self._capsules, self._kept, self._check_s = capsules, capsules.kept, check_s
         self._browser = browser
         self._running: dict[str, set[End]] = {}
+        capsules.endings.follow(self.ended)
 
     @property
     def running(self) -> int:

@@ -5,46 +5,37 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
-from pathlib import Path
+from collections.abc import AsyncIterator, Mapping
 from typing import Any, Final
 
 import msgspec
 
 from adapters.capsule_records import CapsuleRecord, LedgerRecord, Taken
 from node.capsules.seal.attesting import Attesting
-from node.capsules.seal.basic_login import require_basic, with_given
 from node.capsules.seal.browser_state import same
+from node.capsules.seal.endings import Endings
 from node.capsules.seal.kept import Kept
-from node.capsules.seal.policies import check_renews, policy_of
-from node.capsules.seal.proving import Asked, LiveState, Prove, Shown, Source, no_live, start_of, unproven
-from node.capsules.seal.reading import read_state
 from node.capsules.seal.sealing import counted, within
 from node.capsules.seal.showing import held_in, shown
 from node.capsules.seal.uses import Mounted, Report, Wanted, nobody
-from node.verbs import Bound, CallerKind, NoParams, Tell, current_caller
+from node.verbs import Bound, CallerKind, NoParams, current_caller
 from node.verbs import capsule as verbs
 from node.verbs.capsule import (
     CapsuleList,
     CapsuleParams,
-    CapturedCapsule,
-    CaptureParams,
     KeptCapsule,
-    PolicyParams,
     RemovedCapsule,
     ShownCapsule,
     ShowParams,
 )
-from protocol import ids, limits
+from protocol import limits
 from protocol.capsule.artefacts import KIND_REVOCATION, KIND_USE, Use
-from protocol.capsule.capsule import SUITE, BrowserProfile, Capsule, Header
+from protocol.capsule.capsule import Capsule, Header
 from protocol.capsule.flows.portability import is_carried
-from protocol.capsule.minimal import as_minimal, parts_of
+from protocol.capsule.minimal import as_minimal
 from protocol.capsule.policy import Facts, judge_use
 from protocol.capsule.state import CapsuleState
 from protocol.errors import MeshError
-from protocol.feed import Kind
-from protocol.goal.condition import Condition
 
 log = logging.getLogger(__name__)
 
@@ -55,20 +46,12 @@ _RESEAL_MS: Final = limits.SEALING_KEY_DAYS_MAX * 86_400_000 // 2
 class Capsules:
     """The capsules of this node. ``load`` comes first."""
 
-    def __init__(self, kept: Kept) -> None:
-        self.kept, self.attesting = kept, Attesting(kept)
-        self.report: Report = nobody
-        """Set by whoever calls the tenants."""
-        self.prove: Prove = unproven
-        """Set by whoever has browsers."""
-        self.live: LiveState = no_live
-        """Set by whoever has live sessions."""
-        self.removed: list[Callable[[str], Awaitable[None]]] = []
-        """Called with the id of a capsule that its owner has deleted: what runs with it ends."""
+    def __init__(self, kept: Kept, endings: Endings, report: Report = nobody) -> None:
+        """report: tells the tenant of a use."""
+        self.kept, self.attesting, self.endings, self._report = kept, Attesting(kept), endings, report
         self.changing = asyncio.Lock()
         """Held by whoever reads a capsule of this node and then stores it again: a change between the two would be lost."""
         self.bound: Bound = {
-            verbs.CAPTURE: self.capture,
             verbs.LIST: lambda params, tell: self.listed(),
             verbs.SHOW: lambda params, tell: self.show(params),
             verbs.REMOVE: lambda params, tell: self.remove(params),
@@ -114,139 +97,7 @@ class Capsules:
 
     # --- verbs -------------------------------------------------------------------------------------------------------
 
-    async def capture(self, given: CaptureParams, tell: Tell = lambda event: None) -> CapturedCapsule:
-        """Keep the state of a file or of a live session, once it was shown to the site.
-
-        Errors: ``input.*``, ``live.*``, ``capsule.*``, ``browser.*``, ``keylog.*``, ``log.rollback``, ``store.*``.
-        """
-        self.kept.witness.check_signs()
-        require_basic(given.secrets)
-        if bool(given.file) == bool(given.live) and (given.file or not given.secrets):
-            told = "give either --from FILE or --live SESSION; for basic authentication alone --secret"
-            raise MeshError("input.invalid", told)
-        before = await self.replaced(given)
-        source = await self._source(given, tell)
-        begins = given.page or source.url or start_of(before.policy.origins if before else given.origins)
-        source = msgspec.structs.replace(source, state=with_given(source.state, given.secrets, begins))
-        if before is not None:
-            return await self._renew(given, before, source, tell)
-        origins = policy_of(given, source.state, self.kept.clock.now_ms()).origins
-        counted(within(source.state, origins), policy_of(given, source.state, self.kept.clock.now_ms()))
-        shown = await self._proven(given, source, origins, tell)
-        return await self.keep(given, source.state, source.browser, shown)
-
-    async def _source(self, given: CaptureParams, tell: Tell) -> Source:
-        if given.live:
-            return await self.live(given.live)
-        found = CapsuleState()
-        if given.file:
-            read = await asyncio.to_thread(read_state, Path(given.file))
-            for said in read.left_out:
-                tell({"note": said})
-            found = read.state
-        return Source(state=found, browser=BrowserProfile(user_agent=given.user_agent))
-
-    async def replaced(self, given: PolicyParams) -> Header | None:
-        """The capsule that newer state is for; None for a new one. Asked before anybody logs in for it.
-
-        Errors: ``input.not_found``, ``input.invalid``, ``capsule.issuer``, ``capsule.expired``.
-        """
-        if not given.replaces:
-            if given.name:
-                await self.kept.check_free(given.name)
-            return None
-        before = self.kept.open(await self.kept.find(given.replaces)).header
-        self._own(before)
-        check_renews(given, before, self.kept.clock.now_ms())
-        return before
-
-    async def _proven(self, given: CaptureParams, source: Source, origins: tuple[str, ...], tell: Tell) -> Shown:
-        asked = Asked(
-            state=within(source.state, origins),
-            origins=origins,
-            page=given.page or source.url or start_of(origins),
-            until=Condition(text=given.shows) if given.shows else None,
-            profile=source.browser.profile,
-            whole=given.whole,
-        )
-        if given.unproven:
-            return await unproven(asked, tell)
-        return await self.prove(asked, tell)
-
-    async def keep(
-        self, given: PolicyParams, found: CapsuleState, browser: BrowserProfile, shown: Shown
-    ) -> CapturedCapsule:
-        """Seal what of ``found`` was shown to the site, as a new capsule or as newer state of one.
-
-        browser: what it was captured from.
-
-        Errors: those of ``capture``.
-        """
-        if given.replaces:
-            return await self._renewed(given, await self.kept.id_of(given.replaces), found, shown)
-        now_ms = self.kept.clock.now_ms()
-        policy = policy_of(given, found, now_ms)
-        id = ids.make_id("cap", self.kept.clock.random(ids.ID_RANDOM_BYTES))
-        origins = counted(shown.state, policy)
-        header = Header(
-            suite=SUITE,
-            id=id,
-            generation=1,
-            tenant=self.kept.witness.node,
-            owner="",
-            name=given.name or await self.kept.free_name(origins[0].origin.partition("://")[2]),
-            origins=origins,
-            browser=browser,
-            policy=policy,
-            recipients=(),
-            device=self.kept.device(id),
-            captured_ms=now_ms,
-            mfa_ms=now_ms if given.mfa_now else 0,
-            sealed_ms=now_ms,
-            state_bytes=0,
-            head=self.kept.head(),
-        )
-        self.kept.witness.trail.about(id)
-        return await self._captured(header, shown, within(found, policy.origins), found, None)
-
-    async def _renew(self, given: CaptureParams, before: Header, source: Source, tell: Tell) -> CapturedCapsule:
-        """Newer state of a capsule of this node, shown to the page that it is looked for at."""
-        record = await self.kept.find(before.id)
-        if not given.page and not source.url:
-            given = msgspec.structs.replace(given, page=record.page, shows=given.shows or record.shows)
-        shown = await self._proven(given, source, before.policy.origins, tell)
-        return await self._renewed(given, before.id, source.state, shown)
-
-    async def _renewed(self, given: PolicyParams, id: str, found: CapsuleState, shown: Shown) -> CapturedCapsule:
-        """The next generation of a capsule, under the same id and policy."""
-        async with self.changing:
-            record = await self.kept.find(id)
-            before = self.kept.open(record).header
-            header = msgspec.structs.replace(
-                before,
-                generation=before.generation + 1,
-                origins=counted(shown.state, before.policy),
-                captured_ms=before.captured_ms,
-                mfa_ms=self.kept.clock.now_ms() if given.mfa_now else before.mfa_ms,
-            )
-            self.kept.witness.trail.about(before.id)
-            return await self._captured(header, shown, within(found, before.policy.origins), found, record)
-
-    async def _captured(
-        self, header: Header, shown: Shown, whole: CapsuleState, found: CapsuleState, before: CapsuleRecord | None
-    ) -> CapturedCapsule:
-        """whole: what ``found`` holds of the origins of the policy."""
-        record = await self._sealed(header, shown.state, before, shown.looks)
-        left_out = len(found.cookies) + len(found.storage) - len(whole.cookies) - len(whole.storage)
-        return CapturedCapsule(
-            **_fields(await self.one(record)),
-            left_out=left_out,
-            proven=shown.proven,
-            proof=shown.proof,
-            not_needed=max(0, len(parts_of(whole)) - len(parts_of(shown.state))),
-        )
-
-    async def _sealed(
+    async def sealed(
         self, header: Header, state: CapsuleState, before: CapsuleRecord | None, looks: Mapping[str, Any]
     ) -> CapsuleRecord:
         """Scan, sign what was found and what is kept, seal, and keep."""
@@ -256,13 +107,10 @@ class Capsules:
 
     async def seal_next(self, header: Header, state: CapsuleState, before: CapsuleRecord) -> CapsuleRecord:
         """Seal the next generation of an own capsule, while ``changing`` is held. Errors: as ``renew_state``."""
-        return await self._sealed(header, state, before, {})
+        return await self.sealed(header, state, before, {})
 
     def check_own(self, header: Header) -> None:
         """Check that this node has captured it. Errors: ``capsule.issuer``."""
-        self._own(header)
-
-    def _own(self, header: Header) -> None:
         if header.tenant != self.kept.witness.node:
             raise MeshError("capsule.issuer", "only the node that captured a capsule changes it", tenant=header.tenant)
 
@@ -297,16 +145,9 @@ class Capsules:
         record = await self.kept.find(given.capsule)
         self.kept.witness.trail.about(record.id)
         async with self.changing:
-            await self.forget(record.id)
-        for close in self.removed:
-            await close(record.id)
+            await self.endings.forget(record.id)
+        await self.endings.tell(record.id)
         return RemovedCapsule(id=record.id)
-
-    async def forget(self, capsule_id: str) -> None:
-        """Delete a capsule, if it is here."""
-        await self.kept.witness.feed.along(
-            lambda news: self.kept.store.remove_capsule(capsule_id, news=news), Kind.CAPSULE_REMOVED, capsule_id
-        )
 
     # --- using -------------------------------------------------------------------------------------------------------
 
@@ -402,7 +243,7 @@ class Capsules:
         header, now_ms = capsule.header, self.kept.clock.now_ms()
         if header.tenant == self.kept.witness.node:
             return
-        if await self.report(capsule, use):
+        if await self._report(capsule, use):
             await self.kept.store.raise_ledger(msgspec.structs.replace(row, heard_ms=now_ms, latest_ms=now_ms))
         elif now_ms > row.heard_ms + header.policy.fresh_s * 1000:
             raise MeshError("capsule.stale", capsule=header.id, heard_ms=row.heard_ms)
@@ -453,12 +294,12 @@ class Capsules:
         async with self.changing:
             record = await self.kept.find(capsule_id)
             before = self.kept.open(record).header
-            self._own(before)
+            self.check_own(before)
             inside = within(state, before.policy.origins)
             header = msgspec.structs.replace(
                 before, generation=before.generation + 1, origins=counted(inside, before.policy, empty=True)
             )
-            await self._sealed(header, inside, record, {})
+            await self.sealed(header, inside, record, {})
 
 
 def _for_caller(error: MeshError) -> MeshError:

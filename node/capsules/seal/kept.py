@@ -39,13 +39,21 @@ class Kept:
     """Stored capsules of this node, and how they are sealed and opened."""
 
     def __init__(
-        self, witness: Witness, store: Store, clock: Clock, peers: Peers, keys: SealingKeys, *, machine: str
+        self,
+        witness: Witness,
+        store: Store,
+        clock: Clock,
+        peers: Peers,
+        keys: SealingKeys,
+        *,
+        machine: str,
+        is_owner: Callable[[str], bool],
     ) -> None:
-        """machine: an id of this machine; empty if it has none."""
+        """machine: an id of this machine; empty if it has none. is_owner: True if the key with this id is that of an owner of this
+        node now."""
         self.witness, self.store, self.clock, self.peers, self.keys = witness, store, clock, peers, keys
         self._machine = machine
-        self.is_owner: Callable[[str], bool] = lambda owner: True
-        """Whether the key with this id is that of an owner of this node now; set by whoever knows them."""
+        self.is_owner = is_owner
 
     async def find(self, text: str) -> CapsuleRecord:
         """The capsule with this id or name. An own one comes before those of peers, who choose their names,

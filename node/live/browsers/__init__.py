@@ -4,10 +4,11 @@ from node.live.browsers.browsers import Browsers, Lent
 from node.live.browsers.first_look import LoginShown
 from node.live.browsers.metering import End
 from node.live.browsers.mounted import mounted_context
-from node.live.browsers.mounting import CapsuleNames, Kept, Mount, Mounts, NoCapsules, Wish, mounted
+from node.live.browsers.mounting import NO_CAPSULES, CapsuleNames, Kept, Mount, Mounts, NoCapsules, Wish, mounted
 from node.live.browsers.policy import guard_for, may_open, opening
 
 __all__ = [
+    "NO_CAPSULES",
     "Browsers",
     "CapsuleNames",
     "End",

@@ -21,7 +21,7 @@ from adapters.ports import (
 )
 from node.live.acting.codes import NO_CODES, Codes
 from node.live.browsers.first_look import LoginShown
-from node.live.browsers.metering import Metering, Unmetered, until_spent
+from node.live.browsers.metering import UNMETERED, Metering, until_spent
 from node.live.browsers.mounting import Mounts, NoCapsules
 from node.live.browsers.places import Places
 from node.live.browsers.pool import Pool, Seat
@@ -54,8 +54,13 @@ class Browsers:
         idle_s: float = limits.BROWSER_IDLE_S,
         open_persistent: OpenPersistent = no_persistent,
         attached: bool = False,
+        metering: Metering = UNMETERED,
+        codes: Codes = NO_CODES,
+        mounts: Callable[[Browsers], Mounts] = NoCapsules.of,
     ) -> None:
-        """contexts_max: of the node. contexts_for_owner, queue_max, queue_s: as for ``Places``."""
+        """contexts_max: of the node. contexts_for_owner, queue_max, queue_s: as for ``Places``. metering: counts the time that a
+        caller has a context. codes: makes one-time codes. mounts: makes what opens capsules in these browsers.
+        """
         self._open_browser, self._open_persistent = open_browser, open_persistent
         self._attached = attached
         """The browsers are somebody else's: not everything that they send comes before the guard."""
@@ -64,12 +69,7 @@ class Browsers:
         self._places = Places(contexts_max, for_owner=contexts_for_owner, queue_max=queue_max, queue_s=queue_s)
         self._pool = Pool(self._start, contexts_per_browser_max=contexts_per_browser_max, idle_s=idle_s)
         self._info: BrowserInfo | None = None
-        self.metering: Metering = Unmetered()
-        """Counts the time that a caller has a context. Set by whoever knows the budgets of callers."""
-        self.mounts: Mounts = NoCapsules()
-        """Opens capsules. Set by whoever keeps them."""
-        self.codes: Codes = NO_CODES
-        """Makes one-time codes. Set by whoever keeps which were used."""
+        self.metering, self.codes, self.mounts = metering, codes, mounts(self)
 
     def wall(self, guard: GuardPolicy) -> GuardPolicy | None:
         """What judges each message that leaves under ``guard``; None where something can leave unjudged."""

@@ -45,6 +45,9 @@ class Unmetered:
         """Implements ``Metering.refused``."""
 
 
+UNMETERED: Final = Unmetered()
+
+
 @contextlib.asynccontextmanager
 async def until_spent(counted: Callable[[End], contextlib.AbstractAsyncContextManager[None]]) -> AsyncIterator[None]:
     """A block that ends with the error of ``counted`` when its caller may not go on."""

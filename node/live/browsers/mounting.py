@@ -10,7 +10,7 @@ import asyncio
 import contextlib
 import logging
 from collections.abc import AsyncIterator, Callable, Iterable, Mapping
-from typing import Protocol
+from typing import Final, Protocol
 
 import msgspec
 
@@ -172,6 +172,11 @@ class CapsuleNames(Protocol):
 class NoCapsules:
     """Nobody keeps capsules. Implements ``Mounts`` and ``CapsuleNames``."""
 
+    @classmethod
+    def of(cls, browsers: object) -> NoCapsules:
+        """For ``browsers`` without capsules."""
+        return cls()
+
     async def id_of(self, text: str) -> str:
         """Implements ``CapsuleNames.id_of``."""
         raise MeshError("input.not_found", "there are no capsules here")
@@ -195,6 +200,9 @@ class NoCapsules:
     async def own(self, url: str, task: Task) -> str:
         """Implements ``Mounts.own``."""
         raise MeshError("work.no_login")
+
+
+NO_CAPSULES: Final = NoCapsules()
 
 
 @contextlib.asynccontextmanager

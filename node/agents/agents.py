@@ -17,10 +17,10 @@ from typing import Final
 import msgspec
 
 from adapters.ports import AgentRecord, Clock, Store
-from node.api.browser_time import BrowserTime, End
-from node.api.tokens import Tokens, caller_of
+from node.agents.browser_time import BrowserTime, End
+from node.agents.tokens import Tokens, caller_of
 from node.base import interruptible
-from node.live.browsers import CapsuleNames, NoCapsules
+from node.live.browsers import NO_CAPSULES, CapsuleNames
 from node.signing import Feed
 from node.verbs import Bound, Caller, CallerKind, current_caller, live
 from node.verbs import agent as verbs
@@ -51,12 +51,13 @@ _call: ContextVar[_Use | None] = ContextVar("call of an agent", default=None)
 class Agents:
     """The room of agents."""
 
-    def __init__(self, store: Store, clock: Clock, refusals: Refusals, feed: Feed) -> None:
+    def __init__(
+        self, store: Store, clock: Clock, refusals: Refusals, feed: Feed, capsules: CapsuleNames = NO_CAPSULES
+    ) -> None:
         self._store, self._clock, self._refusals, self._feed = store, clock, refusals, feed
+        self._capsules = capsules
         self._told_ms: dict[tuple[str, Kind], int] = {}
         """When the feed was told last that an agent was refused, for each kind of refusal."""
-        self.capsules: CapsuleNames = NoCapsules()
-        """Set by whoever keeps them."""
         self._uses: set[_Use] = set()
         self._tokens = Tokens(store, clock)
         self._adding = asyncio.Lock()
@@ -107,7 +108,7 @@ class Agents:
             tasks = tuple(sorted(set(kinds.split(",")))) if given else AGENT_TASKS
             if unknown := set(tasks) - set(AGENT_TASKS):
                 raise MeshError("input.invalid", f"no kind of work for an agent: {min(unknown)[:40] or 'nothing'}")
-            granted[await self.capsules.id_of(name)] = tasks
+            granted[await self._capsules.id_of(name)] = tasks
         return tuple(sorted(granted.items()))
 
     async def listed(self) -> AgentList:
@@ -137,9 +138,9 @@ class Agents:
             scopes=agent.scopes,
             origins=agent.origins,
             capsules=tuple(f"{id}={','.join(tasks)}" for id, tasks in agent.capsules),
-            capsule_names={id: name for id, _ in agent.capsules if (name := await self.capsules.name_of(id))},
+            capsule_names={id: name for id, _ in agent.capsules if (name := await self._capsules.name_of(id))},
             capsules_ended=tuple(
-                [id for id, _ in agent.capsules if not await self.capsules.grants(id, agent.created_ms)]
+                [id for id, _ in agent.capsules if not await self._capsules.grants(id, agent.created_ms)]
             ),
             created_ms=agent.created_ms,
             expires_ms=agent.expires_ms,

@@ -1,0 +1,44 @@
+"""Ends capsules that were removed or revoked, and all that runs with them."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+
+import msgspec
+
+from adapters.capsule_records import LedgerRecord
+from node.capsules.seal.kept import Kept
+from protocol.feed import Kind
+
+
+class Endings:
+    """Deletes capsules, and tells whoever runs something with them."""
+
+    def __init__(self, kept: Kept) -> None:
+        self._kept = kept
+        self._ends: list[Callable[[str], Awaitable[None]]] = []
+
+    def follow(self, end: Callable[[str], Awaitable[None]]) -> None:
+        """From now on ``end`` is called with the id of each capsule that ends, and ends what runs with it."""
+        self._ends.append(end)
+
+    async def tell(self, capsule_id: str) -> None:
+        """A capsule has ended, or is about to."""
+        for end in self._ends:
+            await end(capsule_id)
+
+    async def forget(self, capsule_id: str) -> None:
+        """Delete a capsule, if it is here."""
+        await self._kept.witness.feed.along(
+            lambda news: self._kept.store.remove_capsule(capsule_id, news=news), Kind.CAPSULE_REMOVED, capsule_id
+        )
+
+    async def revoke(self, row: LedgerRecord) -> None:
+        """A capsule is revoked: the ledger comes first, so that a crash leaves nothing usable. Errors: ``store.*``."""
+        before = await self._kept.store.ledger(row.id)
+        row = msgspec.structs.replace(row, name=await self._kept.name_of(row.id))
+        await self._kept.store.raise_ledger(row)
+        if before is None or not before.revoked_ms:
+            await self._kept.witness.feed.tell(Kind.CAPSULE_REVOKED, row.id)
+        await self.forget(row.id)
+        await self.tell(row.id)

@@ -1,0 +1,39 @@
+"""The record of what a room offers to its node."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from node.verbs.verb import Bound, Handler
+
+Step = Callable[[], Awaitable[None]]
+
+
+class Binds(Protocol):
+    """A part of a room that implements verbs."""
+
+    @property
+    def bound(self) -> Bound:
+        """Verbs with the functions that implement them."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Room:
+    """All that a node knows of one of its rooms."""
+
+    name: str
+    parts: tuple[Binds, ...] = ()
+    """Those that implement verbs."""
+    routes: Mapping[str, Handler] = field(default_factory=dict)
+    """Routes of the peer API."""
+    start: tuple[Step, ...] = ()
+    """Called in this order before the node serves anybody; they read the store."""
+    close: tuple[Step, ...] = ()
+    """Called in this order when the node ends. Twice is once."""
+
+    @property
+    def verbs(self) -> Bound:
+        """All verbs of the room."""
+        return {verb: run for part in self.parts for verb, run in part.bound.items()}
