@@ -9,6 +9,7 @@ import msgspec
 import pytest
 
 from adapters.ports import PeerRecord
+from node.base import Listeners
 from protocol import audit, ids
 from protocol.errors import MeshError
 from protocol.feed import Kind
@@ -109,6 +110,7 @@ async def test_a_key_log_that_is_new_is_kept_and_told_of(
     anna: MemoryNode, first: KeyLog, then: KeyLog, became: str, ended: bool
 ) -> None:
     told: list[str] = []
+    anna.changes.ended = Listeners()  # nobody parts from it while the test looks
     anna.changes.ended.add(told.append)
     await anna.changes.add(shown(first))
     assert await anna.changes.adopt(then.encode())
