@@ -85,7 +85,7 @@ class Explaining:
         free = risk.level <= self._policy.risk_class_max
         answer = "" if free else self._approvals.answered(sought, current_caller())
         told = f"class {risk.level}: {risk.reason}"
-        if role == "link" and risk.doubt:
+        if role == "link":
             told += " (where it leads is not known here: one that only opens a page is class 1)"
         where = answer or ("policy.risk_class_max" if risk.level <= 3 else _GATE)
         allowed = free or bool(answer)

@@ -70,31 +70,13 @@ def judge_address(url: str, method: str = "GET", *, kind: str = "") -> Evidence 
     if order is None:
         return None
     level = 7 if order.kind in ("clear", "weak") or method.upper() == "DELETE" else 4
-    return Evidence(source="request", level=level, certain=True, says=f"its address says “{order.word}”")
+    return Evidence(level=level, certain=True, says=f"its address says “{order.word}”")
 
 
 def destructive_url(url: str, kind: str = "") -> str:
     """The word for which a GET of ``url`` (or of a path) may change or destroy something; empty if there is none."""
     order = _order(url, kind)
     return "" if order is None else order.word
-
-
-def of_record(url: str) -> list[list[str]]:
-    """The words of each segment of an address that names one record, by an id in its path or its query; empty if it names none."""
-    segments, parameters = _read(url)
-    return [words_in(each) for each in segments] if parameters.has_id or any(map(is_id, segments)) else []
-
-
-def names_what(url: str, said: list[str]) -> bool:
-    """Whether an address names what the verb ``said`` is for, without an id: behind it in its path (“Follow” at ``/follow/susan``),
-    or by a token that proves where the link stood (“Enable” at ``/views/front/enable?token=ab12``).
-    """
-    segments, parameters = _read(url)
-    if parameters.names_holder:
-        return True
-    order = order_of(segments[-2]) if len(segments) > 1 else None
-    behind = order is not None and order.kind in ("weak", "changing") and words_in(segments[-2]) == said[:1]
-    return behind and plain(segments[-1]) not in V.PAGING | {"us", "me", "now"}
 
 
 def _read(url: str) -> tuple[list[str], Parameters]:
@@ -229,7 +211,7 @@ class Path:
         return next((at for at, name in enumerate(self._names) if name in V.BUILDS), len(self._segments))
 
     def _is_file(self, order: Order, at: int, extension: str) -> bool:
-        """Whether the last segment is a file of a page: in a folder of files, or loaded as one, and no record of anything."""
+        """True if the last segment is a file of a page: in a folder of files, or loaded as one, and no record of anything."""
         if at + 1 < len(self._segments) or extension not in V.FILES or self._parameters.has_id:
             return False
         behind = self._segments[at - 1] if at else ""
@@ -261,7 +243,7 @@ class Path:
         return self._changes(order, at, before, after, extension)
 
     def _is_name(self, order: Order, at: int, out: bool) -> bool:
-        """Whether names, titles or texts stand where this stands."""
+        """True if names, titles or texts stand where this stands."""
         behind = self._names[at - 1] if at else ""
         last = at + 1 == len(self._names)
         if self._reading or (self._titled and not order.whole and (order.titled or order.long) and not out):

@@ -29,7 +29,7 @@ _USUAL_PORT: Final = {"http": "80", "https": "443"}
 
 
 def allows(entry: str, method: str, url: str) -> bool:
-    """Whether ``entry`` allows a request. method: in upper case."""
+    """True if ``entry`` allows a request. method: in upper case."""
     verb, _, glob = entry.partition(" ")
     if verb.upper() != method:
         return False

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import msgspec
+
 from protocol.page.actions.dialogs import Answer
-from protocol.risk.judgement import APPROVAL_CLASS, Evidence, Risk, settled, weigh, worst
+from protocol.risk.judgement import GRAVE_CLASS, Evidence, Risk, settled, weigh, worst
 from protocol.risk.words import say
 
 
@@ -12,13 +14,16 @@ def accepts(answer: Answer | None) -> bool:
     return answer is not None and answer.accept and answer.kind != "alert"
 
 
-def with_answer(risk: Risk, answer: Answer | None) -> Risk:
+def with_answer(risk: Risk, answer: Answer | None, *, free: bool = False) -> Risk:
     """``risk`` of an action, or that of accepting the dialog that it causes, if that is higher.
 
     A question counts as a button with its text would. One whose text is not given is not understood (class 4).
+    free: the action needs no yes by itself, so that an ordinary press adds nothing to the class of what is accepted.
     """
     if answer is None or not accepts(answer):
         return risk
+    if free and risk.level < GRAVE_CLASS:
+        risk = msgspec.structs.replace(risk, level=1)
     if answer.kind == "beforeunload":
         return worst(risk, settled(3, "leaves a page that asks to stay"))
     if not answer.text.strip():
@@ -29,8 +34,6 @@ def with_answer(risk: Risk, answer: Answer | None) -> Risk:
 def _accepted(text: str) -> Risk:
     """A question is no label: one that asks for nothing that is known counts as the action that causes it."""
     spoken = say(text)
-    says = f"accepts “{spoken.text}”"
-    if spoken.leans or spoken.level >= APPROVAL_CLASS:
-        level = spoken.level if spoken.certain else max(spoken.leans, spoken.level)
-        return weigh([Evidence(source="words", level=level, certain=spoken.certain, says=says)])
-    return settled(3, "accepts a dialog")
+    level = spoken.level if spoken.certain else max(spoken.level, spoken.leans)
+    found = [Evidence(level=level, certain=spoken.certain, says=f"accepts “{spoken.text}”")] if level else []
+    return weigh(settled(3, "accepts a dialog", sure=False), found)

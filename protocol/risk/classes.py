@@ -3,16 +3,15 @@
 | class | what |
 | 1 | GET link, tab, expand, search |
 | 2 | reading with login state mounted |
-| 3 | typing outside search fields, choosing in a form, save draft |
-| 4 | send, post, publish, book, apply; whatever is not understood |
+| 3 | typing outside search fields, choosing in a form |
+| 4 | everything else that acts |
 | 5 | pay, buy, place order, transfer, card or IBAN fields |
 | 6 | password, new e-mail address, permissions, API key, second factor, authorise |
 | 7 | delete, remove, wipe, reset, close account, revoke, bin icon |
 
-``classify`` gathers evidence and weighs it (``judgement.py``): what an element is and what it would send (``structure.py``,
-``keys.py``, ``fields.py``), what stands around it (``surroundings.py``), what it says (``words``). A control that is not
-understood is class 4, in doubt. Actions of ``APPROVAL_CLASS`` and above are not performed without an approval. The network guard is
-a second, independent check: it judges each request, whatever caused it (``requests.py``).
+``classify`` begins with what an action does (``structure.py``, ``keys.py``, ``fields.py``), and weighs what sounds grave
+(``judgement.py``): what the element says (``words``, ``marks.py``), what it would send, and where it stands (``surroundings.py``).
+Where each message out is judged by itself, a press needs no yes for its class (``pressing.py``).
 """
 
 from __future__ import annotations

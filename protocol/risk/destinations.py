@@ -1,4 +1,4 @@
-"""Whether a request may go to the machine or the network that its address leads to.
+"""True if a request may go to the machine or the network that its address leads to.
 
 A page can name any address, and a name can lead anywhere. So where a name leads is judged again for each address that it
 resolves to (``adapters/browser/egress/destinations.py``).

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from protocol.page.seen.observation import Element
-from protocol.risk.judgement import Risk, raised, worst
+from protocol.risk.judgement import Risk, worst
 from protocol.risk.structure import label_risk
 
 
@@ -12,4 +12,4 @@ def dropped(source: Element, onto: Element) -> Risk:
 
     What the page does with it is not known otherwise, so it is at least class 4.
     """
-    return raised(worst(label_risk(source), label_risk(onto)), 4, "drags something")
+    return worst(label_risk(source), label_risk(onto))

@@ -1,4 +1,4 @@
-"""Whether a GraphQL document holds nothing but queries.
+"""True if a GraphQL document holds nothing but queries.
 
 A scanner, no parser: which kinds of operations there are stands at the top level, and needs neither schema nor tree. It takes each
 token once. What it cannot read to the end is no query.
@@ -36,7 +36,7 @@ def names(document: str) -> set[str]:
 
 
 def is_query(document: str) -> bool:
-    """Whether every operation of ``document`` is a query, there is one, and no field at its root says to delete."""
+    """True if every operation of ``document`` is a query, there is one, and no field at its root says to delete."""
     if len(document) > DOCUMENT_CHARS_MAX or _LINE_ENDS.search(document):
         return False
     position, begins, queries, brackets = 0, True, 0, ""

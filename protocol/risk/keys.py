@@ -6,19 +6,8 @@ from typing import Final
 
 from protocol.page.actions.keys import EDITING_KEYS, MOVING_KEYS, Stroke, read_key
 from protocol.page.seen.observation import CHECKABLE_ROLES, Element, Observation
-from protocol.risk.fields import (
-    LIST_ROLES,
-    any_choice,
-    chosen,
-    default_button,
-    mail_address,
-    reads_by_get,
-    searches,
-    sends_mail_address,
-    takes_text,
-    typed,
-)
-from protocol.risk.judgement import Evidence, Risk, raised, settled, weigh, worst
+from protocol.risk.fields import LIST_ROLES, any_choice, chosen, form_of, searches, takes_text, typed
+from protocol.risk.judgement import Risk, raised, settled, worst
 from protocol.risk.structure import clicked, submitted
 
 ENTER: Final = Stroke(frozenset(), "Enter")
@@ -28,11 +17,6 @@ _TEXT_COMMANDS: Final = frozenset("az")
 """With Control: select all, undo."""
 _BOXES: Final = frozenset({"checkbox", "switch", "menuitemcheckbox"})
 """Arrow keys leave them as they are."""
-
-
-_BEGINS_OR_SENDS: Final = weigh(
-    [Evidence(source="structure", level=4, certain=False, says="begins a line or sends the text")]
-)
 
 
 def pressed(key: str, element: Element | None, page: Observation) -> Risk:
@@ -68,11 +52,8 @@ def entered(stroke: Stroke, element: Element, page: Observation) -> Risk:
         if traits.tag == "textarea" and not stroke.commands and not finds:
             # It begins a line, or a script sends what stands there: chats do, and have Shift for a new line.
             begins = "Shift" in stroke.modifiers
-            return typed(element) if begins else worst(typed(element), _BEGINS_OR_SENDS)
-        sent = worst(typed(element), _sent(element, page))
-        if (mail_address(element) or reads_by_get(element)) and sends_mail_address(element, page):
-            sent = raised(sent, 6, "sends an e-mail address")
-        return sent
+            return typed(element) if begins else raised(typed(element), 4, "begins a line or sends the text")
+        return worst(typed(element), _sent(element, page))
     # A check box, a radio button and a list submit their form as a text field does.
     if element.role in CHECKABLE_ROLES | LIST_ROLES and traits.form_method:
         return worst(clicked(element, page), _sent(element, page))
@@ -81,9 +62,8 @@ def entered(stroke: Stroke, element: Element, page: Observation) -> Risk:
 
 def _sent(element: Element, page: Observation) -> Risk:
     """Submitting the form of ``element``, which presses its first button."""
-    sent = submitted(element, page, recognised=searches(element))
-    button = default_button(element, page)
-    return sent if button is None else worst(sent, clicked(button, page))
+    button = next(iter(form_of(element, page).buttons), None)
+    return worst(submitted(element, page), *(() if button is None else (clicked(button, page),)))
 
 
 def _edited(stroke: Stroke, element: Element) -> Risk:

@@ -1,7 +1,4 @@
-"""What the markup of a control says: words of its id, class, ``name`` and icon. They are English in pages of any language.
-
-They are what the page claims. They raise a class; they lower it only where a control has no label at all.
-"""
+"""The markup of a control: words of its id, class, ``name`` and icon. They are English in pages of any language."""
 
 from __future__ import annotations
 
@@ -9,40 +6,15 @@ import re
 from typing import Final
 
 from protocol.risk.segments import words_in
+from protocol.risk.words import say
 from protocol.risk.words.text import read
 
-_DESTROYING: Final = frozenset(
-    {
-        "delete", "remove", "trash", "bin", "wipe", "erase", "destroy", "purge", "danger", "destructive", "logout",
-        "unsubscribe", "garbage", "rubbish",
-    }
-)  # fmt: skip
-_ALWAYS: Final = frozenset({"delete", "trash", "bin", "destroy", "wipe", "erase", "purge", "danger", "destructive"})
-"""Those that count although the label is harmless: “Clear search” often has the class ``remove``."""
 _COLOURS: Final = frozenset({"danger", "destructive"})
-"""Those that only say how a control is painted. “Cancel” beside “Save” is often as red as “Delete”."""
+"""They only say how a control is painted. “Cancel” beside “Save” is often as red as “Delete”."""
+_DESTROYING: Final = _COLOURS | {
+    "delete", "remove", "trash", "bin", "wipe", "erase", "destroy", "purge", "logout", "unsubscribe", "garbage", "rubbish",
+}  # fmt: skip
 _PAYING: Final = frozenset({"pay", "buy", "purchase", "checkout", "donate"})
-_CHANGING: Final = frozenset(
-    {"send", "submit", "save", "publish", "post", "upload", "like", "follow", "share", "subscribe"}
-)
-_VIEWING: Final = frozenset(
-    {
-        "search", "find", "filter", "filters", "sort", "next", "previous", "prev", "back", "forward", "first", "last", "more",
-        "less", "show", "hide", "view", "expand", "collapse", "menu", "navigation", "close", "dismiss", "zoom", "play",
-        "carousel", "preview", "help", "refresh", "hamburger", "chevron", "caret", "arrow", "theme",
-    }
-)  # fmt: skip
-_ARROWS: Final = frozenset({"arrow", "caret", "chevron"})
-_UP: Final = frozenset({"up", "upward"})
-_OF_VIEWS: Final = frozenset({"top", "scroll", "totop", "collapse", "accordion", "sort", "expand", "menu", "dropdown"})
-"""Beside one of these an arrow up moves the view."""
-_STARTING: Final = frozenset({"play", "refresh", "forward"})
-_OF_MEDIA: Final = frozenset({
-    "media", "carousel", "slider", "player", "video", "audio", "swiper", "slick", "gallery", "history", "vjs", "plyr", "jp", "ytp",
-    "mejs", "youtube", "podcast", "lightbox", "hero",
-})  # fmt: skip
-_MOVED: Final = frozenset({"seek", "volume", "progress", "zoom", "price", "before", "after", "position"})
-"""What the names of sliders of players and of lists of goods are about."""
 _SEARCHING: Final = frozenset({"search", "find", "query", "filter", "keyword", "keywords", "lookup", "q", "sort"})
 _CARD: Final = re.compile(r"\b(?:card(?: number)?|cvc|cvv|iban|bic|sort code|account number)\b")
 _OTHERS: Final = {
@@ -73,63 +45,36 @@ _MAILS: Final = frozenset(" ".join(re.findall(r"\w+", read(label))) for label in
 _MAIL: Final = re.compile(rf"(?:{_BESIDE_MAIL} )*e ?mail(?: address)?(?: {_BESIDE_MAIL})*")
 
 
-def destroying(tokens: tuple[str, ...], *, harmless: bool) -> str:
-    """The word among ``tokens`` that marks something destructive, empty if none. harmless: the label is a view."""
-    counted = _ALWAYS if harmless else _DESTROYING
-    found = [token for token in tokens if token in counted]
+def destroying(tokens: tuple[str, ...], label: str) -> str:
+    """The word among ``tokens`` that marks something destructive, a colour only where no other does; empty if none.
+
+    “Clear search” often has the class ``remove``.
+    """
+    found = [token for token in tokens if token in _DESTROYING]
+    if found == ["remove"] and say(label).kind in ("view", "search"):
+        return ""
     return min(found, key=paints, default="")
 
 
 def paints(token: str) -> bool:
-    """Whether ``token`` only says how a control is painted."""
+    """True if ``token`` only says how a control is painted."""
     return token in _COLOURS
 
 
-def nameless(tokens: tuple[str, ...]) -> tuple[int, str]:
-    """Class and word of a control without a label, by ``tokens``; (0, "") if they say nothing."""
-    for level, counted in ((5, _PAYING), (4, _CHANGING), (1, _VIEWING)):
-        for token in tokens:
-            if token in counted:
-                return (0, "") if level == 1 and _acts_too(token, tokens) else (level, token)
-    return 0, ""
-
-
-def _acts_too(token: str, tokens: tuple[str, ...]) -> bool:
-    """Whether an icon is also that of something that acts: an arrow up votes or sends, “play” starts what a row is of."""
-    if token in _ARROWS:
-        return not _UP.isdisjoint(tokens) and _OF_VIEWS.isdisjoint(tokens)
-    return token in _STARTING and _OF_MEDIA.isdisjoint(tokens)
-
-
-def crosses(tokens: tuple[str, ...]) -> bool:
-    """Whether they are those of a cross of Bulma: ``<button class="delete is-small">``."""
-    return set(tokens) <= _OF_CROSSES
-
-
-_OF_CROSSES: Final = frozenset({"delete", "is", "small", "medium", "large", "close", "modal"})
-
-
-def of_chooser(tokens: tuple[str, ...]) -> bool:
-    """Whether they are of a list or a calendar of a library, which one button empties: ``MuiAutocomplete-clearIndicator``."""
-    return "clear" in tokens and not _CHOOSERS.isdisjoint(tokens)
-
-
-_CHOOSERS: Final = frozenset({"autocomplete", "picker", "select", "clearable", "datepicker", "combobox"})
-
-
-def of_media(tokens: tuple[str, ...], name: str) -> bool:
-    """Whether a slider moves along a film, a picture or a range of prices: nothing is set by it."""
-    return not _OF_MEDIA.isdisjoint(tokens) or not _MOVED.isdisjoint([*tokens, *read(name).split()])
+def paying(tokens: tuple[str, ...]) -> str:
+    """The word among ``tokens`` that marks a payment; empty if none does."""
+    return next((token for token in tokens if token in _PAYING), "")
 
 
 def searching(tokens: tuple[str, ...]) -> bool:
-    """Whether ``tokens`` mark a field or list that searches or sorts."""
+    """True if ``tokens`` mark a field or list that searches or sorts."""
     return not _SEARCHING.isdisjoint(tokens)
 
 
 def mail_address(label: str) -> bool:
-    """Whether ``label``, of small letters and blanks, is one for an e-mail address: “e mail”, “your e mail address”."""
-    return label in _MAILS or _MAIL.fullmatch(label) is not None
+    """True if ``label`` of a field is one for an e-mail address: “Your e-mail address”."""
+    said = " ".join(re.findall(r"\w+", read(label)))
+    return said in _MAILS or _MAIL.fullmatch(said) is not None
 
 
 def of_field(tokens: tuple[str, ...], attributes: tuple[tuple[str, str], ...] = ()) -> int:

@@ -58,11 +58,6 @@ class Parameters:
             "code" in self._proofs and all(key != "state" for key, _ in self.pairs)
         )
 
-    @property
-    def names_holder(self) -> bool:
-        """True if one of them is a token and certainly nothing else."""
-        return self.guarded or bool(self._proofs - {"code", "t"})
-
     def add(self, text: str) -> None:
         """More of them, as they are written in an address."""
         for piece in re.split("[&;]", text):

@@ -87,11 +87,8 @@ def needs_yes(action: Action, element: Element | None, risk: Risk, guard: GuardP
 
 def surely_reads(action: Action, risk: Risk) -> bool:
     """True if ``action`` is no press, or one of which the browser guarantees that it only reads: a link is followed, a form that
-    searches is sent, a part of the page is opened."""
-    if not isinstance(action, PRESSES):
-        return True
-    told = {each.source for each in risk.evidence if each.says == risk.reason}
-    return risk.level < WRITE_CLASS and told <= {"structure"}
+    states a GET is sent, a part of the page is opened."""
+    return not isinstance(action, PRESSES) or (risk.sure and risk.level < WRITE_CLASS)
 
 
 def raised(risk: Risk, why: str) -> Risk:

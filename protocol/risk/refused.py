@@ -136,7 +136,7 @@ def graver(level: int) -> str:
 
 
 def may_be_allowed(rule: str) -> bool:
-    """Whether the owner can allow what was refused by ``rule``, with ``--allow``."""
+    """True if the owner can allow what was refused by ``rule``, with ``--allow``."""
     return rule == SOCKET or rule.startswith(_ALLOWABLE)
 
 

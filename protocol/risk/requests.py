@@ -38,7 +38,7 @@ class GuardPolicy(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
     sites: tuple[SiteRule, ...] = ()
     """What the owner has said of single sites."""
     capsule: bool = False
-    """Whether ``origins`` were narrowed to those of a capsule: what is refused for its origin is then told so."""
+    """True if ``origins`` were narrowed to those of a capsule: what is refused for its origin is then told so."""
     class_max: int = EVERY_CLASS
     """The gravest class of a request that changes something and may leave, whoever allows it: the policy of a mounted capsule. Up
     to 3 nothing but reads leave, since every other request is of class 4 at least."""
@@ -116,7 +116,7 @@ def _hidden_order(url: str, *, grave: bool, tells: bool) -> str | None:
 
 
 def _reads(url: str, is_navigation: bool, content_type: str, body: str | None) -> bool:
-    """Whether a POST only reads. A navigation sends a form; what looks like anything else there was made to look so."""
+    """True if a POST only reads. A navigation sends a form; what looks like anything else there was made to look so."""
     if is_navigation and content_type.partition(";")[0].strip().lower() != "application/x-www-form-urlencoded":
         return False
     return bool(reads_by_form("POST", url, content_type, body))

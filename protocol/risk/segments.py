@@ -81,7 +81,7 @@ def folded_twice(text: str) -> str:
 
 
 def is_id(text: str) -> bool:
-    """Whether decoded text looks like the id of a record. Versions (``v1``, ``3.11``) do not."""
+    """True if decoded text looks like the id of a record. Versions (``v1``, ``3.11``) do not."""
     return len(text) <= 128 and _ID.fullmatch(text) is not None
 
 
@@ -104,7 +104,7 @@ def kind_of(word: str) -> Kind | None:
 
 
 def leaves(text: str) -> bool:
-    """Whether decoded text is about logging out, by itself or behind a prefix (``UserLogout``)."""
+    """True if decoded text is about logging out, by itself or behind a prefix (``UserLogout``)."""
     words = [word for word in words_in(text) if not word.isdigit()]
     pair = " ".join(words[-2:])
     return 0 < len(words) <= _TITLE_WORDS and (

@@ -84,14 +84,14 @@ def _sends(entry: str, method: str, path: str) -> bool:
 
 
 def path_fits(pattern: str, path: str) -> bool:
-    """Whether ``pattern`` names ``path``. A path with an escaped slash or dot is named by no pattern: sites read it differently."""
+    """True if ``pattern`` names ``path``. A path with an escaped slash or dot is named by no pattern: sites read it differently."""
     if re.search(r"%2[ef]|%5c|\\|/\.{1,2}(/|\Z)", path, re.IGNORECASE):
         return False
     return fnmatch_within(pattern, path)
 
 
 def fnmatch_within(pattern: str, text: str) -> bool:
-    """Whether ``pattern`` matches all of ``text``: ``*`` any text without ``/``, ``**`` any text, everything else itself.
+    """True if ``pattern`` matches all of ``text``: ``*`` any text without ``/``, ``**`` any text, everything else itself.
 
     Goes back to the last ``**`` and the last ``*`` only, so the time is bounded by the product of the lengths.
     """

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import math
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from typing import Final, NamedTuple
 
 from protocol.risk.words import Spoken, say
 from protocol.risk.words.text import script_of
-from scripts.labels.choosing import DANGEROUS, GRAVE, HARMLESS
+from scripts.labels.choosing import GRAVE, HARMLESS
 from scripts.labels.dataset import Label
 
 _LANGUAGES: Final = (
@@ -26,19 +25,13 @@ A rule on the English original (`scripts/labels/rules.py`) says what a label ask
 rule is wrong now and then (“Order” is a purchase in one application and a sequence in another), so every figure here holds the
 errors of both.
 
-- *missed*: labels that pay, grant access, destroy, send or save, and that the model calls certainly harmless. In brackets the
-  upper end of the 95 % interval.
-- *reached*: harmless labels that the model calls certainly harmless. The others are in doubt, unless what the element is decides.
 - *raised*: harmless labels that it calls certainly class 5 to 7.
-- *grave found*: labels of class 5 to 7 that it calls certainly class 5 to 7. The others are in doubt.
+- *grave found*: labels of class 5 to 7 that it calls certainly class 5 to 7.
 """
 
 
 class _Counts(NamedTuple):
-    dangerous: int
-    missed: int
     harmless: int
-    reached: int
     raised: int
     grave: int
     found: int
@@ -76,29 +69,20 @@ def _grouped(said: Sequence[tuple[Label, Spoken]], key: object) -> list[tuple[st
 
 
 def _table(named: str, groups: Sequence[tuple[str, Sequence[tuple[Label, Spoken]]]]) -> Iterator[str]:
-    yield f"| {named} | dangerous labels | missed | harmless labels | reached | raised | grave found |"
-    yield "|---|---|---|---|---|---|---|"
+    yield f"| {named} | harmless labels | raised | grave found |"
+    yield "|---|---|---|---|"
     for name, said in groups:
         counts = _count(said)
-        if counts.dangerous < 20:
-            continue
-        bound = 100 * _upper(counts.missed, counts.dangerous)
-        yield (
-            f"| {name} | {counts.dangerous:,} | {_share(counts.missed, counts.dangerous)} (≤ {bound:.2f} %) | {counts.harmless:,} "
-            f"| {_share(counts.reached, counts.harmless)} | {_share(counts.raised, counts.harmless)} "
-            f"| {_share(counts.found, counts.grave)} |"
-        )
+        if counts.grave >= 20:
+            raised, found = _share(counts.raised, counts.harmless), _share(counts.found, counts.grave)
+            yield f"| {name} | {counts.harmless:,} | {raised} | {found} |"
 
 
 def _count(said: Sequence[tuple[Label, Spoken]]) -> _Counts:
-    dangerous = [spoken for label, spoken in said if label.kind in DANGEROUS]
     harmless = [spoken for label, spoken in said if label.kind in HARMLESS]
     grave = [spoken for label, spoken in said if label.kind in GRAVE]
     return _Counts(
-        len(dangerous),
-        sum(spoken.views for spoken in dangerous),
         len(harmless),
-        sum(spoken.views for spoken in harmless),
         sum(spoken.certain and spoken.level > 4 for spoken in harmless),
         len(grave),
         sum(spoken.certain and spoken.level > 4 for spoken in grave),
@@ -107,13 +91,3 @@ def _count(said: Sequence[tuple[Label, Spoken]]) -> _Counts:
 
 def _share(part: int, whole: int) -> str:
     return f"{100 * part / whole:.2f} %" if whole else "–"
-
-
-def _upper(part: int, whole: int) -> float:
-    """Upper end of the 95 % interval of a share (Wilson)."""
-    if not whole:
-        return 1.0
-    share, z = part / whole, 1.96
-    centre = share + z * z / (2 * whole)
-    spread = z * math.sqrt(share * (1 - share) / whole + z * z / (4 * whole * whole))
-    return (centre + spread) / (1 + z * z / whole)

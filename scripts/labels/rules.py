@@ -6,9 +6,9 @@ where a text stands beside its translations. Nothing of them is used when a page
 | kind | class of a control that says it |
 |---|---|
 | other | none: a topic, a name, a state; the model abstains |
-| view | 1: shows, opens, moves on, closes a view |
-| search | 1: searches, sorts, filters |
-| begin | 4, in doubt: often opens a form first (edit, add, new, upload) |
+| view | none: shows, opens, moves on, closes a view |
+| search | none: searches, sorts, filters |
+| begin | 4: often opens a form first (edit, add, new, upload) |
 | change | 4: sends, saves, changes |
 | pay | 5 |
 | access | 6 |

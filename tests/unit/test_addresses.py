@@ -10,7 +10,6 @@ import pytest
 from protocol.risk.destinations import judge_destination, literal_address
 from protocol.risk.reads import reads_by_form
 from protocol.risk.requests import GuardPolicy, judge_request
-from protocol.risk.words import words_of
 
 SITE = "https://shop.example"
 
@@ -62,21 +61,6 @@ def body(*queries: Any, **more: Any) -> str:
 )
 def test_a_body_is_a_query_if_each_of_its_documents_is(text: str | None, query: bool) -> None:
     assert (reads_by_form("POST", f"{SITE}/graphql", "application/json", text) == "a GraphQL query") is query
-
-
-@pytest.mark.parametrize(
-    ("text", "words"),
-    [
-        ("deleteItem-7", "delete item 7"),
-        ("  A.B  ", "a b"),
-        ("×", ""),
-        ("🗑 Bin", "bin"),
-        ("Löschen", "l schen"),
-        ("", ""),
-    ],
-)
-def test_words_of_addresses_and_markup_are_those_of_the_alphabet(text: str, words: str) -> None:
-    assert words_of(text) == words
 
 
 # --- requests --------------------------------------------------------------------------------------------------------

@@ -77,32 +77,40 @@ def test_what_sends_a_form_has_the_class_of_what_is_chosen_in_it() -> None:
 
 
 @pytest.mark.parametrize(
-    ("element", "says"),
+    "element",
     [
-        (
-            Element(ref="e1", role="link", name="Figs", url="https://shop.example/figs", traits=Traits(tag="a")),
-            "a link",
-        ),
-        (with_traits(GO, form_method="get", form_action="/find"), "a form that only reads"),
-        (with_traits(GO, submits=False, input_type="reset"), "empties its form on the page"),
+        Element(ref="e1", role="link", name="Figs", url="https://shop.example/figs", traits=Traits(tag="a")),
+        msgspec.structs.replace(with_traits(GO, form_method="get", form_action="/find"), name="Search"),
     ],
 )
-def test_with_an_inline_handler_a_page_only_claims_what_the_browser_would_do(element: Element, says: str) -> None:
-    """Guard: protocol/risk/structure.py, _unless_scripted."""
+def test_with_an_inline_handler_a_page_only_claims_what_the_browser_would_do(element: Element) -> None:
     page = Observation(url="https://shop.example/", title="", text="", elements=(element,))
-    for handler, source in (("", "structure"), ("811c9dc5", "claim")):
+    for handler in ("", "811c9dc5"):
         risk = classify(Click(target=Locator()), with_traits(element, handler=handler), page)
-        assert (risk.level, risk.reason, risk.evidence[0].source) == (1, says, source)
+        assert (risk.level, risk.sure) == (1, not handler)
+
+
+def test_a_form_by_get_certainly_reads_only_if_it_says_that_it_searches() -> None:
+    """Guard: protocol/risk/structure.py, submitted."""
+    button, field = with_traits(GO, **BY_GET), with_traits(FIELD, **BY_GET)
+    finds = msgspec.structs.replace(field, role="searchbox")
+    for label, beside, sure in (
+        ("Save", field, False),
+        ("Go", field, False),
+        ("Search", field, True),
+        ("Go", finds, True),
+    ):
+        named = msgspec.structs.replace(button, name=label)
+        page = Observation(url="https://shop.example/users/", title="", text="", elements=(beside, named))
+        risk = classify(Click(target=Locator()), named, page)
+        assert (risk.level, risk.sure) == (1, sure), label
 
 
 @pytest.mark.parametrize("role", ["switch", "checkbox"])
 def test_a_switch_that_says_it_shows_something_is_a_setting(role: str) -> None:
-    """Guard: protocol/risk/fields.py, _at_once."""
+    """Guard: protocol/risk/fields.py, _of_choice."""
     switch = Element(ref="e1", role=role, name="Show my activity status", traits=Traits(tag="button"))
-    page = Observation(url="https://shop.example/", title="", text="", elements=(switch,))
-    risk = classify(Click(target=Locator()), switch, page)
-    assert (risk.level, risk.doubt) == (4, True)
-    assert level(Click(target=Locator()), msgspec.structs.replace(switch, name="Filter results")) == 1
+    assert level(Click(target=Locator()), switch) == 4
 
 
 def test_enter_in_a_search_that_is_a_text_area_searches() -> None:
@@ -111,14 +119,6 @@ def test_enter_in_a_search_that_is_a_text_area_searches() -> None:
     )
     assert level(Press(key="Enter"), area) == 1
     assert level(Press(key="Enter"), with_traits(area, form_method="post")) == 4
-
-
-def test_a_slider_of_a_player_sets_nothing() -> None:
-    for slider in (
-        Element(ref="e1", role="slider", name="Volume", traits=Traits(tag="div")),
-        Element(ref="e1", role="slider", name="", traits=Traits(tag="div", tokens=("vjs", "bar"))),
-    ):
-        assert level(Click(target=Locator()), slider) == level(Press(key="ArrowUp"), slider) == 3
 
 
 def test_a_slider_outside_of_a_form_acts_at_once() -> None:
@@ -138,30 +138,6 @@ def test_what_is_chosen_in_another_form_or_in_one_that_only_reads_counts_for_not
 BY_GET = {"form_method": "get", "form_action": "/users/"}
 
 
-@pytest.mark.parametrize(
-    ("label", "expected"),
-    [
-        ("Save", 4),
-        ("Reboot", 4),
-        ("Vote", 4),
-        ("Сохранить", 4),
-        ("Apply", 1),
-        ("OK", 1),
-        ("Применить", 1),
-        ("Blue", 1),
-        ("Find", 1),
-    ],
-)
-def test_a_form_by_get_that_says_it_changes_something_is_believed(label: str, expected: int) -> None:
-    """Guard: protocol/risk/structure.py, _submits."""
-    button = msgspec.structs.replace(with_traits(GO, **BY_GET), name=label)
-    field = with_traits(FIELD, **BY_GET)
-    page = Observation(url="https://shop.example/users/", title="", text="", elements=(field, button))
-    for action, element in ((Click(target=Locator()), button), (Press(key="Enter"), field)):
-        risk = classify(action, element, page)
-        assert (risk.level, risk.doubt) == (expected, False), "a probe would have to send it to find out"
-
-
 def test_a_form_by_get_with_a_token_against_forged_requests_does_not_only_read() -> None:
     """Guard: protocol/risk/fields.py, reads_by_get."""
     guarded = {**BY_GET, "guarded": True}
@@ -171,9 +147,6 @@ def test_a_form_by_get_with_a_token_against_forged_requests_does_not_only_read()
     assert level(Press(key="Enter"), field) == 4
     chosen = msgspec.structs.replace(with_traits(LIST, **guarded), value="Delete selected users")
     assert level(Click(target=Locator()), button, chosen) == 7
-    find, what = (msgspec.structs.replace(each, name="Search users") for each in (button, field))
-    assert level(Click(target=Locator()), find) == 1, "a list that can be searched stands in the same form"
-    assert level(Press(key="Enter"), what, find) == 1
 
 
 BOX = Element(
@@ -253,78 +226,6 @@ def test_a_link_that_the_page_calls_a_box_is_none_of_a_form(form_method: str) ->
     assert level(Click(target=Locator()), orders) == 7
 
 
-def judged(element: Element, url: str = "https://shop.example/list") -> tuple[int, bool]:
-    risk = classify(Click(target=Locator()), element, Observation(url=url, title="", text="", elements=(element,)))
-    return risk.level, risk.doubt
-
-
-@pytest.mark.parametrize("end", ["", "?", "#like", "#/"])
-def test_a_link_to_its_own_page_that_says_it_changes_something_is_a_button(end: str) -> None:
-    """Guard: protocol/risk/structure.py, _opens_page."""
-    link = Element(ref="e1", role="link", name="Follow", url=f"https://shop.example/list{end}", traits=Traits(tag="a"))
-    assert judged(link) == (4, False)
-    assert judged(msgspec.structs.replace(link, name="Orders")) == (1, False)
-    assert judged(link, "https://shop.example/other") == (1, False)
-
-
-@pytest.mark.parametrize(
-    ("label", "address", "level"),
-    [
-        ("Approve", "/approve/susan", 4),
-        ("Follow", "/follow/susan", 7),
-        ("Follow", "/follow/us", 1),
-        ("Set as default", "/themes/default?token=ab12", 4),
-        ("Approve", "/r?token=abcd", 4),
-        ("Approve", "/r?t=abcd", 1),
-        ("Apply", "/apply/berlin", 1),
-        ("Approve", "/approve", 1),
-        ("Join", "/join", 1),
-    ],
-)
-def test_a_link_that_orders_something_of_what_its_address_names_asks(label: str, address: str, level: int) -> None:
-    """Guard: protocol/risk/addresses.py, names_what."""
-    link = Element(ref="e1", role="link", name=label, url=f"https://shop.example{address}", traits=Traits(tag="a"))
-    assert judged(link)[0] == level
-
-
-def test_a_button_that_sends_and_opens_a_menu_is_in_doubt() -> None:
-    opens = Element(ref="e1", role="button", name="Send", traits=Traits(tag="div", opens=True))
-    assert judged(opens) == (4, True)
-    assert judged(msgspec.structs.replace(opens, name="Share")) == (1, False)
-
-
-def test_a_question_that_opens_its_answer_is_in_doubt_whatever_it_is_about() -> None:
-    question = Element(
-        ref="e1", role="button", name="How do I delete my account?", traits=Traits(tag="button", opens=True)
-    )
-    assert judged(question) == (4, True)
-    for label in ("Delete account?", "Delete all my data now?"):
-        assert judged(msgspec.structs.replace(question, name=label)) == (7, False)
-    assert judged(with_traits(question, opens=False)) == (7, False)
-
-
-@pytest.mark.parametrize(
-    ("tokens", "level"),
-    [
-        (("lucide", "arrow", "up"), 4),
-        (("scroll", "to", "top", "arrow", "up"), 1),
-        (("arrow", "circle", "right"), 1),
-        (("fa", "caret", "up"), 4),
-        (("fa", "play"), 4),
-        (("fa", "refresh"), 4),
-        (("btn", "info"), 4),
-        (("fa", "times"), 4),
-        (("chevron", "right"), 1),
-        (("carousel", "play"), 1),
-        (("fa", "arrow", "left"), 1),
-    ],
-)
-def test_an_icon_that_also_acts_says_nothing(tokens: tuple[str, ...], level: int) -> None:
-    """Guard: protocol/risk/marks.py, _acts_too."""
-    icon = Element(ref="e1", role="button", traits=Traits(tag="button", tokens=tokens))
-    assert judged(icon)[0] == level
-
-
 @pytest.mark.parametrize(
     ("named", "tokens", "level"),
     [
@@ -347,56 +248,8 @@ def test_the_card_that_a_page_is_laid_out_in_is_none_to_pay_with(
     assert classify(Fill(target=Locator(), value="x"), field, page).level == level
 
 
-@pytest.mark.parametrize("form", [BY_GET, {"form_method": "get", "form_action": ""}])
-def test_a_form_by_get_that_sends_a_password_is_sent_by_no_search(form: dict[str, str]) -> None:
-    button, field = with_traits(GO, **form), with_traits(FIELD, **form)
-    secret = with_traits(FIELD, input_type="password", **form)
-    page = Observation(url="https://shop.example/users/", title="", text="", elements=(field, secret, button))
-    for found in (classify(Click(target=Locator()), button, page), classify(Press(key="Enter"), field, page)):
-        assert (found.level, found.doubt) == (4, False)
-
-
-def test_a_search_field_or_a_button_that_shows_something_is_none_of_the_login_beside_it() -> None:
-    none = {"form_method": "get", "form_action": ""}
-    field, button = with_traits(FIELD, **none), with_traits(GO, **none)
-    search = msgspec.structs.replace(field, role="searchbox", name="Search")
-    more = msgspec.structs.replace(button, name="Show more")
-    secret = with_traits(FIELD, input_type="password", **none)
-    for element, action, risk in ((search, Press(key="Enter"), (1, False)), (more, Click(target=Locator()), (4, True))):
-        page = Observation(url="https://shop.example/", title="", text="", elements=(element, secret))
-        found = classify(action, element, page)
-        assert (found.level, found.doubt) == risk
-
-
 def test_enter_has_the_class_of_the_button_of_its_form() -> None:
     for label, level in (("Update", 4), ("Delete", 7), ("Search", 4)):
         button = msgspec.structs.replace(GO, name=label)
         page = Observation(url="https://shop.example/users/", title="", text="", elements=(FIELD, button))
         assert classify(Press(key="Enter"), FIELD, page).level == level
-
-
-@pytest.mark.parametrize(
-    ("name", "tokens", "expected"),
-    [
-        ("Clear", ("mui", "autocomplete", "clear", "indicator"), (4, True)),
-        ("Clear", ("cart", "clear"), (7, False)),
-        ("Clear", ("autocomplete",), (7, False)),
-        ("Delete", ("autocomplete", "clear"), (7, False)),
-        ("Close", ("delete",), (4, True)),
-        ("Close", ("delete", "is", "small"), (4, True)),
-        ("Close", ("delete", "row"), (7, False)),
-        ("Close", ("fa", "trash"), (7, False)),
-        ("Close", ("btn", "danger"), (4, True)),
-        ("Close account", ("btn", "danger"), (7, False)),
-        ("Cancel", ("btn", "danger"), (7, False)),
-        ("Blue", ("delete",), (7, False)),
-    ],
-)
-def test_what_empties_a_choice_or_is_a_cross_by_its_library_is_in_doubt(
-    name: str, tokens: tuple[str, ...], expected: tuple[int, bool]
-) -> None:
-    button = Element(ref="e1", role="button", name=name, traits=Traits(tag="button", tokens=tokens))
-    assert judged(button) == expected
-    if "delete" in tokens:
-        assert judged(msgspec.structs.replace(button, role="link", url="https://shop.example/orders/7"))[0] == 7
-        assert judged(msgspec.structs.replace(button, name="Cancel"))[0] == 7

@@ -35,14 +35,14 @@ from protocol.risk.classes import classify
 
 ANY = Locator()
 SITE = "https://shop.example"
-SUBMITS = "not understood: submits a form"
-SENDS = "not understood: submits a form when it changes"
+SUBMITS = "submits a form"
+SENDS = "submits a form when it changes"
 SENDS_MAIL = "sends an e-mail address when it changes"
-CHANGES = "not understood: runs a script when it changes"
-OPENS = "not understood: runs a script when it opens"
-SCRIPT = "not understood: its address is a script"
-AT_ONCE = "not understood: switches something at once"
-LINE = "not understood: begins a line or sends the text"
+CHANGES = "runs a script when it changes"
+ACTS = "acts on the page"
+OPENS = "opens or closes something"
+AT_ONCE = "switches something at once"
+LINE = "begins a line or sends the text"
 
 
 TYPED = Fill(target=ANY, value="a b", typed=True)
@@ -115,14 +115,14 @@ def test_an_action_without_an_element_is_judged_by_what_it_is(action: Action, sa
         (Fill(target=ANY, value=""), "button", (4, "a button is no control of a form")),
         (Fill(target=ANY, value=""), "checkbox", (4, "a checkbox is no control of a form")),
         (TYPED, "textbox", (3, "typing")),
-        (TYPED, "button", (4, "not understood")),
-        (TYPED, "listbox", (3, "changes a form")),
+        (TYPED, "button", (4, ACTS)),
+        (TYPED, "listbox", (3, "chooses in a list")),
         (Fill(target=ANY, value="a\nb", typed=True), "textbox", (4, SUBMITS)),
         (Fill(target=ANY, value="a\tb", typed=True), "textbox", (4, SUBMITS)),
         (Hover(target=ANY), "button", (1, "moves the pointer, the focus or the view")),
         (Focus(target=ANY), "button", (1, "moves the pointer, the focus or the view")),
-        (Drag(target=ANY, onto=ANY), "button", (4, "not understood")),
-        (Upload(target=ANY, files=("a",)), "button", (4, "not understood")),
+        (Drag(target=ANY, onto=ANY), "button", (4, ACTS)),
+        (Upload(target=ANY, files=("a",)), "button", (4, ACTS)),
         (ScrollTo(target=ANY), "button", (1, "moves the pointer, the focus or the view")),
         (Select(target=ANY, option="x"), "listbox", (3, "changes a form")),
         (Select(target=ANY, option="delete"), "listbox", (7, "says “delete”")),
@@ -199,7 +199,7 @@ def test_typing_on_a_control_is_judged_as_pressing_it() -> None:
         ("Номер карты", {}, (5, "a field of payment")),
         ("パスワード", {}, (6, "a field of identity or access")),
         ("Имя", {"form_method": "get", "form_action": "/delete"}, (3, "typing")),
-        ("Search", {}, (1, "a search or filter field")),
+        ("Search", {}, (3, "typing")),
         ("Search", {"form_method": "post"}, (3, "typing")),
         ("Name", {"tokens": ("q",)}, (1, "a search or filter field")),
         ("Name", {"form_method": "get"}, (3, "typing")),
@@ -248,13 +248,12 @@ def test_a_form_by_get_whose_button_says_that_it_searches_may_send_an_e_mail_add
     assert classify(Press(key="Enter", target=ANY), mail, page).level == 3
 
 
-def test_a_form_without_a_stated_address_is_told_from_others_by_nothing_so_its_buttons_stay_in_doubt() -> None:
+def test_a_form_without_a_stated_address_is_told_from_others_by_nothing_so_its_buttons_act() -> None:
     bare: dict[str, Any] = {"tag": "input", "form_method": "get"}
     mail = Element(ref="e1", role="textbox", name="E-mail", traits=Traits(**bare))
     button = Element(ref="e2", role="button", name="", traits=Traits(**bare, submits=True))
     page = Observation(url="https://a.example/", title="", text="", elements=(mail, button))
-    risk = classify(Click(target=ANY), button, page)
-    assert (risk.level, risk.doubt) == (4, True)
+    assert classify(Click(target=ANY), button, page).level == 4
 
 
 def test_a_search_box_searches_whatever_its_form() -> None:
@@ -270,46 +269,40 @@ def test_a_search_box_searches_whatever_its_form() -> None:
         # moving
         ("ArrowDown", "textbox", {}, (1, "moves the focus or the view")),
         ("ArrowDown", "button", {}, (1, "moves the focus or the view")),
-        ("ArrowDown", "listbox", {}, (3, "changes a form")),
+        ("ArrowDown", "listbox", {}, (3, "chooses in a list")),
         ("ArrowDown", "listbox", {"options": ("Blue", "Delete")}, (7, "says “delete”")),
         ("ArrowDown", "listbox", {"name": "Sort by", "options": ("Blue",)}, (3, "chooses in a list")),
         ("ArrowDown", "combobox", {"tag": "input"}, (1, "moves the focus or the view")),
         ("ArrowDown", "combobox", {"tag": "textarea"}, (1, "moves the focus or the view")),
-        ("ArrowDown", "combobox", {"tag": "input", "options": ("Blue",)}, (3, "changes a form")),
-        ("ArrowDown", "combobox", {"tag": "select"}, (3, "changes a form")),
+        ("ArrowDown", "combobox", {"tag": "input", "options": ("Blue",)}, (3, "chooses in a list")),
+        ("ArrowDown", "combobox", {"tag": "select"}, (3, "chooses in a list")),
         ("ArrowDown", "checkbox", {}, (1, "moves the focus or the view")),
         ("ArrowDown", "switch", {}, (1, "moves the focus or the view")),
         ("ArrowDown", "menuitemcheckbox", {}, (1, "moves the focus or the view")),
-        ("ArrowDown", "radio", {"name": "Sort by"}, (3, "chooses another one")),
+        ("ArrowDown", "radio", {"name": "Sort by"}, (4, AT_ONCE)),
         ("ArrowDown", "menuitemradio", {"name": "Delete"}, (7, "says “delete”")),
-        ("ArrowDown", "slider", {"name": "Search"}, (3, "changes a value")),
+        ("ArrowDown", "slider", {"name": "Search"}, (4, AT_ONCE)),
         ("ArrowDown", "spinbutton", {"name": "Card number"}, (5, "a field of payment")),
         ("ArrowDown", "textbox", {"input_type": "date"}, (3, "typing")),
         # Enter
         ("Enter", "textbox", {}, (4, SUBMITS)),
-        ("Enter", "textbox", {"name": "Search"}, (1, "a search or filter field")),
+        ("Enter", "textbox", {"input_type": "search"}, (1, "a search or filter field")),
         ("Enter", "textbox", {"form_method": "get", "form_action": "/x"}, (1, "a search or filter field")),
         ("Enter", "searchbox", {"form_method": "post"}, (4, SUBMITS)),
-        ("Enter", "textbox", {"form_method": "dialog"}, (4, "not understood: answers a dialog")),
-        ("Enter", "textbox", {"form_method": "get", "form_action": "/delete"}, (7, "form address looks destructive")),
+        ("Enter", "textbox", {"form_method": "dialog"}, (4, SUBMITS)),
+        ("Enter", "textbox", {"form_method": "get", "form_action": "/delete"}, (7, "form address says delete")),
         ("Enter", "textbox", {"name": "Password", "form_method": "post"}, (6, "a field of identity or access")),
-        ("Enter", "textbox", {"name": "E-mail"}, (6, "sends an e-mail address")),
-        (
-            *("Enter", "textbox"),
-            *({"input_type": "email", "form_method": "get", "form_action": "/join"}, (6, "sends an e-mail address")),
-        ),
         ("Enter", "textbox", {"tag": "textarea"}, (4, LINE)),
         ("Shift+Enter", "textbox", {"tag": "textarea"}, (3, "typing")),
         ("Control+Enter", "textbox", {"tag": "textarea"}, (4, SUBMITS)),
         ("Shift+Enter", "textbox", {"tag": "textarea"}, (3, "typing")),
         ("Enter", "checkbox", {}, (4, AT_ONCE)),
-        ("Enter", "checkbox", {"tag": "input", "form_method": "dialog"}, (4, "not understood: answers a dialog")),
+        ("Enter", "checkbox", {"tag": "input", "form_method": "dialog"}, (4, SUBMITS)),
         ("Enter", "checkbox", {"tag": "input", "form_method": "post"}, (4, SUBMITS)),
-        ("Enter", "combobox", {"tag": "input", "name": "Find"}, (1, "a search or filter field")),
+        ("Enter", "combobox", {"tag": "input", "tokens": ("q",)}, (1, "a search or filter field")),
         ("Enter", "combobox", {"tag": "textarea"}, (4, LINE)),
         ("Enter", "combobox", {"tag": "select", "form_method": "post"}, (4, SUBMITS)),
-        ("Enter", "button", {"name": "Send", "form_method": "post"}, (4, "says “send”")),
-        ("Enter", "button", {"name": "Next", "form_method": "post"}, (1, "says “next”")),
+        ("Enter", "button", {"name": "Send", "form_method": "post"}, (4, ACTS)),
         # typing and shortcuts
         ("a", "textbox", {}, (3, "typing")),
         ("Space", "textbox", {}, (3, "typing")),
@@ -320,9 +313,9 @@ def test_a_search_box_searches_whatever_its_form() -> None:
         ("Alt+a", "textbox", {}, (4, "a shortcut key")),
         ("Alt+Delete", "textbox", {}, (4, "a shortcut key")),
         ("Shift+b", "textbox", {}, (3, "typing")),
-        ("Space", "button", {"name": "Send"}, (4, "says “send”")),
-        ("b", "listbox", {"options": ("Blue",)}, (3, "changes a form")),
-        ("Shift+b", "listbox", {"options": ("Blue",)}, (3, "changes a form")),
+        ("Space", "button", {"name": "Send"}, (4, ACTS)),
+        ("b", "listbox", {"options": ("Blue",)}, (3, "chooses in a list")),
+        ("Shift+b", "listbox", {"options": ("Blue",)}, (3, "chooses in a list")),
         ("Control+b", "listbox", {"options": ("Blue",)}, (4, "a shortcut key")),
         ("Delete", "listbox", {"options": ("Blue",)}, (4, "a shortcut key")),
         ("b", "button", {}, (4, "a shortcut key")),
@@ -340,9 +333,9 @@ def test_a_key_without_a_target_is_for_the_first_active_control_that_is_not_disa
         element("button", "Send", states=("active",)),
         element("button", "Buy", states=("active",)),
     )
-    assert judged(Press(key="Enter"), None, *others) == (4, "says “send”")
+    assert judged(Press(key="Enter"), None, *others) == (4, ACTS)
     assert judged(Press(key="Enter"), None, *others[:3]) == (4, "a key for an unknown element")
-    assert judged(Press(key="Enter"), element("button", "Next"), *others) == (1, "says “next”")
+    assert judged(Press(key="Enter"), element("button", "Buy"), *others)[0] == 5
 
 
 # --- clicks ----------------------------------------------------------------------------------------------------------
@@ -358,81 +351,70 @@ def test_a_key_without_a_target_is_for_the_first_active_control_that_is_not_disa
         ("textbox", "Delete", {"tag": "input"}, (1, "sets the focus")),
         ("textbox", "Имя", {"tag": "input"}, (1, "sets the focus")),
         ("textbox", "Имя", {"tag": "textarea"}, (1, "sets the focus")),
-        ("textbox", "Имя", {"tag": "div"}, (1, "a textbox")),
+        ("textbox", "Имя", {"tag": "div"}, (1, OPENS)),
         ("checkbox", "Send", {}, (4, AT_ONCE)),
         ("checkbox", "Send", {"tag": "input", "form_method": "post"}, (3, "changes a form")),
-        ("checkbox", "Send", {"tag": "div", "form_method": "post"}, (4, AT_ONCE)),
         ("checkbox", "Имя", {"tag": "div", "form_method": "post"}, (3, "changes a form")),
         ("radio", "Имя", {"tag": "label", "form_method": "post"}, (3, "changes a form")),
-        ("radio", "Имя", {"tag": "label", "form_method": "post", "form_action": "/delete"}, (4, AT_ONCE)),
         ("radio", "Имя", {"tag": "label"}, (4, AT_ONCE)),
         ("switch", "Имя", {"tag": "div", "form_method": "post"}, (4, AT_ONCE)),
         ("checkbox", "Dark mode", {}, (4, AT_ONCE)),
         ("checkbox", "Pay", {}, (5, "says “pay”")),
         ("checkbox", "Имя", {}, (4, AT_ONCE)),
         ("checkbox", "Имя", {"form_method": "get", "form_action": "/x"}, (1, "sorts or filters")),
-        ("checkbox", "Filter", {}, (1, "sorts, filters or changes the view")),
-        ("button", "Delete", {"tag": "button", "input_type": "reset"}, (4, "not understood: “delete”")),
+        ("checkbox", "Filter", {}, (4, AT_ONCE)),
+        ("button", "Delete", {"tag": "button", "input_type": "reset"}, (4, "says “delete”")),
         ("button", "Undo", {"tag": "button", "input_type": "reset"}, (1, "empties its form on the page")),
         ("button", "Reset", {"tag": "button", "input_type": "reset"}, (1, "empties its form on the page")),
         ("button", "Reset", {"tag": "button"}, (7, "says “reset”")),
-        ("button", "Delete", {"tag": "input", "input_type": "reset"}, (4, "not understood: “delete”")),
-        ("button", "Delete", {"tag": "div", "input_type": "reset"}, (7, "says “delete”")),
+        ("button", "Delete", {"tag": "input", "input_type": "reset"}, (4, "says “delete”")),
         ("button", "Имя", {"tag": "button", "input_type": "reset"}, (1, "empties its form on the page")),
         # what acts
         ("button", "Next", {"submits": True, "form_action": "/delete"}, (7, "form address says delete")),
-        ("button", "Next", {"submits": False, "form_action": "/delete"}, (1, "says “next”")),
-        ("generic", "Next", {}, (4, "not understood: a generic contains controls: act on one of them")),
-        ("main", "", {}, (1, "a main, beside its controls")),
-        ("main", "", {"handler": "811c9dc5"}, (4, "not understood: a main contains controls: act on one of them")),
+        ("button", "Next", {"submits": False, "form_action": "/delete"}, (4, ACTS)),
+        ("generic", "Next", {}, (4, ACTS)),
+        ("main", "", {}, (4, ACTS)),
         ("main", "Delete account", {}, (7, "says “delete account”")),
         ("generic", "Delete", {}, (7, "says “delete”")),
         ("generic", "Next", {"tag": "summary"}, (1, "a summary")),
         ("generic", "Delete", {"tag": "summary"}, (7, "says “delete”")),
-        ("generic", "Next", {"tag": "summary", "reacts": "script"}, (4, OPENS)),
-        ("generic", "", {"tag": "summary", "reacts": "script", "tokens": ("chevron",)}, (4, OPENS)),
+        ("generic", "Next", {"tag": "summary", "reacts": "script"}, (4, ACTS)),
+        ("generic", "", {"tag": "summary", "reacts": "script", "tokens": ("chevron",)}, (4, ACTS)),
         ("generic", "Delete", {"tag": "summary", "reacts": "script"}, (7, "says “delete”")),
         ("checkbox", "Sort by", {"reacts": "script"}, (4, CHANGES)),
-        ("link", "Next", {"url": "javascript:void(fetch('/a', {method: 'POST'}))"}, (4, SCRIPT)),
-        ("link", "", {"url": "JavaScript:send(7)", "tokens": ("next",)}, (4, SCRIPT)),
-        ("link", "Next", {"url": "javascript:void(0)/send()"}, (4, SCRIPT)),
+        ("link", "Next", {"url": "javascript:void(fetch('/a', {method: 'POST'}))"}, (4, ACTS)),
+        ("link", "", {"url": "JavaScript:send(7)", "tokens": ("next",)}, (4, ACTS)),
+        ("link", "Next", {"url": "javascript:void(0)/send()"}, (4, ACTS)),
         ("link", "Delete", {"url": "javascript:send(7)"}, (7, "says “delete”")),
-        ("link", "Next", {"url": "javascript:void(0)"}, (1, "says “next”")),
-        ("link", "Next", {"url": "javascript:;"}, (1, "says “next”")),
-        ("link", "Next", {"url": "javascript:window.history.back();"}, (1, "says “next”")),
-        ("tab", "Send", {}, (1, "a tab")),
+        ("link", "Next", {"url": "javascript:void(0)"}, (4, ACTS)),
+        ("tab", "Send", {}, (1, OPENS)),
         ("tab", "Delete", {}, (7, "says “delete”")),
-        ("columnheader", "Price", {}, (1, "a columnheader")),
-        ("button", "Apply filters", {}, (1, "says “apply filters”")),
-        ("button", "Find and send", {}, (4, "not understood: “find and send”")),
+        ("columnheader", "Price", {}, (1, OPENS)),
+        ("button", "Apply filters", {}, (4, ACTS)),
         ("button", "Search", {"submits": True, "form_method": "post"}, (4, SUBMITS)),
-        ("button", "Search", {"submits": True, "form_method": "get"}, (1, "searches, sorts or filters")),
+        ("button", "Search", {"submits": True, "form_method": "get"}, (4, SUBMITS)),
         ("textbox", "Search", {"submits": True, "form_method": "post", "tag": "input"}, (4, SUBMITS)),
         ("switch", "Search", {"submits": True, "form_method": "post", "tag": "button"}, (4, SUBMITS)),
         ("tab", "Show more", {"submits": True, "form_method": "post", "tag": "button"}, (4, SUBMITS)),
         ("button", "Next", {"submits": True, "form_method": "post"}, (4, SUBMITS)),
-        ("button", "Next", {"submits": True, "form_method": "dialog"}, (4, "not understood: answers a dialog")),
+        ("button", "Next", {"submits": True, "form_method": "dialog"}, (4, SUBMITS)),
         ("button", "Blue", {"submits": True, "form_method": "get", "form_action": "/x"}, (1, "a form that only reads")),
         ("button", "Blue", {"submits": True, "form_method": "get"}, (4, SUBMITS)),
-        ("button", "Blue", {"states": ("expanded",)}, (1, "opens or closes something")),
-        ("button", "Send", {"states": ("expanded",)}, (4, "not understood: “send”")),
-        ("button", "Share", {"states": ("expanded",)}, (1, "opens or closes something")),
+        ("button", "Blue", {"states": ("expanded",)}, (1, OPENS)),
+        ("button", "Send", {"states": ("expanded",)}, (1, OPENS)),
+        ("button", "Share", {"states": ("expanded",)}, (1, OPENS)),
         ("button", "Pay", {"states": ("expanded",)}, (5, "says “pay”")),
-        ("button", "Blue", {}, (4, "not understood")),
-        ("button", "", {"tokens": ("chevron",)}, (1, "its id, class or icon says “chevron”")),
+        ("button", "Blue", {}, (4, ACTS)),
         ("button", "", {"tokens": ("chevron",), "submits": True}, (4, SUBMITS)),
-        ("button", "Blue", {"tokens": ("chevron",)}, (4, "not understood")),
-        ("button", "", {"tokens": ("send",)}, (4, "its id, class or icon says “send”")),
-        ("button", "", {}, (4, "not understood")),
+        ("button", "Blue", {"tokens": ("chevron",)}, (4, ACTS)),
+        ("button", "", {}, (4, ACTS)),
         ("button", "Blue", {"tokens": ("remove",)}, (7, "its id, class or icon says “remove”")),
-        ("button", "Clear search", {"tokens": ("remove",)}, (1, "says “clear search”")),
+        ("button", "Clear search", {"tokens": ("remove",)}, (4, ACTS)),
         ("button", "Clear search", {"tokens": ("trash",)}, (7, "its id, class or icon says “trash”")),
-        ("button", "Save draft", {}, (3, "says “save draft”")),
-        ("button", "Save draft ж", {}, (4, "says “save draft ж”")),
         ("button", "Delete ж", {}, (7, "says “delete ж”")),
         ("tab", "Pay ж", {}, (5, "says “pay ж”")),
-        ("tab", "ж", {}, (1, "a tab")),
-        ("tab", "ᚠᛖᛟ", {}, (4, "not understood: a tab")),
+        ("tab", "ж", {}, (1, OPENS)),
+        ("tab", "ᚠᛖᛟ", {}, (1, OPENS)),
         ("tab", "Удалить", {}, (7, "says “удалить”")),
     ],
 )
@@ -450,23 +432,23 @@ def test_a_click_is_judged_by_what_the_control_is_and_says(
         ("Mugs", {"url": f"{SITE}/items/7/delete"}, (7, "link address says delete")),
         ("Mugs", {"tokens": ("trash",)}, (7, "its id, class or icon says “trash”")),
         ("Clear search", {"tokens": ("remove",)}, (1, "a link")),
-        ("Delete", {}, (7, "link says “delete”")),
-        ("Authorise app", {}, (6, "link says “authorise app”")),
-        ("Pay now", {}, (5, "link says “pay now”")),
+        ("Delete", {}, (7, "says “delete”")),
+        ("Authorise app", {}, (6, "says “authorise app”")),
+        ("Pay now", {}, (5, "says “pay now”")),
         ("How to pay", {}, (1, "a link")),
         ("Send it", {}, (1, "a link")),
         ("Clear all", {}, (1, "a link")),
         ("Delete files in Linux", {}, (1, "a link")),
-        ("Delete my files", {}, (7, "link says “delete my files”")),
-        ("削除", {}, (7, "link says “削除”")),
+        ("Delete my files", {}, (7, "says “delete my files”")),
+        ("削除", {}, (7, "says “削除”")),
         ("", {"tokens": ("buy",)}, (5, "its id, class or icon says “buy”")),
         ("Mugs", {"tokens": ("buy",)}, (1, "a link")),
-        ("Blue mug", {"url": "javascript:void(0)"}, (4, "not understood")),
-        ("Blue mug", {"url": f"{SITE}/#"}, (4, "not understood")),
+        ("Blue mug", {"url": "javascript:void(0)"}, (4, ACTS)),
+        ("Blue mug", {"url": f"{SITE}/#"}, (4, ACTS)),
         ("Mugs", {"url": f"{SITE}/#a"}, (1, "a link")),
-        ("Next", {"url": ""}, (1, "says “next”")),
-        ("Blue mug", {"url": ""}, (4, "not understood")),
-        ("Mugs", {"url": "http://[broken"}, (4, "its address cannot be read")),
+        ("Next", {"url": ""}, (4, ACTS)),
+        ("Blue mug", {"url": ""}, (4, ACTS)),
+        ("Mugs", {"url": "http://[broken"}, (4, ACTS)),
     ],
 )
 def test_a_link_is_judged_by_its_address_its_marks_and_its_command(

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 
-import msgspec
 import pytest
 
 from protocol.page.actions.action import (
@@ -84,49 +83,24 @@ def _traits(**fields: object) -> Traits:
         ("Кнопка", 4),
         ("Dеlete", 7),  # with a Cyrillic letter
         ("", 4),
-        ("Save draft", 3),
-        ("Search", 1),
-        ("Apply filters", 1),
-        ("Update search", 1),
-        ("Show more", 1),
-        ("Load more", 1),
-        ("Next", 1),
-        ("Close", 1),
-        ("Close dialog", 1),
-        ("Cancel", 1),
-        ("Menu", 1),
-        ("Postcode lookup", 1),
+        ("Search", 4),
+        ("Next", 4),
+        ("Close", 4),
+        ("Cancel", 4),
+        ("Menu", 4),
+        ("Clear filters", 4),
+        ("Remove filter", 4),
+        ("Order by price", 4),
     ],
 )
 def test_a_button_is_judged_by_the_words_of_its_name(name: str, expected: int) -> None:
     assert button(name, tag="button") == expected
 
 
-@pytest.mark.parametrize(
-    "name",
-    [
-        "Clear filters",
-        "Clear all filters",
-        "Reset filters",
-        "Clear search",
-        "Order by price",
-        "Sort by",
-        "Order history",
-    ],
-)
-def test_phrases_about_the_view_are_harmless_whatever_words_they_hold(name: str) -> None:
-    assert button(name) == 1
-
-
-def test_removing_a_filter_only_widens_a_list() -> None:
-    assert button("Remove filter") == 1
-    assert button("Remove filter: Brand Acme") == 4  # what stands behind the colon could be anything
-
-
 @pytest.mark.parametrize("tokens", [("icon", "trash"), ("fa", "bin"), ("btn", "danger"), ("delete", "button")])
 @pytest.mark.parametrize("name", ["", "Continue", "Next", "Clear filters"])
 def test_a_destructive_icon_outweighs_the_name(name: str, tokens: tuple[str, ...]) -> None:
-    """Guard: protocol/risk/structure.py, _marked."""
+    """Guard: protocol/risk/structure.py, _said."""
     assert button(name, tokens=tokens) == 7
     assert link(name, "https://shop.example/x", *tokens) == (1 if name and "danger" in tokens else 7)
 
@@ -134,25 +108,21 @@ def test_a_destructive_icon_outweighs_the_name(name: str, tokens: tuple[str, ...
 @pytest.mark.parametrize(
     ("name", "tokens", "more", "expected"),
     [
-        ("Options", ("btn", "danger"), {"opens": "menu"}, (4, True)),
-        ("Options", ("btn", "danger"), {}, (7, False)),
-        ("Delete", ("btn", "danger"), {"opens": "menu"}, (7, False)),
-        ("Options", ("btn", "delete"), {"opens": "menu"}, (7, False)),
-        ("", ("btn", "danger"), {"opens": "menu"}, (7, False)),
-        ("×", ("btn", "danger"), {"opens": "menu"}, (7, False)),
-        ("Options", ("btn", "danger"), {"opens": "menu", "submits": True}, (7, False)),
-        ("Options", ("btn", "danger"), {"opens": "menu", "tag": "summary"}, (7, False)),
+        ("Options", ("btn", "danger"), {"opens": "menu"}, 4),
+        ("Options", ("btn", "danger"), {}, 7),
+        ("Delete", ("btn", "danger"), {"opens": "menu"}, 7),
+        ("Options", ("btn", "delete"), {"opens": "menu"}, 7),
+        ("", ("btn", "danger"), {"opens": "menu"}, 7),
+        ("×", ("btn", "danger"), {"opens": "menu"}, 7),
+        ("Options", ("btn", "danger"), {"opens": "menu", "submits": True}, 7),
     ],
 )
-def test_a_red_button_that_opens_a_menu_is_in_doubt_where_its_label_says_nothing_else(
-    name: str, tokens: tuple[str, ...], more: dict[str, object], expected: tuple[int, bool]
+def test_a_red_button_that_opens_a_menu_only_leans_to_deleting_where_its_label_tells_it_from_others(
+    name: str, tokens: tuple[str, ...], more: dict[str, object], expected: int
 ) -> None:
     """Guard: protocol/risk/structure.py, _opens_here."""
     element = Element(ref="e1", role="button", name=name, traits=_traits(**{"tag": "button", "tokens": tokens, **more}))
-    risk = classify(
-        Click(target=ANY), element, Observation(url="https://a.example/", title="", text="", elements=(element,))
-    )
-    assert (risk.level, risk.doubt) == expected
+    assert level(Click(target=ANY), element) == expected
 
 
 def test_the_colour_of_a_link_says_less_than_its_address() -> None:
@@ -162,112 +132,53 @@ def test_the_colour_of_a_link_says_less_than_its_address() -> None:
     assert link("Cancel", "#", "btn", "danger") == 7
 
 
-@pytest.mark.parametrize("name", ["", "×", "7", "რუკა", "Delete my account and all data"])
-def test_the_colour_of_a_link_decides_where_its_label_says_nothing_or_the_same(name: str) -> None:
-    """Guard: protocol/risk/structure.py, _marked."""
+@pytest.mark.parametrize("name", ["", "×", "7"])
+def test_the_colour_of_a_link_decides_where_its_label_says_nothing(name: str) -> None:
+    """Guard: protocol/risk/structure.py, _said."""
     assert link(name, "https://shop.example/rows/7", "btn", "danger") == 7
     assert link(name, "https://shop.example/rows/7", "btn") == 1
 
 
 @pytest.mark.parametrize(
-    ("name", "path", "expected"),
-    [
-        ("Approve", "/articles/7", 4),
-        ("Подтвердить", "/orders/7", 4),
-        ("Follow", "/people?id=7", 4),
-        ("Follow", "/people", 1),  # of nobody
-        ("Edit", "/articles/7", 1),  # opens a form first
-        ("Reply", "/comments/7", 1),
-        ("Set theory", "/set-theory/7", 1),  # a title
-        ("Accept the things you cannot change", "/poems/7", 1),  # no command is as long
-    ],
-)
-def test_a_link_that_says_what_it_changes_and_names_a_record_is_a_command(name: str, path: str, expected: int) -> None:
-    """Guard: protocol/risk/structure.py, _orders."""
-    assert link(name, f"https://shop.example{path}") == expected
-
-
-@pytest.mark.parametrize(
     ("name", "url", "tokens", "expected"),
     [
-        ("Details", "/rows", (), (1, False)),
-        ("Details", "#", (), (4, True)),
-        ("Details", "/?page=2#menu", (), (1, False)),
-        ("Details", "/#menu", (), (4, True)),  # a place on the page
-        ("Cancel", "/#sure", ("btn", "danger"), (7, False)),
-        ("Save", "/rows", (), (4, False)),
-        ("Details", "/rows/7/delete", (), (7, False)),
-        ("Delete", "/rows", (), (7, False)),
-        ("Cancel", "/rows", ("btn", "danger"), (4, True)),
-        ("Cancel", "/rows", ("btn", "trash"), (7, False)),
+        ("Details", "/rows", (), 1),
+        ("Details", "#", (), 4),
+        ("Details", "/?page=2#menu", (), 4),  # a place on a page
+        ("Cancel", "/#sure", ("btn", "danger"), 7),
+        ("Details", "/rows/7/delete", (), 7),
+        ("Delete", "/rows", (), 7),
+        ("Cancel", "/rows", ("btn", "danger"), 4),
+        ("Cancel", "/rows", ("btn", "trash"), 7),
     ],
 )
 def test_a_link_that_the_page_calls_a_button_is_believed_to_lead_where_it_says(
-    name: str, url: str, tokens: tuple[str, ...], expected: tuple[int, bool]
+    name: str, url: str, tokens: tuple[str, ...], expected: int
 ) -> None:
-    element = Element(
-        ref="e1", role="button", name=name, url=f"https://shop.example{url}", traits=Traits(tag="a", tokens=tokens)
-    )
+    traits = Traits(tag="a", tokens=tokens)
+    element = Element(ref="e1", role="button", name=name, url=f"https://shop.example{url}", traits=traits)
     risk = classify(Click(target=ANY), element, PAGE)
-    assert (risk.level, risk.doubt) == expected
+    assert (risk.level, risk.sure) == (expected, False)
 
 
 @pytest.mark.parametrize(
-    ("name", "said", "tokens", "expected"),
+    ("name", "said", "expected"),
     [
-        ("Delete my account and all data", "", (), (7, False)),  # of a link it would be a title
-        ("Pay and place my order now", "", (), (5, False)),
-        ("Send the message to everyone", "", (), (4, False)),
-        ("Yes", "Delete your account? This cannot be undone.", (), (7, False)),
-        ("", "", ("icon", "send"), (4, False)),
-        ("რუკა", "", (), (4, True)),  # a script that is not read
+        ("Delete my account and all data", "", 7),  # of a link it would be a title
+        ("Pay and place my order now", "", 5),
+        ("Yes", "Delete your account? This cannot be undone.", 7),
+        ("რუკა", "", 1),
     ],
 )
 def test_what_a_link_that_the_page_calls_a_button_says_counts_as_on_a_button(
-    name: str, said: str, tokens: tuple[str, ...], expected: tuple[int, bool]
+    name: str, said: str, expected: int
 ) -> None:
-    """Guard: protocol/risk/structure.py, _called_otherwise."""
-    traits = Traits(tag="a", tokens=tokens)
-    element = Element(ref="e1", role="button", name=name, url="https://shop.example/rows", traits=traits)
+    """Guard: protocol/risk/structure.py, clicked."""
+    element = Element(ref="e1", role="button", name=name, url="https://shop.example/rows", traits=Traits(tag="a"))
     roles = ("main", "dialog", "paragraph", "button")
     tree = Tree(parents=(-1, 0, 1, 1), roles=roles, said=("", "", said, name), elements=(-1, -1, -1, 0))
     seen = Observation(url="https://shop.example/", title="", text="", elements=(element,), tree=tree)
-    risk = classify(Click(target=ANY), element, seen)
-    assert (risk.level, risk.doubt) == expected
-
-
-@pytest.mark.parametrize(
-    ("name", "inner", "expected"),
-    [
-        ("Frobnicate", "text", (4, True)),
-        ("Show more", "img", (1, False)),
-        ("Save", "text", (4, False)),
-        ("Delete", "text", (7, False)),
-        ("Show more", "button", (4, True)),
-        ("Show more", "iframe", (4, True)),
-    ],
-)
-def test_what_has_no_role_is_judged_as_a_button_unless_a_control_stands_in_it(
-    name: str, inner: str, expected: tuple[int, bool]
-) -> None:
-    """Guard: protocol/risk/structure.py, _is_unnamed_control."""
-    element = Element(ref="e1", role="generic", name=name, traits=Traits(tag="div"))
-    tree = Tree(parents=(-1, 0, 1, 0), roles=("main", "generic", inner, "button"), elements=(-1, 0, -1, -1))
-    seen = Observation(url="https://shop.example/", title="", text="", elements=(element,), tree=tree)
-    risk = classify(Click(target=ANY), element, seen)
-    assert (risk.level, risk.doubt) == expected
-    label = msgspec.structs.replace(element, traits=Traits(tag="label"))
-    assert classify(Click(target=ANY), label, seen).level == max(4, risk.level)  # the click goes to a control elsewhere
-
-
-@pytest.mark.parametrize(("nodes", "level"), [(900, 1), (1_100, 4)])
-def test_what_holds_a_thousand_nodes_is_no_control(nodes: int, level: int) -> None:
-    element = Element(ref="e1", role="generic", name="Show more", traits=Traits(tag="div"))
-    tree = Tree(
-        parents=(-1, *range(nodes)), roles=("main", *["generic"] * nodes), elements=(-1, 0, *[-1] * (nodes - 1))
-    )
-    seen = Observation(url="https://shop.example/", title="", text="", elements=(element,), tree=tree)
-    assert classify(Click(target=ANY), element, seen).level == level
+    assert classify(Click(target=ANY), element, seen).level == expected
 
 
 def test_all_elements_of_a_page_are_judged_in_time_however_deep_it_is_and_long_its_addresses_are() -> None:
@@ -299,16 +210,12 @@ def test_a_link_to_a_mail_program_opens_a_draft_unless_a_script_may_do_more() ->
     assert risk.level == 3
 
 
-def test_a_nameless_view_control_is_known_by_its_marks() -> None:
-    assert button("", tokens=("icon", "chevron")) == 1
-
-
 @pytest.mark.parametrize(
     ("name", "method", "action", "expected"),
     [
         ("Go", "get", "/search", 1),
         ("Go", "get", "", 4),  # neither action nor method is stated: a script handles the form
-        ("Search", "get", "", 1),
+        ("Search", "get", "", 4),
         ("Search", "post", "/find", 4),
         ("Go", "post", "/do", 4),
         ("Next", "post", "/step2", 4),
@@ -367,7 +274,7 @@ def test_choices_change_a_form_unless_they_sort_or_filter() -> None:
     sort = Element(ref="e1", role="combobox", name="Sort by")
     bulk = Element(ref="e1", role="combobox", name="Action")
     assert level(Select(target=ANY, option="France"), plain) == 3
-    assert level(Select(target=ANY, option="Price"), sort) == 1
+    assert level(Select(target=ANY, option="Price"), sort) == 3
     assert level(Select(target=ANY, option="Delete selected"), bulk) == 7
     in_form = _traits(tag="input", form_method="post", form_action="/x")
     assert level(Check(target=ANY), Element(ref="e1", role="checkbox", name="Remember", traits=in_form)) == 3
@@ -508,7 +415,7 @@ def test_a_label_in_any_script_counts_whatever_the_markup_says(
         ("Info löschen", 7),
         ("Menu · Πληρωμή", 5),
         ("Save draft 送信", 4),
-        ("ｎｅｘｔ", 1),
+        ("ｎｅｘｔ", 4),
         ("ⓟⓐⓨ", 5),
         ("🅿🅰🆈", 5),
         ("рау", 5),  # in Cyrillic letters
@@ -521,11 +428,9 @@ def test_a_label_in_any_script_counts_whatever_the_markup_says(
         ("💳", 5),
         ("Delete 削除", 7),
         ("支払う Pay", 5),
-        ("🔍 Search", 1),
+        ("🔍 Search", 4),
         ("🗑 Next", 4),
-        ("Next ›", 1),
-        ("×", 1),
-        ("…", 1),
+        ("×", 4),
         ("Next " * 40, 4),
         ("Next " * 13 + "and delete it", 4),
     ],
@@ -552,7 +457,7 @@ def test_a_get_to_a_harmless_address_stays_what_it_is_unless_the_label_is_grave(
     field = Element(ref="e1", role="textbox", name="Поиск", traits=_traits(tag="input", **form))
     assert level(Press(key="Enter", target=ANY), field) == 1
     assert button("Красный", role="checkbox", **form) == 1
-    assert button("Красный", role="checkbox", form_method="get", form_action="/delete") == 4
+    assert button("Красный", role="checkbox", form_method="get", form_action="/delete") == 3
     assert button("Красный", role="checkbox", tag="input", form_method="post", form_action="/list") == 3
 
 
@@ -654,14 +559,12 @@ def test_a_key_of_typing_is_judged_as_typing(key: str) -> None:
     assert level(Press(key=key, target=ANY), note) == 3
 
 
-@pytest.mark.parametrize("role", ["region", "navigation", "dialog", "generic", "listitem", "row", "img", "form"])
-@pytest.mark.parametrize("name", ["Search options", "View details", "Main menu", ""])
-def test_a_click_on_what_is_no_control_needs_an_approval_whatever_its_name(role: str, name: str) -> None:
-    """Guard: protocol/risk/structure.py, _button."""
-    assert button(name, role=role, tag="section") == 4
-    assert button("Delete", role=role, tag="section") == 7
-    expanded = Element(ref="e1", role=role, name=name, states=("expanded",))
-    assert level(Click(target=ANY), expanded) == 4
+@pytest.mark.parametrize(
+    "role", ["region", "navigation", "dialog", "generic", "listitem", "row", "img", "form", "main"]
+)
+def test_a_click_on_what_is_no_control_acts_whatever_its_name(role: str) -> None:
+    for name, expected in (("Search options", 4), ("", 4), ("Delete", 7)):
+        assert button(name, role=role, tag="section") == expected
 
 
 def test_only_fields_lists_and_boxes_are_filled_chosen_from_and_checked() -> None:

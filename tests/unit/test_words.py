@@ -10,9 +10,8 @@ import pytest
 from protocol.page.actions.action import Click, Locator
 from protocol.page.seen.observation import Element, Observation, Traits
 from protocol.risk.classes import APPROVAL_CLASS, classify
-from protocol.risk.words import field_says, say
+from protocol.risk.words import field_says, grave, say
 from protocol.risk.words.anchors import ANCHORS, ANCHORS_MAX
-from protocol.risk.words.features import CHARS_MAX
 from protocol.risk.words.model import FILE, decode
 from protocol.risk.words.text import read, runs, script_of
 
@@ -56,12 +55,12 @@ IN_ALL_SCRIPTS = {
 
 
 @pytest.mark.parametrize("language", IN_ALL_SCRIPTS)
-def test_grave_labels_are_known_in_each_script_and_harmless_ones_where_that_was_shown(language: str) -> None:
+def test_grave_labels_are_known_in_each_script_and_others_say_nothing_grave(language: str) -> None:
     deletes, pays, sends, shows = IN_ALL_SCRIPTS[language]
     assert pressed(deletes) == 7
     assert pressed(pays) == 5
     assert pressed(sends) == APPROVAL_CLASS
-    assert not shows or pressed(shows) == 1
+    assert not list(grave(shows))
 
 
 @pytest.mark.parametrize("tokens", [("btn", "info"), ("menu", "item"), ("nav", "tab"), ("close", "icon")])
@@ -79,41 +78,18 @@ def test_no_class_of_css_makes_a_label_harmless_that_is_not(name: str, tokens: t
 
 
 @pytest.mark.parametrize(
-    "name", ["Copy link", "Accept all cookies", "Ver más", "Next", "Закрыть", "次へ", "다음", "下一步", "Voir plus"]
+    "name", ["Info löschen", "Menu verwijderen", "Supprimer le menu", "Next delete", "Details Delete"]
 )
-def test_harmless_labels_of_several_languages_are_not_in_the_way(name: str) -> None:
-    assert pressed(name) == 1
+def test_a_grave_word_in_a_label_counts_beside_harmless_ones(name: str) -> None:
+    """Guard: protocol/risk/words/__init__.py, _hidden."""
+    assert [each.level for each in grave(name)] == [7]
 
 
 @pytest.mark.parametrize(
-    "name", ["Info löschen", "Menu verwijderen", "Supprimer le menu", "Next delete", "Details Delete"]
+    "name", ["Blue mug", "Кнопка", "Mike", "2024", "マグカップ", "Clear filters", "Order by", "Cancel"]
 )
-def test_a_grave_word_in_a_label_keeps_it_from_being_harmless(name: str) -> None:
-    """Guard: protocol/risk/words/__init__.py, _hidden."""
-    assert not say(name).views
-    for harmless in ("Show all", "Next page"):
-        assert say(harmless).views
-        assert not say(f"{harmless} delete").views and not say(f"Pay {harmless.lower()}").views
-
-
-@pytest.mark.parametrize("name", ["ᚠᛖᛟ", "ཡིག་ཆ་སུབ", "ლ" * 3 + " ᚠ", "ދޮވުން"])
-def test_what_a_page_claims_does_not_count_beside_a_label_that_nobody_can_read(name: str) -> None:
-    """Guard: protocol/risk/structure.py, _claim."""
-    for role in ("tab", "treeitem", "columnheader"):
-        assert pressed(name, role) >= APPROVAL_CLASS
-    assert pressed(name, opens=True) >= APPROVAL_CLASS
-    assert pressed("Blue mug", "tab") == 1
-
-
-@pytest.mark.parametrize("name", ["Blue mug", "Кнопка", "Mike", "2024", "マグカップ"])
-def test_a_name_of_a_thing_asks_for_nothing_and_is_in_doubt(name: str) -> None:
-    risk = classify(Click(target=Locator()), Element(ref="e1", role="button", name=name), PAGE)
-    assert (risk.level, risk.doubt) == (APPROVAL_CLASS, True)
-
-
-def test_a_label_that_is_longer_than_what_is_read_is_never_harmless() -> None:
-    assert say("Next").views
-    assert not say("next page " * (CHARS_MAX // 5)).views
+def test_a_name_of_a_thing_and_a_view_say_nothing_grave(name: str) -> None:
+    assert not list(grave(name))
 
 
 def test_labels_of_fields_are_told_from_labels_of_buttons() -> None:
@@ -169,7 +145,7 @@ def test_a_label_is_quickly_read() -> None:
     assert (time.perf_counter() - began) / len(labels) < LABEL_S_MAX
 
 
-@pytest.mark.parametrize(("apart", "joined"), [("删 除", "删除"), ("支 付", "支付"), ("查 询", "查询")])
+@pytest.mark.parametrize(("apart", "joined"), [("删 除", "删除"), ("支 付", "支付"), ("退 订", "退订")])
 def test_two_letters_that_a_page_has_put_apart_are_one_word(apart: str, joined: str) -> None:
     assert say(apart) == say(joined)
     assert say(apart).certain

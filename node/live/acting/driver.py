@@ -76,6 +76,7 @@ from protocol.recording.records.manifest import Listed
 from protocol.risk.answers import accepts, with_answer
 from protocol.risk.classes import WRITE_CLASS, Risk, classify
 from protocol.risk.drops import dropped
+from protocol.risk.judgement import weigh
 from protocol.risk.pressing import PRESSES, is_grave, raised
 from protocol.risk.refused import may_be_approved, may_change
 
@@ -249,9 +250,10 @@ class Driver:
                 ready, self.observation = await limit.find(self._page, self.observation, look)
             except MeshError as error:
                 raise await self._explained(error, action) from None
-        risk = with_answer(self._gate.weighed(action, ready.risk), answer)
+        weighed = self._gate.weighed(action, ready.risk)
+        risk = with_answer(weighed, answer)
         why = self._gate.needs_yes(ready.action, ready.element, risk, ready.observation.url)
-        risk = raised(risk, why)
+        risk = raised(risk, why) if why else with_answer(weighed, answer, free=True)
         self.prepared = msgspec.structs.replace(ready, risk=risk)
         # Accepting a dialog is no press: the page may do anything then, also what no request tells of.
         free = not why and (self._gate.plans or not accepts(answer))
@@ -527,13 +529,11 @@ def judged(action: Action, element: Element, observation: Observation) -> Risk:
     if (labelled := observation.labelled(element)) is not element:
         return judged(action, _called(labelled, element.name), observation)
     if isinstance(action, Click) and (control := observation.sole_control(element)) is not element:
-        risk = classify(action, control, observation)
         if control.name.strip() and control.role in CHECKABLE_ROLES:
-            return risk  # a box and its label: both say what the form would send
-        # What the box says counts as well: it may be all that names an icon.
+            return classify(action, control, observation)  # a box and its label: both say what the form would send
         named = msgspec.structs.replace(control, name=control.name or element.name)
-        both = [classify(action, each, observation) for each in (named, element)]
-        return max(risk, *(each for each in both if not each.doubt), key=lambda each: each.level)
+        # What the box says counts as well: it may be all that names an icon.
+        return weigh(classify(action, named, observation), classify(action, element, observation).evidence)
     if element.role in INTERACTIVE_ROLES and not element.inside:
         return classify(action, element, observation)
     around = observation.control_around(element)

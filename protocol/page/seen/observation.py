@@ -136,7 +136,7 @@ class Traits(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, gc=F
     input_type: str = ""
     """The ``type`` attribute in lower case."""
     submits: bool = False
-    """Whether activating it submits its form."""
+    """True if activating it submits its form."""
     form_method: str = ""
     """``get``, ``post`` or ``dialog`` of the form around it, lower case; empty without a form."""
     form_action: str = ""
@@ -147,7 +147,7 @@ class Traits(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, gc=F
     attributes: tuple[tuple[str, str], ...] = ()
     """Those of ``id``, ``name`` and ``data-testid`` that it has, as they are written."""
     opens: bool = False
-    """Whether the page says that it opens or closes something (``aria-haspopup``, ``aria-expanded``)."""
+    """True if the page says that it opens or closes something (``aria-haspopup``, ``aria-expanded``)."""
     reacts: Literal["", "submit", "script"] = ""
     """What an attribute such as ``onchange`` does once a field, list or box changes or a ``summary`` opens: submits its form, or
     runs any other script. Empty if there is none. Listeners that scripts have added are not seen."""
@@ -157,7 +157,7 @@ class Traits(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, gc=F
     label: str = ""
     """Of a hidden control that a label stands for: what the label says, if that is not its name."""
     guarded: bool = False
-    """Whether it is in a form by GET that holds a hidden token against forged requests (``_wpnonce``, ``csrf_token``)."""
+    """True if it is in a form by GET that holds a hidden token against forged requests (``_wpnonce``, ``csrf_token``)."""
 
 
 class Element(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False):
@@ -188,7 +188,7 @@ class Element(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, gc=
 
     @property
     def interactive(self) -> bool:
-        """Whether a person could act on it now. A ``summary``, which opens the text around it, has no role of its own."""
+        """True if a person could act on it now. A ``summary``, which opens the text around it, has no role of its own."""
         acts = self.role in INTERACTIVE_ROLES or self.traits.tag == "summary"
         return acts and "disabled" not in self.states
 
@@ -321,18 +321,6 @@ class Observation(msgspec.Struct, frozen=True, kw_only=True, dict=True):
         """True if something stands behind ``element``: a browser reads a document in order, so nothing more comes into it."""
         node = self._node(element)
         return node >= 0 and any(parent < node for parent in self.tree.parents[node + 1 :])
-
-    def may_hold_controls(self, element: Element) -> bool:
-        """Whether a control or a frame stands in ``element``, or that is not known."""
-        node, end = self._node(element), len(self.tree.parents)
-        if node < 0:
-            return True
-        for inner in range(node + 1, min(end, node + 1 + _INNER_NODES_MAX)):
-            if self.tree.parents[inner] < node:
-                return False
-            if self.tree.roles[inner] in INTERACTIVE_ROLES or self.tree.roles[inner] == "iframe":
-                return True
-        return end > node + 1 + _INNER_NODES_MAX
 
     @cached_property
     def places(self) -> dict[str, int]:

@@ -13,30 +13,11 @@ from protocol.risk import graphql
 from protocol.risk.address_words import word_set
 from protocol.risk.addresses import judge_address
 from protocol.risk.reads.bodies import Pairs, decoded, form_pairs, json_pairs, name_of
-from protocol.risk.reads.calls import (
-    calls,
-    calls_shop,
-    calls_view,
-    is_function,
-    is_graphql,
-    is_livewire,
-    is_moodle,
-    is_rpc,
-    is_service,
-)
+from protocol.risk.reads.calls import calls, is_graphql, is_livewire, is_rpc
 from protocol.risk.reads.lists import fills_grid, lists, pages, turns
 from protocol.risk.reads.orders import orders
-from protocol.risk.reads.searches import (
-    ALGOLIA,
-    ELASTIC,
-    chooses_language,
-    computes,
-    ends_in_search,
-    is_algolia,
-    is_search,
-    read_elastic,
-)
-from protocol.risk.reads.statements import asks_graph, asks_map, of_firestore, selects
+from protocol.risk.reads.searches import ELASTIC, chooses_language, computes, ends_in_search, is_search, read_elastic
+from protocol.risk.reads.statements import selects
 
 BODY_CHARS_MAX: Final = graphql.DOCUMENT_CHARS_MAX
 _BATCH_MAX: Final = 64
@@ -55,7 +36,7 @@ def reads_by_form(method: str, url: str, content_type: str, body: str | None) ->
 
     body: None if it is unknown. Of JSON with two keys of one name nobody knows which one counts; it has no form.
     """
-    path = _path(url) or of_firestore(url)
+    path = _path(url)
     if method.upper() != "POST" or body is None or len(body) > BODY_CHARS_MAX or not path or judge_address(url, "POST"):
         return ""
     kind, _, more = content_type.lower().partition(";")
@@ -64,11 +45,6 @@ def reads_by_form(method: str, url: str, content_type: str, body: str | None) ->
         return ""  # a site may decode it, and read other fields than stand here
     last = [part for part in path.split("/") if part][-2:]
     asked = form_pairs(urlsplit(url).query)
-    if ALGOLIA.fullmatch(path):
-        # Its client calls JSON a form or plain text, to save the question to another site.
-        return "a search of Algolia" if is_algolia(decoded(body)) else ""
-    if of_firestore(url):
-        return "a query of Firestore" if isinstance(decoded(body), dict) else ""
     if kind == "application/x-www-form-urlencoded":
         return "" if orders(asked) else _read_form(form_pairs(body), last, asked or [])
     if kind == "application/x-ndjson" or (last and last[-1] == "_msearch"):
@@ -90,18 +66,12 @@ def _read_form(pairs: Pairs | None, last: list[str], asked: Pairs) -> str:
         return "a search form"
     if computes(last, pairs):
         return "a computation"
-    if calls_view(last, pairs):
-        return "a list that is turned or sorted"
-    if calls_shop(last, pairs, asked) or calls(last, pairs, asked):
+    if calls(last, pairs, asked):
         return "a call that reads"
     if turns(last, pairs):
         return "a list that is turned or sorted"
     if selects(pairs, asked):
         return "a SELECT"
-    if asks_graph(last, pairs, asked):
-        return "a query of SPARQL"
-    if asks_map(last, pairs):
-        return "a query of Overpass"
     return "a choice of language" if chooses_language(last, pairs) else ""
 
 
@@ -128,8 +98,6 @@ def _read_json(value: Any, last: list[str], asked: Pairs | None) -> str:
         return "a JSON-RPC call that reads"
     if is_livewire(value, last):
         return "a call of Livewire that reads"
-    if is_moodle(value, last):
-        return "a call that reads"
     if not isinstance(value, dict) or orders(asked):
         return ""
     pairs = json_pairs(value)
@@ -139,6 +107,4 @@ def _read_json(value: Any, last: list[str], asked: Pairs | None) -> str:
         return "a search"
     if lists(last, pairs) or pages(last, value):
         return "a list"
-    if not asked and (is_function(value, last) or is_service(value, last)):
-        return "a call that reads"
     return "a computation" if computes(last, pairs) else ""

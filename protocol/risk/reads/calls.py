@@ -18,7 +18,6 @@ from protocol.risk.reads.words import (
     READING_ENDS,
     READING_VERBS,
     RPC_READS,
-    SHOP_READS,
     WRITING_NOUNS,
 )
 from protocol.risk.segments import without_extension, words_in
@@ -30,7 +29,7 @@ _CAMEL_QUERY: Final = re.compile(r"[A-Za-z_]\w{0,120}Query")
 
 
 def is_graphql(entry: dict[str, Any]) -> bool:
-    """Whether it is a query of GraphQL, or stands for one that the site keeps, by its hash or by its name."""
+    """True if it is a query of GraphQL, or stands for one that the site keeps, by its hash or by its name."""
     named = entry.get("operationName") or ""
     if not set(entry) <= _GRAPHQL_FIELDS or not isinstance(named, str):
         return False
@@ -57,7 +56,7 @@ def _persisted(extensions: Any) -> str:
 
 
 def is_rpc(entry: dict[str, Any]) -> bool:
-    """Whether it is a call of JSON-RPC 2.0 whose method reads, by its name."""
+    """True if it is a call of JSON-RPC 2.0 whose method reads, by its name."""
     method = entry.get("method")
     if not set(entry) <= _RPC_FIELDS or entry.get("jsonrpc") != "2.0" or not isinstance(method, str):
         return False
@@ -77,7 +76,7 @@ _OF_MODELS: Final = frozenset({"model", "method", "args", "kwargs"})
 
 
 def _reads_by_name(method: str) -> bool:
-    """Whether the name of a method says that it reads, by its first word or its last: ``items.list``, ``eth_getBalance``."""
+    """True if the name of a method says that it reads, by its first word or its last: ``items.list``, ``eth_getBalance``."""
     if method.lower() in RPC_READS:
         return True
     own = _OF_SPACE.sub("", re.split(r"[./:]", method)[-1])
@@ -97,64 +96,14 @@ _READ_OR_NOT: Final = word_set("call complete select load")
 """Verbs that read elsewhere, and do something where a method is called so: ``tools/call``, ``Input.Select``, ``load``."""
 
 
-def is_function(value: dict[str, Any], last: list[str]) -> bool:
-    """Whether it calls one function of a database by a name that says it reads: ``/rpc/get_totals`` of PostgREST."""
-    if len(last) < 2 or last[0] != "rpc" or not _RPC_METHOD.fullmatch(last[1]) or writes(last[1]):
-        return False
-    return _names_read(words_in(last[1])) and not _says_more(value)
-
-
-def _says_more(value: dict[str, Any]) -> bool:
-    pairs = json_pairs(value)
-    return pairs is None or does_more(pairs) or orders(pairs)
-
-
-def _names_read(words: list[str]) -> bool:
-    """Whether the name of a function reads, and nothing in it is handed out, counted up or used up: ``get_next_ticket``."""
-    if words[0] not in _READS_ALONE or not (_HANDED_OUT | CLEAR | CHANGING | WEAK).isdisjoint(words):
-        return False
-    return words[0] not in ("list", "count") or (
-        len(words) > 1 and words[-1].endswith("s") and words[-1] not in _VERBS_IN_S
-    )
-
-
-_READS_ALONE: Final = word_set("get find search fetch query lookup describe list count")
 _HANDED_OUT: Final = word_set(
     "next or and otp code in for key keys reward rewards bonus coupon coupons ticket verified started token paid email refund "
     "lease url job jobs task view views click clicks download downloads impression impressions sales properties"
 )
-_VERBS_IN_S: Final = word_set("process access address status")
-
-
-def calls_view(last: list[str], pairs: Pairs) -> bool:
-    """Whether a list of Drupal is turned or filtered: at ``/views/ajax``, where a view is named and nothing is pressed."""
-    if last != ["views", "ajax"]:
-        return False
-    fields = {key for key, _ in pairs}
-    return {"view_name", "view_display_id"} <= fields and not (does_more(pairs) or orders(pairs) or _fills_in(pairs))
-
-
-def _fills_in(pairs: Pairs) -> bool:
-    """Whether a form is filled in: somebody logs in, or presses a button of it."""
-    return any(name_of(key) in _OF_FORMS or key.startswith("_triggering_element") for key, _ in pairs)
-
-
-_OF_FORMS: Final = word_set("login password pass passwd username formid formbuildid")
-
-
-def calls_shop(last: list[str], pairs: Pairs, asked: Pairs) -> bool:
-    """Whether WooCommerce is asked what stands in the basket, or what something costs."""
-    called = [value for key, value in asked if key == "wc-ajax"]
-    return (
-        len(called) == 1 == len(asked)
-        and called[0] in SHOP_READS
-        and len(last) < 2
-        and not (does_more(pairs) or _fills_in(pairs))
-    )
 
 
 def calls(last: list[str], pairs: Pairs, asked: Pairs) -> bool:
-    """Whether one field says what is called, at an address for such calls, and that is a verb that reads: ``action=query``."""
+    """True if one field says what is called, at an address for such calls, and that is a verb that reads: ``action=query``."""
     words = words_in(without_extension(last[-1])[0]) if last else []
     if not words or words[-1] not in CALLED or any(map(writes, last)):
         return False
@@ -167,14 +116,14 @@ def calls(last: list[str], pairs: Pairs, asked: Pairs) -> bool:
 
 
 def _is_no_event(words: list[str]) -> bool:
-    """Whether nothing is counted up, handed out or suggested: ``count_click``, ``get_next_number``, ``load_fixtures``."""
+    """True if nothing is counted up, handed out or suggested: ``count_click``, ``get_next_number``, ``load_fixtures``."""
     return (
         _HANDED_OUT.isdisjoint(words) and words[0] not in ("load", "suggest", "count") and words[:2] != ["list", "item"]
     )
 
 
 def _finds(words: list[str]) -> bool:
-    """Whether an action of a plugin of WordPress searches, behind the plugin's name: ``ajaxsearchlite_search``."""
+    """True if an action of a plugin of WordPress searches, behind the plugin's name: ``ajaxsearchlite_search``."""
     ends = words[-1] in _FINDING_ENDS or words[-2:] == ["load", "more"]
     return ends and (_NO_FINDING | WRITING_NOUNS | CLEAR | CHANGING | WEAK).isdisjoint(words)
 
@@ -186,37 +135,6 @@ _NO_FINDING: Final = word_set(
 )
 
 
-def is_moodle(value: Any, last: list[str]) -> bool:
-    """Whether all functions that Moodle is asked to call read, by their names."""
-    calls = value if isinstance(value, list) and last[-2:-1] == ["ajax"] and last[-1] in _OF_MOODLE else []
-    return bool(calls) and all(isinstance(each, dict) and _reads_of_moodle(each) for each in calls)
-
-
-_OF_MOODLE: Final = frozenset({"service.php", "service-nologin.php"})
-
-
-def _reads_of_moodle(call: dict[str, Any]) -> bool:
-    name, pairs = call.get("methodname"), json_pairs(call.get("args"))
-    if not isinstance(name, str) or set(call) - {"index", "methodname", "args"} or pairs is None or does_more(pairs):
-        return False
-    words = words_in(name)
-    gets = not {"get", "search", "list"}.isdisjoint(words[1:4])
-    return gets and not writes(name) and {"set", "mark"}.isdisjoint(words)
-
-
-def is_service(value: dict[str, Any], last: list[str]) -> bool:
-    """Whether a method of a service of Connect or Twirp reads: ``/acme.item.v1.ItemService/ListItems``."""
-    if len(last) < 2 or not _SERVICE.fullmatch(last[0]) or not _SERVICE_METHOD.fullmatch(last[1]):
-        return False
-    words = words_in(last[1])
-    words = words[1:] if words[0] == "batch" else words
-    return _names_read(words) and not writes(last[1]) and WRITING_NOUNS.isdisjoint(words) and not _says_more(value)
-
-
-_SERVICE: Final = re.compile(r"[a-z]\w{0,63}(?:\.\w{1,63}){0,8}\.[A-Z]\w{0,63}")
-_SERVICE_METHOD: Final = re.compile(r"(?:Get|List|BatchGet|Search|Count|Lookup)[A-Z]\w{0,63}")
-
-
 _LIVEWIRE: Final = frozenset({"_token", "components", "snapshot", "updates", "calls", "path", "method", "params"})
 _LIVEWIRE_VERBS: Final = frozenset(["get", "load", "show", "fetch", "find", "search", "filter", "view", "expand"])
 """Not “sort”: what somebody has dragged to another place is kept."""
@@ -226,7 +144,7 @@ _LIVEWIRE_PAGES: Final = frozenset(
 
 
 def is_livewire(value: Any, last: list[str]) -> bool:
-    """Whether all calls of components of Livewire read: by verbs that do, or by those of its lists. No property is set."""
+    """True if all calls of components of Livewire read: by verbs that do, or by those of its lists. No property is set."""
     if last[:1] + last[-1:] != ["livewire", "update"] or not isinstance(value, dict) or set(value) - _LIVEWIRE:
         return False
     components = value.get("components")

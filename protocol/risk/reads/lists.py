@@ -14,7 +14,7 @@ from protocol.risk.segments import without_extension, words_in
 
 
 def lists(last: list[str], pairs: Pairs) -> bool:
-    """Whether a list of something is turned or searched: JSON to ``/api/item/list`` with ``page``, ``size`` or ``keyword`` alone.
+    """True if a list of something is turned or searched: JSON to ``/api/item/list`` with ``page``, ``size`` or ``keyword`` alone.
     Anything else that stands beside “list” may be put into one.
     """
     end = "".join(words_in(last[-1])) if last else ""
@@ -25,7 +25,7 @@ def lists(last: list[str], pairs: Pairs) -> bool:
 
 
 def pages(last: list[str], value: dict[str, Any]) -> bool:
-    """Whether JSON asks for one page of something, by its number and its size: ``/api/user/page`` with ``current`` and ``size``."""
+    """True if JSON asks for one page of something, by its number and its size: ``/api/user/page`` with ``current`` and ``size``."""
     fields = {name_of(key): each for key, each in value.items()}
     number, size = fields.keys() & _NUMBERS, fields.keys() & _SIZES
     if len(last) < 2 or not number or not size or not fields.keys() <= LIST_FIELDS or any(map(_may_write, last)):
@@ -55,7 +55,7 @@ _DONE_AGAIN: Final = word_set("generate calculate process price sync index build
 
 
 def fills_grid(last: list[str], pairs: Pairs) -> bool:
-    """Whether a form has exactly the fields by which DataTables, jqGrid or a grid of Kendo asks for its rows."""
+    """True if a form has exactly the fields by which DataTables, jqGrid or a grid of Kendo asks for its rows."""
     names = {key for key, _ in pairs if name_of(key) not in TOKEN_FIELDS}
     if any(map(_may_write, last)) or len({key for key, _ in pairs}) < len(pairs):
         return False
@@ -76,7 +76,7 @@ _BUTTONS: Final = word_set("btn button submit ibtn imgbtn lbtn lnk cmd")
 
 
 def turns(last: list[str], pairs: Pairs) -> bool:
-    """Whether a grid of ASP.NET is turned to another page or sorted: the event of such a form says so, and no button is sent."""
+    """True if a grid of ASP.NET is turned to another page or sorted: the event of such a form says so, and no button is sent."""
     if not last or not last[-1].lower().endswith(".aspx") or any(map(writes, last)):
         return False
     fields = dict(pairs)

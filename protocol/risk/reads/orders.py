@@ -11,7 +11,7 @@ from protocol.risk.segments import words_in
 
 
 def writes(name: object) -> bool:
-    """Whether a verb that writes stands in the name of a method, an operation or a value."""
+    """True if a verb that writes stands in the name of a method, an operation or a value."""
     words = words_in(str(name)[:256])
     return any(word in WRITING_VERBS or any(map(word.startswith, ("delete", "remove", "destroy"))) for word in words)
 
@@ -21,7 +21,7 @@ _EVENTS: Final = frozenset({"eventtarget", "eventargument"})
 
 
 def orders(pairs: Pairs | None) -> bool:
-    """Whether a field that says what is done says anything but searching; so does what cannot be read."""
+    """True if a field that says what is done says anything but searching; so does what cannot be read."""
     if pairs is None:
         return True
     for key, value in pairs:
@@ -37,7 +37,7 @@ def orders(pairs: Pairs | None) -> bool:
 
 
 def of_server_pages(key: str) -> bool:
-    """Whether it is a field of a framework (JSF, ASP.NET, Spring Web Flow, Struts) that sends all buttons of a page to its address,
+    """True if it is a field of a framework (JSF, ASP.NET, Spring Web Flow, Struts) that sends all buttons of a page to its address,
     under names that say nothing.
     """
     return key.startswith(_SERVER_PAGES)
@@ -55,7 +55,7 @@ _SERVER_PAGES: Final = (
 
 
 def does_more(pairs: Pairs) -> bool:
-    """Whether a field says, at any depth, that something is changed: the button “save” beside “preview”, which sends its name and
+    """True if a field says, at any depth, that something is changed: the button “save” beside “preview”, which sends its name and
     perhaps no value; one operation of a list; a statement of SQL; or that it is no trial.
     """
     for key, value in pairs:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from typing import Any, Final
+from typing import Final
 
 from protocol.risk.address_words import word_set
 from protocol.risk.letters import plain
@@ -32,12 +32,10 @@ ELASTIC: Final = word_set(
     "_search _count _mget _msearch _validate/query _field_caps _explain _terms_enum _search/scroll _search/template "
     "_analyze _rank_eval"
 )
-ALGOLIA: Final = re.compile(r"/1/indexes/[^/]+/(?:queries|query|objects|recommendations|facets/[^/]+/query)")
-_ALGOLIA_FIELDS: Final = frozenset({"requests", "strategy", "params", "query", "facetQuery", "cursor"})
 
 
 def ends_in_search(last: list[str]) -> bool:
-    """Whether the last part of a path is a word for searching, by itself or in a name (``searchProducts``)."""
+    """True if the last part of a path is a word for searching, by itself or in a name (``searchProducts``)."""
     words = words_in(without_extension(last[-1])[0]) if last else []
     if len(last) > 1 and last[0] == "search" and _SEARCHED.fullmatch(last[1]):
         words = ["search"]
@@ -61,7 +59,7 @@ WHERE_KEPT: Final = word_set("saved setting settings config configuration prefer
 
 
 def is_search(pairs: Pairs, last: list[str]) -> bool:
-    """Whether all fields are of a search, and one of them says what is searched for."""
+    """True if all fields are of a search, and one of them says what is searched for."""
     if not pairs or orders(pairs) or _states(pairs, last):
         return False
     names = [name_of(key) for key, _ in pairs]
@@ -78,7 +76,7 @@ def _is_plainly_search(last: list[str]) -> bool:
 
 
 def _filters(key: str) -> bool:
-    """Whether a field that no list has is called as a filter is: ``cabinClass``, ``brandIds``."""
+    """True if a field that no list has is called as a filter is: ``cabinClass``, ``brandIds``."""
     words = words_in(KEY_PARTS.split(key)[0][:_NAME_CHARS])
     return len(words) > 1 and words[-1] in _FILTER_ENDS and _NO_FILTER.isdisjoint(words) and not writes(key)
 
@@ -94,7 +92,7 @@ _FILTERED: Final = word_set("filter filters where sort orderby criteria conditio
 
 
 def _states(pairs: Pairs, last: list[str]) -> bool:
-    """Whether a statement that writes may be given where databases are asked (``/query`` of InfluxDB), or a query is kept under a
+    """True if a statement that writes may be given where databases are asked (``/query`` of InfluxDB), or a query is kept under a
     name (``query[name]``).
     """
     at_query = bool(last) and words_in(last[-1])[-1:] in (["query"], ["queries"])
@@ -118,7 +116,7 @@ _RAW: Final = word_set("sql rawsql statement")
 
 
 def computes(last: list[str], pairs: Pairs) -> bool:
-    """Whether the path ends in a word for computing something (``/shipping/estimate``), something is given for it, and no field
+    """True if the path ends in a word for computing something (``/shipping/estimate``), something is given for it, and no field
     says that more is done. Who gives name and address with it wants an answer by mail.
     """
     words = words_in(without_extension(last[-1])[0]) if last else []
@@ -143,7 +141,7 @@ _OF_PRICES: Final = word_set(
 
 
 def chooses_language(last: list[str], pairs: Pairs) -> bool:
-    """Whether the site is asked to speak another language, and nothing else: at an address for that, or by ``lang`` alone where
+    """True if the site is asked to speak another language, and nothing else: at an address for that, or by ``lang`` alone where
     nothing of a person is kept.
     """
     names = [name_of(key) for key, _ in pairs]
@@ -175,14 +173,3 @@ def read_elastic(last: list[str], lines: list[str]) -> str:
         if named and len(values) <= FIELDS_MAX and all(isinstance(each, dict) for each in values)
         else ""
     )
-
-
-def is_algolia(value: Any) -> bool:
-    """Whether it is a search as the client of Algolia sends it."""
-    if not isinstance(value, dict) or not set(value) & _ALGOLIA_FIELDS:
-        return False
-    requests = value.get("requests", [])
-    listed = isinstance(requests, list) and all(
-        isinstance(each, dict) and not {"action", "body"} & set(each) for each in requests
-    )
-    return listed and not {"action", "body", "method"} & set(value)

@@ -77,7 +77,6 @@ RPC_READS: Final = word_set(
     "eth_blobBaseFee eth_syncing eth_protocolVersion net_listening net_peerCount web3_clientVersion web3_sha3"
 )
 """Methods of Ethereum nodes that read, and have no verb."""
-SHOP_READS: Final = frozenset({"get_refreshed_fragments", "get_cart_totals", "get_variation"})
 COMPUTING_WORDS: Final = word_set(
     "calculate calc compute estimate preview lint autocomplete typeahead lookup simulate calcular calcula calculer "
     "calculez berechnen vorschau"
