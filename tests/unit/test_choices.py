@@ -68,7 +68,7 @@ def test_choosing_it_counts_as_what_it_says_where_the_choice_itself_may_send_it(
 
 
 def test_what_sends_a_form_has_the_class_of_what_is_chosen_in_it() -> None:
-    """Guard: protocol/risk/structure.py, clicked."""
+    """Guard: protocol/risk/structure.py, submitted."""
     chosen = msgspec.structs.replace(LIST, value="Delete selected users")
     assert level(Click(target=Locator()), GO, LIST) == 4
     assert level(Click(target=Locator()), GO, chosen) == 7
@@ -84,6 +84,7 @@ def test_what_sends_a_form_has_the_class_of_what_is_chosen_in_it() -> None:
     ],
 )
 def test_with_an_inline_handler_a_page_only_claims_what_the_browser_would_do(element: Element) -> None:
+    """Guard: protocol/risk/structure.py, clicked."""
     page = Observation(url="https://shop.example/", title="", text="", elements=(element,))
     for handler in ("", "811c9dc5"):
         risk = classify(Click(target=Locator()), with_traits(element, handler=handler), page)
