@@ -89,7 +89,7 @@ async def test_what_opens_and_what_stands_around_a_button_is_seen(page: Page, si
     levels = {
         item.name: classify(Click(target=ANY), item, seen).level for item in seen.elements if item.role == "button"
     }
-    assert levels == {"Wug": 1, "Blick": 1, "Fep": 4, "Fine": 7, "Cancel": 1, "Dax": 5}
+    assert levels == {"Wug": 1, "Blick": 1, "Fep": 4, "Fine": 7, "Cancel": 4, "Dax": 5}
 
 
 async def test_where_a_link_leads_is_seen_whatever_the_page_calls_it(page: Page, site: PageServer) -> None:
@@ -134,7 +134,6 @@ async def test_a_link_that_leads_nowhere_is_a_button_whatever_the_page_calls_it(
     }
     risks = {name: classify(Click(target=ANY), item, seen) for name, item in found.items()}
     assert {name: risk.level for name, risk in risks.items()} == {"Zib": 4, "Pon": 4, "Fep": 4, "Wug": 1, "Save": 4}
-    assert {name for name, risk in risks.items() if risk.doubt} == {"Zib", "Pon", "Fep"}
 
 
 async def test_what_opens_the_text_around_it_is_a_control_also_where_it_is_the_only_one(

@@ -266,7 +266,7 @@ async def test_an_element_that_comes_late_is_waited_for_as_long_as_its_action_sa
 ) -> None:
     """Taken out: the loop of ``TimeLimit.find``."""
     site.extra |= {"/late.html": _LATE, "/never.html": "<h1>Orders</h1>"}
-    driver = Driver(page, Gate(report=unreported))
+    driver = Driver(page, Gate(report=unreported, risk_max=4))
     button, field = Locator(role="button", name="Show"), Locator(role="textbox", name="Town")
     actions: tuple[Action, ...] = (
         Click(target=button),

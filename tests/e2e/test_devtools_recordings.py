@@ -82,7 +82,7 @@ class Run:
             start_url=file.start_url,
             profile=file.profile,
             browser=self._browser.info,
-            gate=Gate(report=unreported),
+            gate=Gate(report=unreported, risk_max=4),
             skipped=skipped,
         )
         page = await (await self._browser.open(file.profile, GuardPolicy())).page()
