@@ -104,7 +104,7 @@ def test_an_id_is_no_command_by_chance(text: str) -> None:
 def test_evidence_names_the_word_and_its_class() -> None:
     deletes, publishes = judge_address("/items/7/delete"), judge_address("/posts/7/publish")
     assert deletes and publishes
-    assert (deletes.source, deletes.level, deletes.certain) == ("request", 7, True)
+    assert (deletes.level, deletes.certain) == (7, True)
     assert deletes.says == "its address says “delete”"
     assert publishes.level == 4
 

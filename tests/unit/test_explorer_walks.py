@@ -89,7 +89,7 @@ class Walk:
         self.site = site
         self.page = timed_page(site, ManualClock())
         self.counted = 0
-        self.walker = Walker(self.page, f"{ORIGIN}/", Gate(report=no_report), self._count)
+        self.walker = Walker(self.page, f"{ORIGIN}/", Gate(report=no_report, wall=GuardPolicy()), self._count)
 
     def _count(self) -> None:
         self.counted += 1

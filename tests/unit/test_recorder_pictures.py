@@ -78,7 +78,7 @@ async def test_no_secret_is_recorded_of_what_a_browser_lets_through() -> None:
         start_url=f"{address}?q={quote(word)}",
         profile=Profile(),
         browser=MemoryBrowser(site).info,
-        gate=Gate(report=unreported),
+        gate=Gate(report=unreported, risk_max=4),
         secrets=given(at=address, word=word),
     )
     actions: list[Action] = [
@@ -115,7 +115,7 @@ async def test_no_session_begins_at_an_address_in_which_another_site_can_be_read
         start_url="http://shop.test\\@bank.test/other",
         profile=Profile(),
         browser=MemoryBrowser(site).info,
-        gate=Gate(report=unreported),
+        gate=Gate(report=unreported, risk_max=4),
     )
     with pytest.raises(MeshError) as refused:
         async with record(store, _Telling(site, GuardPolicy()), clock, witness, plan):
@@ -136,7 +136,7 @@ async def address_kept(caller: Caller) -> tuple[str, str, str]:
         start_url=address,
         profile=Profile(),
         browser=MemoryBrowser(site).info,
-        gate=Gate(report=unreported),
+        gate=Gate(report=unreported, risk_max=4),
         secrets=given(at=address, a="shop.example", b="/keys", c="mail=ann"),
     )
     with called_by(caller):

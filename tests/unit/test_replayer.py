@@ -33,7 +33,7 @@ from tests.twins.storage import MemoryStore
 
 HOME = "http://shop.test/"
 USER = given(at=HOME, user="Ann-Marie")
-GATE = Gate(report=unreported)
+GATE = Gate(report=unreported, risk_max=4)
 LINK = Control(element=Element(ref="", role="link", name="Mugs", url="/mugs"))
 
 
@@ -258,7 +258,7 @@ async def test_whoever_replays_may_say_to_write_after_a_mismatch() -> None:
 
 
 async def test_only_a_request_that_was_refused_up_to_the_first_difference_is_what_the_call_lacked() -> None:
-    more = Element(ref="", role="link", name="More", traits=Traits(tag="a"))
+    more = Element(ref="", role="link", name="More", url=f"{HOME}more", traits=Traits(tag="a"))
     sends = Control(element=more, effect=Effect(go="/more", fetch=(("POST", "/seen"),)))
     bench = Bench()
     bench.site.documents |= {
