@@ -11,6 +11,7 @@ from protocol.approval.leaving import Fate
 from protocol.page.actions.action import Click, Goto, Locator, Reload, Scroll
 from protocol.recording.records.session import Profile
 from protocol.risk.requests import GuardPolicy
+from protocol.risk.sites import SiteRule
 from tests.sites.pages.server import PageServer
 from tests.sites.pages.visits import element, shown
 
@@ -195,6 +196,21 @@ async def test_a_preflight_passes_and_its_request_waits(launched: Browser, page:
     assert other.reached == ["OPTIONS /api"], "where nothing waits, not even that passes"
     await unattended.close()
     await other.stop()
+
+
+async def test_of_one_press_what_a_rule_of_the_site_lists_leaves_and_what_it_does_not_waits(
+    launched: Browser, site: PageServer
+) -> None:
+    rule = SiteRule(site=site.origin, post=("POST /listed",), why="")
+    page = await (await launched.open(Profile(), GuardPolicy(sites=(rule,)))).page()
+    both = "for (const path of ['/listed', '/other']) fetch(path, {method: 'POST', body: 'a'})"
+    outcome = await pressed(page, site, both)
+    (leaving,) = outcome.leaving
+    assert (site.reached[1:], outcome.blocked, leaving.url) == (["POST /listed"], (), f"{site.origin}/other")
+    assert [each.url for each in outcome.sent] == [f"{site.origin}/listed"]
+    assert await page.let_go(leaving.number) == "sent"
+    assert site.reached[1:] == ["POST /listed", "POST /other"]
+    await page.close()
 
 
 async def test_what_was_let_go_and_got_no_answer_is_unknown(page: Page, site: PageServer) -> None:
