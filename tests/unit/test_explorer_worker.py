@@ -289,17 +289,20 @@ async def test_a_rollout_takes_so_many_steps_and_ends_where_nothing_is_left(roll
     assert work.register(*names[: steps - 1]).closed is (steps == 4)
 
 
-async def test_the_page_of_the_nearest_link_is_looked_at_and_left() -> None:
-    """Only from what promises most, and from what a press has opened, it looks steps ahead."""
-    shelves = [f"/{number}" for number in range(9)]
+@pytest.mark.parametrize(("goal", "third"), [("lamp", 1), ("mug", 3)])
+async def test_the_page_of_the_nearest_link_is_left_unless_it_is_worth_more_than_where_it_stands(
+    goal: str, third: int
+) -> None:
+    """Only from there, from what promises most, and from what a press has opened, it looks steps ahead."""
+    shelves = [f"/mug-{number}" for number in range(9)]
     links = {"/": tuple(shelves)} | {f"{at}{more}": (f"{at}{more}/n",) for at in shelves for more in ("", "/n", "/n/n")}
-    work = await _work(links=links, rollout_steps=2)
+    work = await _work(links=links, goal=goal, rollout_steps=2)
     visits = []
     for _ in range(4):
         before = work.replica.view.visits(work.replica.root)
         await work.on(iterations=1)
         visits.append(work.replica.view.visits(work.replica.root) - before)
-    assert visits == [3, 3, 1, 3], "the third turn is that of a link"
+    assert visits[2] == third, "the third turn is that of a link"
 
 
 async def test_what_a_rollout_finds_counts_for_all_it_passed_less_with_every_step() -> None:

@@ -102,6 +102,8 @@ class Worker:
         self._goal = parse_goal(replica.spec.goal)
         self._random = random.Random(seed)  # noqa: S311 (reproducible exploration, nothing secret)
         self._visits_of: Counter[bytes] = Counter()
+        self._worth: dict[bytes, float] = {}
+        """Of the page at each node that an iteration went to."""
         self._steps = self._turns = 0
         self._frontier = frontier or Frontier()
         self._walker = Walker(
@@ -154,29 +156,27 @@ class Worker:
             claim=claim,
         )
 
-    async def _target(self, branch: bytes) -> tuple[bytes | None, int]:
-        """Where the next iteration goes, and how many steps it looks ahead from there: to the nearest that nobody has tried, or to
-        the end of the most promising way down; None when the branch is exhausted.
-
-        The page of a link is looked at and left. What a press has opened, as a menu, is followed at once: it may be gone later.
+    async def _target(self, branch: bytes) -> tuple[bytes | None, bool]:
+        """Where the next iteration goes: to the nearest that nobody has tried, or to the end of the most promising way down; None
+        when the branch is exhausted. And if that is the nearest link.
 
         A node whose children are all closed is closed itself, which may close its parent, and so on up to the branch.
         """
-        replica, ahead = self._replica, self._config.explore.rollout_steps
+        replica = self._replica
         kind = _TURNS[self._turns % len(_TURNS)]
         self._turns += 1
         if kind is not None and (near := self._nearest(kind, branch)) is not None:
-            return near, 0 if kind == "link" else ahead
+            return near, kind == "link"
         for _ in range(limits.TREE_NODES_MAX):
             below = replica.view.descend(branch)
             target = below[-1] if below else branch
             if not replica.view.expanded(target):
-                return target, ahead
+                return target, False
             if target == branch:
                 break
             replica.own.close_node(target)
             await replica.flush()
-        return None, 0
+        return None, False
 
     def _nearest(self, kind: Kind, branch: bytes) -> bytes | None:
         """The nearest of that kind below ``branch`` that nobody has tried and nobody else has leased."""
@@ -193,7 +193,7 @@ class Worker:
         Each page goes into the tree, for everybody, before the next one is opened.
         """
         replica = self._replica
-        target, ahead = await self._target(branch)
+        target, near = await self._target(branch)
         if target is None:
             if branch != replica.root:
                 replica.own.close_node(branch)
@@ -211,7 +211,7 @@ class Worker:
         seen = await self._look(path, page, states)
         if not seen.over and steps and isinstance(steps[-1].action, Fill):
             seen = await self._send(path, steps[-1].action, states) or seen
-        rolled = 0
+        rolled, ahead = 0, self._ahead(path, seen, near=near)
         while True:
             if seen.reached:
                 claim = await self._confirmed(path)
@@ -240,6 +240,16 @@ class Worker:
                 return None, False
             rolled += 1
             seen = await self._look(path, after, states)
+
+    def _ahead(self, path: list[bytes], seen: _Seen, *, near: bool) -> int:
+        """How many steps it looks ahead from the page at the end of ``path``.
+
+        The page of the nearest link is left again, unless it is worth more than the page that the link is on. What a press has
+        opened, as a menu, is followed at once: it may be gone later.
+        """
+        before = self._worth.get(path[-2] if len(path) > 1 else self._replica.root, 0.0)
+        self._worth[path[-1] if path else self._replica.root] = seen.worth
+        return 0 if near and seen.worth <= before else self._config.explore.rollout_steps
 
     async def _send(self, path: list[bytes], typed: Fill, states: dict[bytes, bytes]) -> _Seen | None:
         """Press Enter in the field that was just filled: both are one visit. None if that is no way on."""
