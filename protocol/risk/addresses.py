@@ -38,7 +38,7 @@ URL_CHARS_MAX: Final = 16_384
 """So much of an address is read: the usual servers take no longer line."""
 _SEGMENTS_MAX: Final = 1_000
 _LOADED: Final = frozenset({"image", "stylesheet", "font", "media", "manifest"})
-"""What a page loads by itself. A script outside of a folder of files is one that the site runs as often: ``/logout.js``."""
+"""Files that a page loads by itself. A script outside of a folder of files is one that the site runs as often: ``/logout.js``."""
 _BUILT: Final = frozenset({"script", "stylesheet", "font"})
 _BUILT_NAME: Final = re.compile(
     r"page|layout|index|main|route|template|loading|error|.*[-._](?=[0-9a-zA-Z]*\d)[0-9a-zA-Z]{6,64}"
@@ -53,7 +53,7 @@ _SIZES: Final = re.compile(r"[1-9]?[02468]|1[0-9][0248]|256|512")
 _TEXTS: Final = frozenset({"html", "htm", "xhtml", "txt", "pdf"})
 _YEAR: Final = re.compile(r"(?:19|20)\d\d")
 _CODE: Final = re.compile(r"(?=[A-Z0-9-]*\d)(?=[A-Z0-9-]*[A-Z])[A-Z0-9-]{5,40}")
-"""What a booking or a coupon is called by."""
+"""The name of a booking or a coupon."""
 _TOKEN_CHARS: Final = 8
 _CONFIRMING: Final = word_set(
     "confirm confirm-email activate optin opt-in verify-email verify accept approve reject decline enable"
@@ -61,7 +61,7 @@ _CONFIRMING: Final = word_set(
 
 
 def judge_address(url: str, method: str = "GET", *, kind: str = "") -> Evidence | None:
-    """What speaks against a request to ``url`` (or a path), by its address alone; None if nothing does.
+    """The evidence against a request to ``url`` (or a path), by its address alone; None if nothing does.
 
     kind: what the browser loads it as (``image``, ``document`` …); empty if that is not known. A file that a page loads may be
     called anything. Time and memory grow linearly with the address.
@@ -159,7 +159,7 @@ class Path:
         return None
 
     def order_in_query(self) -> Order | None:
-        """What the parameters order, or the last segment beside a token."""
+        """The order of the parameters, or of the last segment beside a token."""
         end, extension = without_extension(self._segments[-1]) if self._segments else ("", "")
         has_id = any(map(is_id, self._segments))
         found = self._parameters.order(_routed(self._parameters), path_has_id=has_id, end=end)

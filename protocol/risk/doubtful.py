@@ -1,4 +1,4 @@
-"""What an address must hold to be judged at all, so that every other one need not be read
+"""Parts of which an address must hold one to be judged at all, so that every other one need not be read
 (``adapters/browser/egress/plain.py``)."""
 
 from __future__ import annotations

@@ -17,7 +17,7 @@ from protocol.risk.words import field_says, grave, say
 FIELD_ROLES: Final = frozenset({"textbox", "searchbox", "spinbutton", "slider"})
 LIST_ROLES: Final = frozenset({"combobox", "listbox", "option"})
 _CHOSEN_MAX: Final = 8
-"""What else is chosen in a form makes it no graver."""
+"""More choices than these make a form no graver."""
 
 
 def takes_text(element: Element) -> bool:
@@ -138,7 +138,7 @@ def _of_choice(element: Element) -> Risk:
 
 
 def _changing(element: Element) -> Risk | None:
-    """What the page states to do as soon as ``element`` changes, unless that only reads."""
+    """The reaction that the page states to a change of ``element``, unless that only reads."""
     match element.traits.reacts:
         case "script":
             return settled(4, "runs a script when it changes", sure=False)
@@ -163,7 +163,7 @@ def sent_by_a_button(element: Element, page: Observation) -> bool:
 
 
 def _sent_of(other: Element) -> Iterator[Evidence]:
-    """What a list or a box that waits in a form adds to sending it."""
+    """The class that a list or a box that waits in a form adds to sending it."""
     lists = other.traits.tag == "select"
     if not lists and "checked" not in other.states:
         return
@@ -195,7 +195,7 @@ class Form:
 
     @cached_property
     def chosen(self) -> list[Evidence]:
-        """What its lists and boxes say that it sends: “delete the selected”, “Delete” beside a row."""
+        """The grave choices of its lists and boxes: “delete the selected”, “Delete” beside a row."""
         found = [evidence for each in self.controls if _waits(each) for evidence in _sent_of(each)]
         return sorted(dict.fromkeys(found), key=lambda each: -each.level)[:_CHOSEN_MAX]
 

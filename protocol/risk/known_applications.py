@@ -98,7 +98,7 @@ _PATH_CHARS_MAX: Final = 512
 
 
 def known_verdict(path: str, pairs: Sequence[tuple[str, str]]) -> tuple[Known, str] | None:
-    """What is known of an address, and which of its parameters says so, if one does; None if nothing is known.
+    """The row that fits an address, and the parameter that says so, if one does; None if no row fits.
 
     path, pairs: decoded, in small letters. What reads has no other parameters than those that stand here.
     """

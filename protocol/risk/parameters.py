@@ -19,7 +19,7 @@ _ROUTE: Final = re.compile(r"[\w./:~-]{1,200}")
 _PROOF: Final = re.compile(r"t|tok|sig|signature|code|\w*(?:token|key|hash)")
 _PROOF_CHARS: Final = 3
 _TIME: Final = re.compile(r"\d{1,13}|(?:\d+[hms])+|all|day|week|month|year")
-"""What ``t`` is as often: when something was loaded, or where a film begins."""
+"""``t`` is as often the time when something was loaded, or the place where a film begins."""
 _CURRENCY: Final = re.compile(r"[A-Z]{2,3}")
 _PAIRS_MAX: Final = 1_000  # as PHP
 _VALUE_CHARS_MAX: Final = 200
@@ -77,7 +77,7 @@ class Parameters:
             self._proofs |= {name} - ({"t"} if _TIME.fullmatch(value) else set())
 
     def order(self, route: Route, *, path_has_id: bool, end: str) -> Order | None:
-        """What the first of them that says it orders. path_has_id: whether the path names a record. end: its last segment."""
+        """The order of the first of them that gives one. path_has_id: whether the path names a record. end: its last segment."""
         record = path_has_id or self.has_id
         keys = {plain(key) for key, _ in self.pairs}
         looked_up = not V.LOGS.isdisjoint(words_in(end)[:1]) and not (path_has_id or self.has_number)
@@ -170,7 +170,7 @@ class Parameters:
         return Order(said, "clear") if self.has_number and (decides or (said in V.CLEAR and not shown)) else None
 
     def _put(self, name: str, value: str, end: str) -> Order | None:
-        """What puts something into a cart (``/cart?add=7``, ``/cart.php?do=add&item=7``), or switches it on (``/set?lamp=on``)."""
+        """Puts something into a cart (``/cart?add=7``, ``/cart.php?do=add&item=7``), or switches it on (``/set?lamp=on``)."""
         there = plain(end)
         puts = (name in V.ADDS and is_id(value)) or (name in V.ACTIONS and plain(value) in V.ADDS and self.has_id)
         if there in V.CARTS and puts:
@@ -196,7 +196,7 @@ def _edge(said: list[str]) -> Order | None:
 
 
 def _hidden(name: str, value: str, end: str) -> Order | None:
-    """What replaces the method, or is a language of its own."""
+    """An order that replaces the method, or is in a language of its own."""
     lowered, said = value.lower(), words_in(value[:64])
     if (name in V.OVERRIDES or name == "method") and lowered in V.METHODS and (name, lowered) != ("method", "post"):
         return Order(f"{name}={value.upper()}", "clear")

@@ -151,7 +151,7 @@ def may_change(rule: str) -> bool:
 
 
 def what_helps(requests: Iterable[str], rules: Iterable[str], *, owner: bool, page_url: str = "") -> str:
-    """What a person can do about refused requests, in a few words; empty if there is nothing to say.
+    """The remedy of a person for refused requests, in a few words; empty if there is nothing to say.
 
     requests, rules: in the same order. owner: whether the owner of the node asks, who alone may allow a request.
     page_url: the address of the page; with it the option can be pasted as it stands.
@@ -173,7 +173,7 @@ def what_helps(requests: Iterable[str], rules: Iterable[str], *, owner: bool, pa
 
 
 def allow_entry(request: str, page_url: str = "") -> str:
-    """What ``--allow`` takes for a refused ``METHOD /path``; with ``URL`` in place of an address that cannot be pasted."""
+    """The value of ``--allow`` for a refused ``METHOD /path``; with ``URL`` in place of an address that cannot be pasted."""
     method, _, address = request.partition(" ")
     address = _as_web(site_of(page_url) + address if page_url and address.startswith("/") else address)
     # The page chose the path, and a person pastes the line into a shell, where `*` would also allow more.
@@ -183,7 +183,7 @@ def allow_entry(request: str, page_url: str = "") -> str:
 
 
 def meaning(rule: str) -> str:
-    """What a rule says of a request that it refuses, in words."""
+    """The reason by which a rule refuses a request, in words."""
     if rule.startswith(_GRAVER):
         return f"it is of {rule}, which nobody has approved"
     word = rule.removeprefix("address: ")

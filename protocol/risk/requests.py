@@ -36,7 +36,7 @@ class GuardPolicy(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
     private: tuple[str, ...] = (ANY,)
     """Patterns of those among them that may lie on this machine or in a private network (``protocol.risk.destinations``)."""
     sites: tuple[SiteRule, ...] = ()
-    """What the owner has said of single sites."""
+    """The owner's rules for single sites."""
     capsule: bool = False
     """True if ``origins`` were narrowed to those of a capsule: what is refused for its origin is then told so."""
     class_max: int = EVERY_CLASS

@@ -204,7 +204,7 @@ def _orders(words: list[str], at: int, kind: Kind, titled: bool) -> bool:
 
 
 def _says(words: list[str]) -> str:
-    """What words order together that say nothing by themselves: ``mark-as-read``, ``add-to-cart``, ``make_admin``, ``relayOn``."""
+    """Words that order together and say nothing alone: ``mark-as-read``, ``add-to-cart``, ``make_admin``, ``relayOn``."""
     first, last, length = words[0], words[-1], len(words)
     if first == "mark" and last in V.MARKS and length < _NAME_WORDS_MAX:
         return f"mark {last}"

@@ -1,4 +1,4 @@
-"""What a node may do at single sites: read, send, connect. Rules of its owner, each with its reason (``policy.sites``).
+"""Rules of a node's owner for single sites: where it may read, send, connect; each with its reason (``policy.sites``).
 
 Of several rules that name an origin the most specific one decides alone: the exact origin, else the longest domain. A rule narrows
 reads to what it lists, and allows requests that are not GET; what it does not speak of stays as it is.
@@ -45,7 +45,7 @@ class SiteRule(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     connect: _Reads = ()
     """Paths of WebSockets that may be opened. What goes over one is counted, and not judged."""
     personal_data: Literal["replace", "cover", "keep"] = "replace"
-    """What is stored of e-mail addresses, telephone, card, account and national numbers on pages of the site: ``replace`` stores
+    """How a node stores e-mail addresses, telephone, card, account and national numbers on pages of the site: ``replace`` stores
     tokens in their place, ``cover`` also covers them in pictures, ``keep`` stores them as they are."""
     probe: bool = True
     """True if searches may press controls that are not understood, out of which nothing but reads can leave; false for a site on
@@ -64,7 +64,7 @@ def _specific(pattern: str, origin: str) -> tuple[bool, int]:
 
 
 def judge_site(rules: Sequence[SiteRule], method: str, url: str, resource_type: str) -> str | None:
-    """What the rule of a site says of a request: empty if it allows it, ``REFUSED``, or None if it says nothing.
+    """The answer of a site's rule to a request: empty if it allows it, ``REFUSED``, or None if it says nothing.
 
     method: in upper case. resource_type: as for ``judge_request``.
     """

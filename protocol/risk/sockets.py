@@ -16,7 +16,7 @@ from protocol.risk.requests import GuardPolicy, judge_request
 from protocol.risk.sites import path_fits, rule_at
 
 SOCKET_METHOD: Final = "WS"
-"""What stands for a method in an entry, and in a refused request."""
+"""The word in place of a method in an entry, and in a refused request."""
 
 
 def page_url(url: str) -> str:

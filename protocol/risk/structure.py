@@ -101,7 +101,7 @@ def _opens_here(element: Element) -> bool:
 
 
 def _said(element: Element) -> Iterator[Evidence]:
-    """What its label and its marks say that is grave."""
+    """The grave things that its label and its marks say."""
     traits, leads = element.traits, _opens_page(element)
     clears, resets = say(element.name).kind == "clear", traits.input_type == "reset"
     title = leads and element.role == "link" and not _is_command(element.name)
@@ -117,7 +117,7 @@ def _said(element: Element) -> Iterator[Evidence]:
 
 
 def _stands(element: Element, page: Observation) -> Iterator[Evidence]:
-    """What stands around it, unless it leads out of that: “Cancel”."""
+    """Evidence from around it, unless it leads out of that: “Cancel”."""
     return iter(()) if closes(element.name) else beside(element, page)
 
 

@@ -1,4 +1,4 @@
-"""What the network guard cannot judge in a browser that somebody else started."""
+"""Ways out that the network guard cannot judge in a browser that somebody else started."""
 
 from __future__ import annotations
 

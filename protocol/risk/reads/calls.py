@@ -89,7 +89,7 @@ def _reads_by_name(method: str) -> bool:
 
 
 _OF_ODOO: Final = word_set("compute validate calculate fetch next")
-"""What methods of Odoo do, although they are called as what reads elsewhere (``validate_picking``, ``get_next_by_id``)."""
+"""Verbs by which methods of Odoo act, although they read elsewhere (``validate_picking``, ``get_next_by_id``)."""
 _OF_SPACE: Final = re.compile(r"[a-z]{2,12}_(?=(?:get|list|estimate)[A-Z])")
 """The name of a space before that of a method, as in ``eth_getLogs``."""
 _READ_OR_NOT: Final = word_set("call complete select load")

@@ -1,4 +1,4 @@
-"""What in a request says that more is done than reading."""
+"""Finds in a request that more is done than reading."""
 
 from __future__ import annotations
 

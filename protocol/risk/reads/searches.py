@@ -49,7 +49,7 @@ def ends_in_search(last: list[str]) -> bool:
 
 
 _SEARCHED: Final = re.compile(r"v\d|jql|products?|users?|orders?|customers?|node|issues|documents|people|all")
-"""What stands behind ``/search/`` where it is looked for."""
+"""Words behind ``/search/`` where something is looked for."""
 _ABOUT_SEARCHES: Final = word_set(
     "saved history log logs alert alerts index indexes indexing click clicks track event events recent user my custom watched mail "
     "quick blocked job"

@@ -12,12 +12,12 @@ from protocol.risk.reads.words import TOKEN_FIELDS
 from protocol.risk.segments import words_in
 
 _SELECT: Final = re.compile(r"\s*(?:select|explain\s+select|show|describe)\s[^;()]{1,2000}", re.IGNORECASE)
-"""What calls no function and is one statement, where a semicolon is needed between two."""
+"""One statement that calls no function, where a semicolon is needed between two."""
 IN_SELECT: Final = (STATEMENT_VERBS | CLEAR | WEAK) | word_set(
     "into outfile for set use execute begin declare rename lock waitfor backup restore shutdown procedure do deny enable "
     "checkpoint reconfigure dbcc commit rollback revert updatetext writetext truncate kill copy"
 )
-"""What no statement that reads needs. SQL Server takes ``SELECT 1 DELETE FROM a`` for two statements."""
+"""Words that no statement that reads needs. SQL Server takes ``SELECT 1 DELETE FROM a`` for two statements."""
 _OF_DATABASES: Final = word_set("db database table schema ns server username pos limit page sessionmaxrows ajaxrequest")
 
 

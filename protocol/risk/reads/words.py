@@ -14,9 +14,9 @@ SEARCH_WORDS: Final = word_set(
     "zoek sog hledani vyhledavani hladat wyszukiwanie szukanie cautare pretraga poshuk arama pencarian kiem"
 )
 SEARCHING_PLACES: Final = word_set("search searches query queries filter filters suggestions")
-"""What ends a name for searching (``product-queries``), and by itself may be a place to which one more is sent."""
+"""Ends of names for searching (``product-queries``); by itself each may be a place to which one more is sent."""
 LISTING_ENDS: Final = word_set("list liste lista lister listado elenco lijst seznam spisok daftar danhsach")
-"""What ends an address at which what stands before it is listed. The plural is a place to which one more list is sent."""
+"""Ends of addresses at which what stands before is listed. The plural is a place to which one more list is sent."""
 LIST_FIELDS: Final = word_set(
     "page pagenum pageno pageindex currentpage current pagesize perpage size limit offset cursor sort sortby sortorder "
     "orderby orderbycolumn isasc q query keyword keywords search filter filters where"
@@ -81,16 +81,16 @@ COMPUTING_WORDS: Final = word_set(
     "calculate calc compute estimate preview lint autocomplete typeahead lookup simulate calcular calcula calculer "
     "calculez berechnen vorschau"
 )
-"""What ends an address at which something is computed from what is sent. Not what may also be kept, used up or sent by mail:
+"""Ends of addresses at which something is computed from what is sent. Not what may also be kept, used up or sent by mail:
 validate, verify, check, convert, compare."""
 COMPUTED_THINGS: Final = word_set("availability calculation estimation suggestions simulation")
 """The same behind a verb that reads: ``checkAvailability``."""
 PERSON_FIELDS: Final = word_set(
     "email mail emailaddress youremail phone phonenumber telephone tel mobile firstname lastname fullname message"
 )
-"""What somebody gives who is to be written to."""
+"""Fields of somebody who is to be written to."""
 CALLED: Final = word_set("ajax rpc api xhr jsonrpc webservice ws")
-"""What ends an address at which a field says what is called."""
+"""Ends of addresses at which a field says what is called."""
 CALLS: Final = word_set("action call method func function cmd command op operation")
 CALLS_THAT_READ: Final = word_set("get list search find fetch load query lookup count show view describe suggest")
 """Not “read”: a message that is read counts as read from then on."""

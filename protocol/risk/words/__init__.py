@@ -1,4 +1,4 @@
-"""What a label asks for that is grave, in any language: ``say`` for controls, ``field_says`` for labels of fields.
+"""Reads labels in any language for grave requests: ``say`` for controls, ``field_says`` for labels of fields.
 
 A text model that was trained on message catalogues reads the label (``model.py``). It abstains often: most names of things ask for
 nothing. ``text.py`` undoes what hides a word before that, and ``anchors.py`` has the few labels whose meaning is fixed.
@@ -30,7 +30,7 @@ _QUESTION_WORDS: Final = 4
 
 
 class Spoken(msgspec.Struct, frozen=True, kw_only=True):
-    """What a label asks for."""
+    """The request that a label makes."""
 
     kind: str = ""
     """One of ``anchors.KINDS``; empty if nothing was read."""
@@ -40,20 +40,20 @@ class Spoken(msgspec.Struct, frozen=True, kw_only=True):
     leans: int = 0
     """The highest class that it leans to without being certain; 0 if none."""
     text: str = ""
-    """What was read, shortened."""
+    """The text that was read, shortened."""
 
 
 NOTHING: Final = Spoken()
 
 
 def say(label: str) -> Spoken:
-    """What ``label`` of a control asks for. Takes under 0.2 ms, and a cache holds labels that were read."""
+    """The request of ``label`` of a control. Takes under 0.2 ms, and a cache holds labels that were read."""
     text = read(label)
     return _say(text) if text else NOTHING
 
 
 def grave(label: str, *, leans: bool = False) -> Iterator[Evidence]:
-    """What a label says that is grave. leans: it is not certain of anything."""
+    """The grave things that a label says. leans: none of them is certain."""
     spoken = say(label)
     if spoken.certain and spoken.level >= GRAVE_CLASS:
         yield Evidence(level=spoken.level, certain=not leans, says=f"says “{spoken.text}”")
@@ -126,14 +126,14 @@ def _chances(text: str) -> dict[str, float]:
 
 
 def _worse(one: Spoken, other: Spoken, text: str) -> Spoken:
-    """What a label says of which ``one`` and ``other`` were read."""
+    """The request of a label of which ``one`` and ``other`` were read."""
     if other.certain and other.level > one.level:
         return msgspec.structs.replace(other, text=_shown(text))
     return msgspec.structs.replace(one, leans=max(one.leans, other.leans))
 
 
 def field_says(label: str) -> Spoken:
-    """What ``label`` of a field asks for: ``card``, ``secret``, or what ``say`` gives."""
+    """The request of ``label`` of a field: ``card``, ``secret``, or what ``say`` gives."""
     text = read(label)
     if not text:
         return NOTHING

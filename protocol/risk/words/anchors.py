@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 KINDS: Final = ("other", "view", "search", "begin", "change", "pay", "access", "destroy", "card", "secret")
-"""What the text model tells apart; ``scripts/labels/rules.py`` says what each is."""
+"""The kinds that the text model tells apart; ``scripts/labels/rules.py`` says what each is."""
 
 LEVELS: Final = {"begin": 4, "change": 4, "pay": 5, "access": 6, "destroy": 7, "card": 5, "secret": 6, "clear": 7}
 """The class of a control, or of a field, that says it; the other kinds say nothing. ``clear`` is of fixed labels only, for what may
@@ -40,4 +40,4 @@ PICTURES: Final[dict[str, str]] = {
     "\U0001f5d1": "destroy", "\U0001f6ae": "destroy", "\U0001f4b3": "pay", "\U0001f4b8": "pay", "\U0001f511": "access",
     "\U0001f513": "access",
 }  # fmt: skip
-"""What a picture says where no letters stand beside it, if that is grave."""
+"""Pictures that say something grave where no letters stand beside them."""

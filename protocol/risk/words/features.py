@@ -16,7 +16,7 @@ BUCKETS: Final = 196_608
 """With ten kinds and a byte for each weight the file stays below 2 MB."""
 RUN_MAX: Final = 5
 CHARS_MAX: Final = 160
-"""What lies behind it is not looked at; a longer label is never called harmless."""
+"""Characters behind these are not looked at."""
 _PRIME: Final = np.uint64(0x100000001B3)
 _MIX: Final = np.uint64(0x9E3779B97F4A7C15)
 _HALF: Final = np.uint64(32)

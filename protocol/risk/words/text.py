@@ -1,4 +1,4 @@
-"""What a person reads in a label, in one spelling: what cannot be seen is left out, look-alikes are the letters they look like."""
+"""Brings a label into the spelling that a person reads: the unseen is left out, look-alikes are the letters they look like."""
 
 from __future__ import annotations
 
@@ -111,7 +111,7 @@ def _one_script(word: str) -> str:
 
 
 def look_alike(text: str) -> str:
-    """What ``text`` of ``read`` would be in Latin letters, if each letter of one of its words looks like one; else empty."""
+    """``text`` of ``read`` in Latin letters, if each letter of one of its words looks like one; else empty."""
     words = text.split()
     changed = [word.translate(LATIN_OF) for word in words]
     alike = any(new != word and new.isascii() for word, new in zip(words, changed, strict=True))
