@@ -180,3 +180,12 @@ def test_what_a_dialog_says_is_redacted() -> None:
     assert kept.message == "Hello ‹secret:word›"
     expect = redact_expect(Expect(dialog=Answer(kind="confirm", text="Hello swordfish")), {"word": "swordfish"})
     assert expect == Expect(dialog=Answer(kind="confirm", text="Hello ‹secret:word›"))
+
+
+def test_a_press_that_needs_no_yes_adds_nothing_to_the_class_of_what_it_accepts_unless_it_is_grave() -> None:
+    ordinary, grave = Risk(level=4, reason="acts"), Risk(level=7, reason="deletes")
+    assert with_answer(ordinary, SURE, free=True).level == 3
+    assert with_answer(ordinary, SURE).level == 4
+    assert with_answer(grave, SURE, free=True).level == 7
+    deletes = Answer(kind="confirm", text="Delete everything?", accept=True)
+    assert with_answer(ordinary, deletes, free=True).level == 7
