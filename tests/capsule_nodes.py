@@ -16,8 +16,8 @@ from node.capsules.logins import Capturing
 from node.capsules.seal import Capsules, Endings, Kept, SealingKeys, Wanted
 from node.capsules.seal.proving import no_live, unproven
 from node.capsules.seal.uses import Killed, Report
-from node.verbs.capsule import CapturedCapsule, CaptureParams, ExportParams, ImportParams, KeptCapsule
-from node.verbs.owner import ChangeParams
+from node.verbs.capsules.capsule import CapturedCapsule, CaptureParams, ExportParams, ImportParams, KeptCapsule
+from node.verbs.nodes.owner import ChangeParams
 from protocol.approval.owners import sign_change
 from protocol.errors import MeshError
 from protocol.trust.grants import parse_grants

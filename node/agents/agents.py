@@ -22,9 +22,10 @@ from node.agents.tokens import Tokens, caller_of
 from node.base import interruptible
 from node.live.browsers import NO_CAPSULES, CapsuleNames
 from node.signing import Feed
-from node.verbs import Bound, Caller, CallerKind, current_caller, live
-from node.verbs import agent as verbs
-from node.verbs.agent import AGENT_TASKS, Added, AddParams, Agent, AgentList, NameParams, Removed, State
+from node.verbs import Bound, Caller, CallerKind, current_caller
+from node.verbs.live import live
+from node.verbs.nodes import agent as verbs
+from node.verbs.nodes.agent import AGENT_TASKS, Added, AddParams, Agent, AgentList, NameParams, Removed, State
 from protocol import limits
 from protocol.errors import MeshError
 from protocol.feed import Kind

@@ -5,8 +5,8 @@ from __future__ import annotations
 from node.capsules.seal import ahead
 from node.rooms import Rooms
 from node.verbs import Bound
-from node.verbs import clock as verbs
-from node.verbs.clock import AcceptedClock, StillBlocked
+from node.verbs.nodes import clock as verbs
+from node.verbs.nodes.clock import AcceptedClock, StillBlocked
 from protocol import limits
 from protocol.clock import KIND_CLOCK, ClockAcceptance
 from protocol.errors import MeshError

@@ -18,7 +18,8 @@ from node.base import fault
 from node.config import invalid_in_words
 from node.health import BackupVerbs, MeshVerbs
 from node.rooms import Rooms
-from node.verbs import OWNER, Bound, Caller, CallerKind, Params, Run, Tell, Verb, called_by, events
+from node.verbs import OWNER, Bound, Caller, CallerKind, Params, Run, Tell, Verb, called_by
+from node.verbs.nodes import events
 from protocol.errors import MeshError
 from protocol.messages import PROTOCOL_VERSION, Done, GrantsPush, StatusAsk, StatusTell
 from protocol.refusals import CONTROL

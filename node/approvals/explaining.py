@@ -9,8 +9,8 @@ from node.config import PolicyConfig
 from node.live.acting import judged, seek
 from node.live.browsers import guard_for
 from node.verbs import Bound, current_caller
-from node.verbs import policy as verbs
-from node.verbs.policy import Explained, ExplainParams
+from node.verbs.nodes import policy as verbs
+from node.verbs.nodes.policy import Explained, ExplainParams
 from protocol.approval.forms import action_words
 from protocol.errors import MeshError
 from protocol.page.actions.action import Click, Locator

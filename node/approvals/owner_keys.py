@@ -11,8 +11,8 @@ from nacl.signing import VerifyKey
 from adapters.ports import Clock, Store
 from node.signing import Witness
 from node.verbs import Bound
-from node.verbs import owner as verbs
-from node.verbs.owner import Changed, ChangeParams, OwnerKey, OwnerList
+from node.verbs.nodes import owner as verbs
+from node.verbs.nodes.owner import Changed, ChangeParams, OwnerKey, OwnerList
 from protocol.approval.owners import KIND_OWNERS, Owner, OwnerChange, OwnerEntry, Owners, owner_id
 from protocol.errors import MeshError
 from protocol.feed import Kind

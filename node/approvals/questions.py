@@ -21,8 +21,8 @@ from node.base import any_of
 from node.live.acting import Sought
 from node.signing import Witness
 from node.verbs import Bound, Caller, CallerKind, current_caller
-from node.verbs import approve as verbs
-from node.verbs.approve import AnswerParams, AskedList, ListParams, Shown, ShowParams, Stand, StateParams
+from node.verbs.nodes import approve as verbs
+from node.verbs.nodes.approve import AnswerParams, AskedList, ListParams, Shown, ShowParams, Stand, StateParams
 from protocol import ids, limits
 from protocol.approval.approval import (
     KIND_APPROVAL,

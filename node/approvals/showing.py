@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any, cast
 
 from adapters.ports import QuestionRecord, Store
-from node.verbs.approve import Answer, Asked, HeldState, Shown, Stand, State
+from node.verbs.nodes.approve import Answer, Asked, HeldState, Shown, Stand, State
 from protocol.approval.approval import Held
 from protocol.approval.forms import action_words, request_words
 from protocol.approval.owners import Owners

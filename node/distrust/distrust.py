@@ -22,8 +22,8 @@ from node.distrust.notices import Notices
 from node.log import LogExchange
 from node.trust import Calls
 from node.verbs import Bound, Tell
-from node.verbs import distrust as verbs
-from node.verbs.distrust import Distrusted, DistrustParams, Trusted, TrustParams
+from node.verbs.nodes import distrust as verbs
+from node.verbs.nodes.distrust import Distrusted, DistrustParams, Trusted, TrustParams
 from protocol import ids, limits
 from protocol.messages import KeysPush
 from protocol.notice import check_reason

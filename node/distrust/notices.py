@@ -13,8 +13,8 @@ from node.log import LogExchange
 from node.signing import Witness
 from node.trust import Calls
 from node.verbs import Bound, Handler, Tell
-from node.verbs import distrust as verbs
-from node.verbs.distrust import NoticeList, NoticesParams, ShownNotice
+from node.verbs.nodes import distrust as verbs
+from node.verbs.nodes.distrust import NoticeList, NoticesParams, ShownNotice
 from protocol import ids, limits, notice
 from protocol.feed import Kind
 from protocol.messages import KIND_DISTRUST_NOTICE, DistrustNotice, Done, Envelope, NoticePush

@@ -8,8 +8,8 @@ from node.base import Serving
 from node.explorer.showing.show import Parts, show_search, summarise
 from node.log import LogExchange
 from node.verbs import Bound, Tell
-from node.verbs import explore as verbs
-from node.verbs.explore import (
+from node.verbs.searches import explore as verbs
+from node.verbs.searches.explore import (
     Freed,
     Listed,
     ListParams,

@@ -15,8 +15,8 @@ from node.base import write_private
 from node.health import backup_file as archive
 from node.signing import Witness
 from node.verbs import Bound, Tell
-from node.verbs import backup as verbs
-from node.verbs.backup import BackupParams, MadeBackup
+from node.verbs.nodes import backup as verbs
+from node.verbs.nodes.backup import BackupParams, MadeBackup
 from protocol import limits
 from protocol.errors import MeshError
 from protocol.log.witness_log import origin

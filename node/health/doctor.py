@@ -25,7 +25,7 @@ from node.health.remedies import CLOCKS, after_end, for_browser, for_opening, fo
 from node.live.browsers import Browsers
 from node.rooms import Rooms
 from node.signing import identity
-from node.verbs.node import Check, Health
+from node.verbs.nodes.node import Check, Health
 from protocol import ids, limits
 from protocol.errors import MeshError
 from protocol.risk.unguarded import limits_of

@@ -6,8 +6,8 @@ from shlex import quote
 
 from node.base import counted
 from node.rooms import Rooms
-from node.verbs.capsule import KeptCapsule
-from node.verbs.node import Check
+from node.verbs.capsules.capsule import KeptCapsule
+from node.verbs.nodes.node import Check
 from protocol.errors import MeshError
 
 _SOON_MS: int = 86_400_000

@@ -7,7 +7,7 @@ from shlex import quote
 from node.config import CONFIG_FILE
 from node.health.remedies import CLOCKS, SAME_VERSION, for_peer
 from node.rooms import Rooms
-from node.verbs.node import Check
+from node.verbs.nodes.node import Check
 from protocol import limits
 from protocol.errors import MeshError
 from protocol.messages import PROTOCOL_VERSION, EchoAsk, EchoTell, StatusAsk, StatusTell

@@ -9,7 +9,7 @@ from adapters.schedule_records import ScheduleRecord
 from node.base import counted
 from node.health.remedies import CLOCKS
 from node.rooms import Rooms
-from node.verbs.node import Check
+from node.verbs.nodes.node import Check
 from protocol import limits
 from protocol.errors import MeshError
 

@@ -16,7 +16,7 @@ from prometheus_client.exposition import generate_latest
 
 from node import __version__
 from node.rooms import Rooms
-from node.verbs.node import Measured, RefusalCounts, Sample
+from node.verbs.nodes.node import Measured, RefusalCounts, Sample
 from protocol import limits
 from protocol.errors import MeshError
 from protocol.refusals import OTHERS, Channel, caller_label, channel_of, channel_of_caller

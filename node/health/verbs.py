@@ -8,9 +8,9 @@ from node.health import doctor, metrics
 from node.rooms import Rooms
 from node.trust import TURNED_AWAY, discover
 from node.verbs import Bound, NoParams, Tell, current_caller
-from node.verbs import node as verbs
 from node.verbs.catalogue import CATALOGUE
-from node.verbs.node import (
+from node.verbs.nodes import node as verbs
+from node.verbs.nodes.node import (
     DiscoverParams,
     DoctorParams,
     Health,

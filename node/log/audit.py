@@ -22,8 +22,8 @@ from node.base import every_artefact, open_named
 from node.signing import Witness
 from node.trust import Peers
 from node.verbs import Bound
-from node.verbs import audit as verbs
-from node.verbs.audit import End, Exported, Listed, ListParams, Unfinished, Verified
+from node.verbs.nodes import audit as verbs
+from node.verbs.nodes.audit import End, Exported, Listed, ListParams, Unfinished, Verified
 from protocol import audit, limits
 from protocol.audit import KIND_AUDIT_HEAD, NODE, OWNER, START, Head, HeadStatement, Outcome, Row
 from protocol.errors import MeshError

@@ -15,9 +15,9 @@ from node.log.log_watch import Shown
 from node.signing import Witness, audit_own, signed_manifest
 from node.trust import Calls
 from node.verbs import Bound
-from node.verbs import log as verbs
-from node.verbs.log import OwnAudit, PeerAudit, Proven, ShownCosignature, ShownLog
-from node.verbs.node import PeerLog
+from node.verbs.nodes import log as verbs
+from node.verbs.nodes.log import OwnAudit, PeerAudit, Proven, ShownCosignature, ShownLog
+from node.verbs.nodes.node import PeerLog
 from protocol import ids
 from protocol.errors import MeshError
 from protocol.log import log_proof

@@ -10,8 +10,8 @@ from node.pairing.pairing_desk import PairingDesk
 from node.pairing.sas_desk import Meeting
 from node.trust import Calls
 from node.verbs import Bound, Tell
-from node.verbs import pairing as verbs
-from node.verbs.pairing import (
+from node.verbs.nodes import pairing as verbs
+from node.verbs.nodes.pairing import (
     GrantParams,
     Invited,
     InviteParams,

@@ -35,9 +35,9 @@ from mcp.types import (
 from node import __version__
 from node.base import one_lined, to_its_end
 from node.verbs import Verb
-from node.verbs import live as verbs
-from node.verbs import node as node_verbs
 from node.verbs.catalogue import CATALOGUE
+from node.verbs.live import live as verbs
+from node.verbs.nodes import node as node_verbs
 from protocol.errors import MeshError
 
 log = logging.getLogger(__name__)

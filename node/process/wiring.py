@@ -38,7 +38,7 @@ from node.health import doctor
 from node.process.machine import browser_of, browser_settings, machine_id, opened, persistent_of, system_clock
 from node.rooms import Ports, assemble, open_browsers
 from node.signing import contents, identity
-from node.verbs.node import Health
+from node.verbs.nodes.node import Health
 from protocol.errors import MeshError
 from protocol.refusals import Refusals
 from protocol.wire.address import parse_peer_address

@@ -14,7 +14,7 @@ from node.explorer import Parts, show_search
 from node.log import LogExchange
 from node.signing import Witness
 from node.verbs import Caller, CallerKind, Tell, called_by
-from node.verbs.explore import RUN, RunParams
+from node.verbs.searches.explore import RUN, RunParams
 from protocol import ids
 from protocol.errors import MeshError
 

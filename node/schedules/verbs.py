@@ -11,9 +11,9 @@ from adapters.schedule_records import RunRecord, ScheduleRecord
 from node.live.browsers import CapsuleNames
 from node.schedules.schedules import Schedules
 from node.verbs import Bound, NoParams, Tell
-from node.verbs import schedule as verbs
-from node.verbs.explore import RUN
-from node.verbs.schedule import AddParams, Ran, Scheduled, ScheduleList, ScheduleParams, ShowParams, Spent
+from node.verbs.searches import schedule as verbs
+from node.verbs.searches.explore import RUN
+from node.verbs.searches.schedule import AddParams, Ran, Scheduled, ScheduleList, ScheduleParams, ShowParams, Spent
 from protocol import ids, limits
 from protocol.errors import MeshError
 from protocol.goal.condition import parse as parse_condition

@@ -13,7 +13,7 @@ import msgspec
 
 from adapters.feed_records import FeedPage
 from adapters.ports import Clock, FeedStore
-from node.verbs.events import Listed, ListParams
+from node.verbs.nodes.events import Listed, ListParams
 from protocol.errors import MeshError
 from protocol.feed import Change, Kind, News, check_ids
 

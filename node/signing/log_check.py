@@ -8,7 +8,7 @@ from collections import Counter
 from adapters.log_records import LogRecord
 from adapters.ports import ArtefactRecord, Store
 from node.base import every_artefact, every_delta, every_search
-from node.verbs.log import LogAudit, OwnAudit
+from node.verbs.nodes.log import LogAudit, OwnAudit
 from protocol.errors import MeshError
 from protocol.log import witness_log
 from protocol.log.merkle_growth import Frontier

@@ -6,7 +6,7 @@ import ipaddress
 
 from adapters.ports import Announcement, Discovery
 from node.trust.peers import Peers
-from node.verbs.node import Nearby
+from node.verbs.nodes.node import Nearby
 from protocol import ids
 from protocol.errors import MeshError
 from protocol.wire.address import parse_peer_address

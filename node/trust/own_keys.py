@@ -22,8 +22,8 @@ from node.signing import Identity, check_recovery_file, contents, identity
 from node.trust.calls import Calls
 from node.trust.recovery_key import RecoveryKey
 from node.verbs import Bound, Handler, NoParams
-from node.verbs import keys as verbs
-from node.verbs.keys import ChangedKey, RecoveredKey, RecoverParams, RevokedKey, RevokeParams
+from node.verbs.nodes import keys as verbs
+from node.verbs.nodes.keys import ChangedKey, RecoveredKey, RecoverParams, RevokedKey, RevokeParams
 from protocol import ids, limits
 from protocol.errors import MeshError
 from protocol.feed import Kind

@@ -15,7 +15,7 @@ from typing import Literal
 from adapters.ports import Clock, PeerAddress, PeerClient, PeerHandler, PeerServer
 from node.base import Tasks
 from node.trust.calls import Calls
-from node.verbs.node import Hold, Ways
+from node.verbs.nodes.node import Hold, Ways
 from protocol import ids, limits
 from protocol.errors import MeshError
 from protocol.messages import EchoAsk, EchoTell, StatusAsk, StatusTell

@@ -5,11 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
-from node.verbs import (
-    agent,
-    approve,
-    audit,
-    backup,
+from node.verbs.capsules import (
     capsule,
     capsule_handle,
     capsule_login,
@@ -18,23 +14,25 @@ from node.verbs import (
     capsule_unseal,
     capsule_upkeep,
     capsule_work,
+)
+from node.verbs.live import live
+from node.verbs.nodes import (
+    agent,
+    approve,
+    audit,
+    backup,
     clock,
     distrust,
     events,
-    explore,
     keys,
-    live,
     log,
     node,
     owner,
-    page,
     pairing,
     policy,
-    schedule,
-    session,
-    session_question,
-    session_upkeep,
 )
+from node.verbs.searches import explore, schedule
+from node.verbs.sessions import page, session, session_question, session_upkeep
 from node.verbs.verb import Verb
 
 GROUPS: Final[tuple[tuple[Verb, ...], ...]] = (

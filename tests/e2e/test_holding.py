@@ -16,9 +16,9 @@ from node.cli.nodes.approve import _lines
 from node.config.settings import Config, PolicyConfig
 from node.live.acting.driver import Driver, Gate
 from node.live.browsers.browsers import Browsers
-from node.verbs.approve import ShowParams, StateParams
 from node.verbs.caller import called_by
-from node.verbs.live import Acted, HeldRequest
+from node.verbs.live.live import Acted, HeldRequest
+from node.verbs.nodes.approve import ShowParams, StateParams
 from protocol import limits
 from protocol.errors import MeshError
 from protocol.page.actions.action import Action, Assert, Click, Goto, Locator, Reload, SwitchTab, Wait

@@ -20,7 +20,7 @@ from node.process.wiring import open_watched
 from node.sessions.actions import Notebook
 from node.sessions.actions.action_files import parse_actions
 from node.sessions.actions.looking import take
-from node.verbs.page import NamedElement, SnapshotParams
+from node.verbs.sessions.page import NamedElement, SnapshotParams
 from protocol.errors import MeshError
 from protocol.page.actions.action import Action, Goto, describe
 from protocol.page.seen.observation import CHECKABLE_ROLES

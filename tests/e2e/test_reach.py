@@ -17,7 +17,7 @@ from adapters.transport.server import MeshServer
 from node.health import doctor
 from node.process.setup import init_home
 from node.rooms import Rooms
-from node.verbs.node import Check
+from node.verbs.nodes.node import Check
 from protocol.errors import MeshError
 from protocol.keys.keylog import KeyLog
 from protocol.messages import StatusAsk, StatusTell

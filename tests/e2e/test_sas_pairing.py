@@ -21,7 +21,7 @@ import pytest_asyncio
 from adapters.transport.pairing import TlsPairingClient, TlsPairingServer
 from node.api.node import Node as Served
 from node.rooms import Rooms
-from node.verbs.pairing import Met, OtherNode, PairBeginParams, PairConfirmParams, PairWaitParams, Regranted
+from node.verbs.nodes.pairing import Met, OtherNode, PairBeginParams, PairConfirmParams, PairWaitParams, Regranted
 from protocol import ids, limits
 from protocol.errors import MeshError
 from protocol.messages import StatusAsk, StatusTell

@@ -10,7 +10,7 @@ from adapters.browser.launch.chromium import launcher
 from node.live.acting.driver import prepare
 from node.sessions.actions.action_files import parse_actions
 from node.sessions.actions.looking import take
-from node.verbs.page import SnapshotParams
+from node.verbs.sessions.page import SnapshotParams
 from protocol.page.actions.action import Goto, Hover, target_of
 from protocol.page.actions.locator import fitting
 from protocol.page.actions.scope import container, part

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 from node.explorer.explorer import Explorer
 from node.rooms import Rooms
-from node.verbs import distrust as distrust_verbs
-from node.verbs.distrust import DistrustParams
-from node.verbs.keys import RevokeParams
+from node.verbs.nodes import distrust as distrust_verbs
+from node.verbs.nodes.distrust import DistrustParams
+from node.verbs.nodes.keys import RevokeParams
 from protocol import limits
 from protocol.errors import MeshError
 from tests.sim.machine import Machine

@@ -29,7 +29,7 @@ from node.process.client import AsAgent, as_agent, call, control_info
 from node.process.setup import init_home
 from node.process.wiring import open_node
 from node.verbs import SCOPES, CallerKind
-from node.verbs.agent import Scope
+from node.verbs.nodes.agent import Scope
 from node.verbs.verb import ANY_SCOPE
 from protocol import ids, limits
 from protocol.errors import MeshError

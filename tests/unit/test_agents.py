@@ -13,8 +13,8 @@ import pytest
 from node.agents.agents import Agents
 from node.signing import Feed
 from node.verbs import Caller, CallerKind, called_by
-from node.verbs.agent import Added, AddParams, NameParams
-from node.verbs.capsule import CapsuleParams
+from node.verbs.capsules.capsule import CapsuleParams
+from node.verbs.nodes.agent import Added, AddParams, NameParams
 from protocol import limits
 from protocol.errors import MeshError
 from protocol.feed import Kind

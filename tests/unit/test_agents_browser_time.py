@@ -10,7 +10,7 @@ import pytest
 
 from node.agents.browser_time import BrowserTime  # noqa: F401 (held)
 from node.verbs import NODE, OWNER, Caller, called_by
-from node.verbs.agent import NameParams
+from node.verbs.nodes.agent import NameParams
 from protocol import limits
 from protocol.errors import MeshError
 from protocol.feed import Kind

@@ -12,7 +12,7 @@ import pytest
 from node.agents.agents import Agents
 from node.agents.tokens import caller_of
 from node.verbs import Caller, CallerKind, called_by
-from node.verbs.agent import Added, Agent, NameParams, Removed
+from node.verbs.nodes.agent import Added, Agent, NameParams, Removed
 from protocol import limits
 from protocol.errors import MeshError
 from protocol.feed import Kind

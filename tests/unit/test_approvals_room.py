@@ -16,8 +16,8 @@ from node.live.sessions.live_sessions import LiveSessions
 from node.live.sessions.verbs import LiveVerbs
 from node.sessions.actions.action_files import read_step
 from node.verbs import OWNER, Caller, CallerKind, called_by
-from node.verbs.approve import AnswerParams, Asked, ListParams, Shown, ShowParams, StateParams
-from node.verbs.owner import Changed, ChangeParams
+from node.verbs.nodes.approve import AnswerParams, Asked, ListParams, Shown, ShowParams, StateParams
+from node.verbs.nodes.owner import Changed, ChangeParams
 from protocol import limits
 from protocol.approval.forms import RequestForm, action_exact, action_form, request_form
 from protocol.approval.owners import Owners

@@ -18,8 +18,8 @@ from node.cli.base import asking
 from node.process.answering import answering
 from node.process.client import call
 from node.verbs import Caller
-from node.verbs.session_question import Question
-from node.verbs.session_results import Replayed
+from node.verbs.sessions.session_question import Question
+from node.verbs.sessions.session_results import Replayed
 from protocol import limits
 from protocol.errors import MeshError
 from protocol.page.actions.action import Fill, Goto

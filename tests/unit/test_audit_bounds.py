@@ -13,7 +13,7 @@ import pytest
 
 from node.log import audit as room
 from node.log.audit import Audit
-from node.verbs.audit import Exported, Listed, Unfinished, Verified
+from node.verbs.nodes.audit import Exported, Listed, Unfinished, Verified
 from protocol import limits
 from protocol.audit import KIND_AUDIT_HEAD, START, Head, HeadStatement, Outcome
 from protocol.errors import MeshError

@@ -13,7 +13,7 @@ from adapters.storage.sqlite import DATABASE_FILE
 from node.api.node import Node
 from node.process.setup import init_home
 from node.process.wiring import open_node
-from node.verbs.audit import ListParams
+from node.verbs.nodes.audit import ListParams
 from protocol.audit import KIND_AUDIT_HEAD
 from protocol.errors import MeshError
 

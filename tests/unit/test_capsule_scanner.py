@@ -13,7 +13,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from node.verbs.capsule import ShowParams
+from node.verbs.capsules.capsule import ShowParams
 from protocol.capsule.attestation import KIND_ATTESTATION, Attestation, Attested, handle_of, open_attestation
 from protocol.capsule.flows.portability import findings
 from protocol.capsule.hidden import hidden_values

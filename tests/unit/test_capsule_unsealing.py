@@ -14,8 +14,8 @@ import pytest
 from node.capsules.mount import Unsealing
 from node.capsules.mount.unsealing import left_out, pages_of
 from node.capsules.seal.browser_state import to_browser
-from node.verbs.capsule_unseal import UNSEAL, UnsealedCapsule, UnsealParams
-from node.verbs.capsule_upkeep import RevokeParams
+from node.verbs.capsules.capsule_unseal import UNSEAL, UnsealedCapsule, UnsealParams
+from node.verbs.capsules.capsule_upkeep import RevokeParams
 from node.verbs.verb import OWNER_ONLY
 from protocol.capsule.state import CapsuleState, Item, Lost, OriginStorage
 from protocol.errors import MeshError
@@ -139,7 +139,7 @@ async def test_without_its_row_nothing_leaves(
 
 
 def test_nobody_but_the_owner_asks_for_it() -> None:
-    """Guard: node/verbs/capsule_unseal.py, UNSEAL."""
+    """Guard: node/verbs/capsules/capsule_unseal.py, UNSEAL."""
     assert UNSEAL.callers == OWNER_ONLY and not UNSEAL.tool and not UNSEAL.scope and UNSEAL.row is not None
 
 

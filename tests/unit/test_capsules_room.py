@@ -20,12 +20,12 @@ from node.approvals import Approvals
 from node.capsules.mount import Mounting
 from node.capsules.seal import Repolicy, Wanted, ahead
 from node.verbs import Caller, CallerKind, called_by
-from node.verbs.capsule import CapsuleParams, ConsentParams, ExportParams, ShowParams, TermsParams
-from node.verbs.capsule_handle import OfferParams
-from node.verbs.capsule_policy import ChangePolicyParams
-from node.verbs.capsule_upkeep import RevokeParams
-from node.verbs.clock import AcceptedClock
-from node.verbs.owner import ChangeParams
+from node.verbs.capsules.capsule import CapsuleParams, ConsentParams, ExportParams, ShowParams, TermsParams
+from node.verbs.capsules.capsule_handle import OfferParams
+from node.verbs.capsules.capsule_policy import ChangePolicyParams
+from node.verbs.capsules.capsule_upkeep import RevokeParams
+from node.verbs.nodes.clock import AcceptedClock
+from node.verbs.nodes.owner import ChangeParams
 from protocol import limits
 from protocol.approval.owners import sign_change
 from protocol.capsule import file as files

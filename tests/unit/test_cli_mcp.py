@@ -15,7 +15,7 @@ from node.base import LineFormatter
 from node.cli import main
 from node.cli.nodes.mcp import _OPENING, _log_to_standard_error, _require_sites
 from node.process import client
-from node.verbs import live as verbs
+from node.verbs.live import live as verbs
 from protocol.errors import MeshError
 from protocol.trust.agent_token import make_token
 

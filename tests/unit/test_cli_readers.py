@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from node.cli.base.build import READERS, given
-from node.verbs.session_upkeep import FORK
+from node.verbs.sessions.session_upkeep import FORK
 from protocol import limits
 from protocol.errors import MeshError
 

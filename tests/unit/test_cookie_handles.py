@@ -11,9 +11,9 @@ import msgspec
 import pytest
 from nacl.signing import SigningKey
 
-from node.verbs.capsule import ConsentParams, ShowParams, TermsParams
-from node.verbs.capsule_handle import OfferParams, RequestedCapsule, RequestParams
-from node.verbs.capsule_upkeep import RevokeParams
+from node.verbs.capsules.capsule import ConsentParams, ShowParams, TermsParams
+from node.verbs.capsules.capsule_handle import OfferParams, RequestedCapsule, RequestParams
+from node.verbs.capsules.capsule_upkeep import RevokeParams
 from protocol import limits
 from protocol.capsule import file as files
 from protocol.capsule.artefacts import Consent, seal_consent

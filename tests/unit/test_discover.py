@@ -8,7 +8,7 @@ import pytest
 
 from adapters.ports import Announcement
 from node.trust.discover import announcement, discover
-from node.verbs.node import Nearby
+from node.verbs.nodes.node import Nearby
 from protocol import ids
 from protocol.errors import MeshError
 from tests.mesh_memory import MemoryNode, memory_mesh

@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from node.verbs.distrust import Distrusted, NoticeList, ShownNotice, Trusted
+from node.verbs.nodes.distrust import Distrusted, NoticeList, ShownNotice, Trusted
 from protocol import ids, limits
 from protocol.errors import MeshError
 from protocol.messages import KIND_DISTRUST_NOTICE, DistrustNotice, Done, NoticePush

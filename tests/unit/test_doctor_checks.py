@@ -24,7 +24,7 @@ from node.health.doctor_schedules import check_schedules
 from node.live.browsers.browsers import Browsers
 from node.rooms import Rooms
 from node.signing import identity
-from node.verbs.node import Check
+from node.verbs.nodes.node import Check
 from protocol import ids, limits
 from protocol.errors import MeshError, PeerError
 from protocol.recording.records.session import BrowserInfo

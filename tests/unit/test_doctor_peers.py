@@ -18,8 +18,8 @@ from node.health.verbs import MeshVerbs
 from node.log.log_watch import Shown
 from node.rooms import Rooms
 from node.trust.reach import Reach
-from node.verbs import node as verbs
-from node.verbs.node import Check, Hold, Knocked, KnockParams
+from node.verbs.nodes import node as verbs
+from node.verbs.nodes.node import Check, Hold, Knocked, KnockParams
 from protocol import limits
 from protocol.errors import MeshError
 from protocol.messages import PROTOCOL_VERSION, EchoTell, StatusAsk, StatusTell

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from node.explorer.showing.show import _summary
-from node.verbs.explore import PeerSpend
+from node.verbs.searches.explore import PeerSpend
 from protocol import limits
 from protocol.errors import MeshError
 from protocol.messages import BranchRenew, BranchRenewed, Done, SearchClose, SearchOpen, Spend

@@ -11,7 +11,7 @@ import pytest
 from node.config import PolicyConfig
 from node.live.browsers import guard_for, may_open
 from node.verbs import NODE, OWNER, Caller, CallerKind, called_by
-from node.verbs.explore import RUN, RunParams
+from node.verbs.searches.explore import RUN, RunParams
 from protocol.errors import MeshError
 from protocol.recording.records.session import Profile
 from protocol.risk.requests import GuardPolicy

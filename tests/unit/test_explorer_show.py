@@ -16,8 +16,8 @@ from node.explorer.progress import Progress
 from node.explorer.showing.report import MeshNode, ReportInput, Spent
 from node.explorer.showing.show import _name, _report, _signed, _signed_row, _summary, summarise
 from node.sessions.serving import Sessions
-from node.verbs import explore as verbs
-from node.verbs.explore import Freed, Listed, PeerSpend, Removed, Summary
+from node.verbs.searches import explore as verbs
+from node.verbs.searches.explore import Freed, Listed, PeerSpend, Removed, Summary
 from protocol import ids
 from protocol.errors import MeshError
 from protocol.goal.condition import Condition

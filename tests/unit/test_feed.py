@@ -13,7 +13,7 @@ from click.testing import CliRunner
 
 from node.cli import main
 from node.signing import Feed
-from node.verbs.events import Listed, ListParams
+from node.verbs.nodes.events import Listed, ListParams
 from protocol import ids, limits
 from protocol.errors import MeshError
 from protocol.feed import ABOUT, Kind, check_ids

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from node.signing import Feed
-from node.verbs.events import Listed, ListParams
+from node.verbs.nodes.events import Listed, ListParams
 from protocol.errors import MeshError
 from protocol.feed import Kind, News
 from tests.twins.clock import START_MS, ManualClock

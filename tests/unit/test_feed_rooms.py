@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from node.rooms import Rooms
-from node.verbs.keys import RevokeParams
+from node.verbs.nodes.keys import RevokeParams
 from protocol.feed import Change, Kind
 from protocol.page.actions.action import Click, Locator
 from protocol.search.entry import encode_action

@@ -9,8 +9,10 @@ import pytest
 
 from node.config.forms import invalid_in_words
 from node.config.settings import parse
-from node.verbs import agent, live_params, schedule
 from node.verbs.catalogue import CATALOGUE
+from node.verbs.live import live_params
+from node.verbs.nodes import agent
+from node.verbs.searches import schedule
 from protocol.errors import MeshError
 from protocol.page.actions.action import Action
 

@@ -6,8 +6,8 @@ import msgspec
 import pytest
 
 from node.sessions.keeping.working import own_start
-from node.verbs.live_params import OpenParams
-from node.verbs.session_params import RecordParams, ReplayParams
+from node.verbs.live.live_params import OpenParams
+from node.verbs.sessions.session_params import RecordParams, ReplayParams
 from protocol import limits
 from protocol.errors import MeshError
 from protocol.page.actions.action import Fill, Locator, Secret
@@ -123,7 +123,7 @@ def test_names_and_values_have_bounds(kind: type, name: str, value: str) -> None
 
 @pytest.mark.parametrize("kind", CALLS)
 def test_so_many_can_be_given_and_no_more(kind: type) -> None:
-    """Guard: node/verbs/live_params.py, OpenParams. Guard: node/verbs/session_params.py, SECRETS."""
+    """Guard: node/verbs/live/live_params.py, OpenParams. Guard: node/verbs/sessions/session_params.py, SECRETS."""
 
     def convert(count: int) -> None:
         many = {f"n{i}": {"value": f"value-{i}"} for i in range(count)}

@@ -15,8 +15,8 @@ from adapters.ports import Untaken
 from node.capsules.mount import Mounting
 from node.capsules.seal import Wanted, from_browser, to_browser
 from node.live.browsers import mounted
-from node.verbs.capsule import CapsuleParams
-from node.verbs.capsule_upkeep import RevokeParams
+from node.verbs.capsules.capsule import CapsuleParams
+from node.verbs.capsules.capsule_upkeep import RevokeParams
 from protocol import limits
 from protocol.capsule.state import CapsuleState, Database, Entry, Lost, ObjectStore, OriginStorage
 from protocol.errors import MeshError

@@ -12,8 +12,8 @@ import msgspec
 import pytest
 from nacl.signing import SigningKey
 
-from node.verbs.capsule import CapsuleParams, ShowParams
-from node.verbs.capsule_upkeep import RevokeParams
+from node.verbs.capsules.capsule import CapsuleParams, ShowParams
+from node.verbs.capsules.capsule_upkeep import RevokeParams
 from protocol import ids
 from protocol.capsule import file as files
 from protocol.capsule.artefacts import KIND_USE, Use

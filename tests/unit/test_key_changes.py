@@ -13,7 +13,7 @@ from node.signing import identity
 from node.signing.identity import LOG_FILE
 from node.trust import RecoveryKey
 from node.trust.own_keys import OwnKeys, describe
-from node.verbs.keys import ChangedKey, RecoveredKey, RecoverParams, RevokedKey, RevokeParams
+from node.verbs.nodes.keys import ChangedKey, RecoveredKey, RecoverParams, RevokedKey, RevokeParams
 from protocol import ids, limits
 from protocol.errors import MeshError
 from protocol.feed import Kind

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from node.verbs.session_upkeep import LearnedSession
+from node.verbs.sessions.session_upkeep import LearnedSession
 from protocol.recording.pages.learning import learn_between
 from protocol.recording.pages.masks import apply_masks, find_masks
 from protocol.recording.records.session import Verdict

@@ -10,8 +10,8 @@ import pytest
 from adapters.ports import LiveRecord
 from node.agents.agents import Agents
 from node.config import PolicyConfig
-from node.verbs.agent import AddParams, NameParams
-from node.verbs.live import Opened
+from node.verbs.live.live import Opened
+from node.verbs.nodes.agent import AddParams, NameParams
 from protocol.errors import MeshError
 from protocol.feed import Kind
 from protocol.page.actions.action import Goto

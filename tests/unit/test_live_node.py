@@ -12,9 +12,9 @@ from adapters.audit_records import AuditQuery
 from node.api.node import Node
 from node.process.setup import init_home
 from node.process.wiring import open_node
-from node.verbs import live as verbs
-from node.verbs.agent import AddParams
 from node.verbs.caller import OWNER, Caller, CallerKind
+from node.verbs.live import live as verbs
+from node.verbs.nodes.agent import AddParams
 from protocol import audit
 from protocol.audit import Outcome
 from protocol.errors import MeshError

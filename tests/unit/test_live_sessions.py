@@ -22,7 +22,7 @@ from node.sessions.actions.action_files import read_step
 from node.signing.identity import Identity
 from node.signing.witness import Witness
 from node.verbs.caller import OWNER, Caller, CallerKind, called_by
-from node.verbs.live import Acted, LiveClosed, LiveList, LiveShown, Observed, Opened, PageList, Pictured
+from node.verbs.live.live import Acted, LiveClosed, LiveList, LiveShown, Observed, Opened, PageList, Pictured
 from protocol import limits
 from protocol.errors import MeshError
 from protocol.feed import Kind

@@ -11,7 +11,7 @@ import pytest
 from node.live.sessions import live_session
 from node.live.sessions.endings import ENDINGS, ended
 from node.verbs.caller import OWNER, Caller, CallerKind
-from node.verbs.live import Acted, LiveClosed, LiveShown, LiveSummary, Opened, PageList
+from node.verbs.live.live import Acted, LiveClosed, LiveShown, LiveSummary, Opened, PageList
 from protocol import ids, limits
 from protocol.errors import MeshError
 from protocol.page.actions.action import Select

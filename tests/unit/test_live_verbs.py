@@ -9,8 +9,8 @@ from typing import Any
 import msgspec
 import pytest
 
-from node.verbs import live
-from node.verbs.live import Acted, Observed, PageList, Pictured
+from node.verbs.live import live
+from node.verbs.live.live import Acted, Observed, PageList, Pictured
 from protocol import limits
 from protocol.errors import MeshError
 from protocol.page.actions.action import Fill, Locator, Scroll

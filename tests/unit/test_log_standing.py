@@ -9,7 +9,7 @@ import pytest
 
 from node.config.settings import PolicyConfig
 from node.log.verbs import Logs
-from node.verbs.log import PeerAudit
+from node.verbs.nodes.log import PeerAudit
 from protocol.errors import MeshError
 from protocol.feed import Kind
 from protocol.log import witness_log

@@ -10,8 +10,8 @@ import msgspec
 import pytest
 
 from node.log.verbs import Logs
-from node.verbs.log import PeerAudit, ShownCosignature, ShownLog
-from node.verbs.node import PeerLog
+from node.verbs.nodes.log import PeerAudit, ShownCosignature, ShownLog
+from node.verbs.nodes.node import PeerLog
 from protocol import ids
 from protocol.errors import MeshError
 from protocol.log import log_proof

@@ -16,9 +16,9 @@ from node.capsules.exchange import LoginWork, WorkAsking
 from node.capsules.mount import Mounting
 from node.sessions.serving import ForPeers, Sessions
 from node.verbs import Caller, CallerKind, called_by
-from node.verbs.approve import AnswerParams, ListParams, ShowParams
-from node.verbs.capsule_work import WorkDone, WorkParams
-from node.verbs.owner import ChangeParams
+from node.verbs.capsules.capsule_work import WorkDone, WorkParams
+from node.verbs.nodes.approve import AnswerParams, ListParams, ShowParams
+from node.verbs.nodes.owner import ChangeParams
 from protocol import limits
 from protocol.approval.question import Question
 from protocol.capsule.work import KIND_WORK, WorkVerdict, ask_digest, open_verdict

@@ -6,7 +6,7 @@ from adapters.ports import Blocked
 from node.config import Config
 from node.live.browsers.browsers import Browsers
 from node.sessions.actions.looking import PageVerbs
-from node.verbs.page import SNAPSHOT, SnapshotParams
+from node.verbs.sessions.page import SNAPSHOT, SnapshotParams
 from tests.carriers import TOKEN
 from tests.twins.browser import Document, MemoryBrowser, MemoryPage
 from tests.unit.test_sessions_room import ORIGIN, Bench

@@ -16,7 +16,7 @@ from typing import Any
 
 import pytest
 
-from node.verbs import live as verbs
+from node.verbs.live import live as verbs
 from protocol.errors import CODES, MeshError
 
 if importlib.util.find_spec("mcp") is None and os.environ.get("CI") != "true":

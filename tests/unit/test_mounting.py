@@ -25,8 +25,8 @@ from node.live.acting import Gate
 from node.live.browsers import Mount, Wish, mounted
 from node.rooms import Rooms
 from node.verbs import Caller, CallerKind, called_by
-from node.verbs.capsule import CapsuleParams, CaptureParams
-from node.verbs.capsule_upkeep import RevokeParams
+from node.verbs.capsules.capsule import CapsuleParams, CaptureParams
+from node.verbs.capsules.capsule_upkeep import RevokeParams
 from protocol import limits
 from protocol.capsule.flows.portability import Finding, findings, logout_control, place_of, standing, verdict_of
 from protocol.capsule.hidden import hidden_values

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from node.rooms import Rooms
-from node.verbs.keys import RecoverParams, RevokeParams
+from node.verbs.nodes.keys import RecoverParams, RevokeParams
 from protocol.errors import MeshError
 from tests.village import Village
 

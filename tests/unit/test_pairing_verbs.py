@@ -11,7 +11,7 @@ import pytest
 
 from node.base import Serving
 from node.pairing.verbs import PairingVerbs
-from node.verbs.pairing import (
+from node.verbs.nodes.pairing import (
     GrantParams,
     Invited,
     InviteParams,

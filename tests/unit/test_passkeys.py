@@ -10,7 +10,7 @@ from nacl.signing import SigningKey
 
 from adapters.ports import Passkey
 from node.capsules.logins import PASSKEY_DIRECTORY, Passkeys
-from node.verbs.capsule_passkey import PasskeyParams
+from node.verbs.capsules.capsule_passkey import PasskeyParams
 from protocol import limits
 from protocol.errors import MeshError
 from tests.canaries import found_in

@@ -21,10 +21,10 @@ from node.live.acting.driver import Gate
 from node.process.setup import init_home
 from node.process.wiring import open_node
 from node.signing.trail import Trail
-from node.verbs.audit import Unfinished
 from node.verbs.caller import OWNER as THE_OWNER
 from node.verbs.caller import SCOPES, Caller, CallerKind
 from node.verbs.catalogue import CATALOGUE
+from node.verbs.nodes.audit import Unfinished
 from node.verbs.verb import ANY_SCOPE, Verb
 from protocol import audit, limits
 from protocol.audit import OWNER, Outcome, Row

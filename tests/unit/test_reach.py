@@ -10,7 +10,7 @@ import msgspec
 import pytest
 
 from node.trust.reach import Reach
-from node.verbs.node import Hold, Ways
+from node.verbs.nodes.node import Hold, Ways
 from protocol import limits
 from protocol.errors import MeshError
 from protocol.messages import EchoAsk, EchoTell, StatusAsk, StatusTell

@@ -16,7 +16,7 @@ from node.sessions.showing.report import render_replay
 from node.sessions.showing.seen import Performed, ReplayFiles, ReplaySeen
 from node.sessions.showing.suite import write_suite
 from node.sessions.showing.told import Ended, Told, tell
-from node.verbs.session_results import Replayed, Shown
+from node.verbs.sessions.session_results import Replayed, Shown
 from protocol import ids
 from protocol.errors import MeshError
 from protocol.recording.records.findings import Difference

@@ -18,7 +18,7 @@ from node.capsules.mount import Mounting
 from node.explorer import Parts
 from node.schedules import Ended, ScheduledSearches
 from node.sessions.serving.sessions import Sessions
-from node.verbs.capsule import CaptureParams
+from node.verbs.capsules.capsule import CaptureParams
 from protocol import audit, ids
 from protocol.errors import MeshError
 from protocol.goal.condition import Condition

@@ -14,8 +14,8 @@ from node.live.browsers import CapsuleNames, NoCapsules
 from node.schedules import Ended
 from node.schedules.triggers import Trigger
 from node.schedules.verbs import ScheduleVerbs
-from node.verbs.capsule import CapsuleParams
-from node.verbs.schedule import Ran, Scheduled, ScheduleList, Spent
+from node.verbs.capsules.capsule import CapsuleParams
+from node.verbs.searches.schedule import Ran, Scheduled, ScheduleList, Spent
 from protocol import limits
 from protocol.errors import MeshError
 from protocol.goal.condition import Condition

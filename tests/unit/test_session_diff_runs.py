@@ -12,7 +12,7 @@ from PIL import Image
 
 from node.sessions.showing.comparison import render_comparison
 from node.sessions.showing.lines import compare_lines
-from node.verbs.session_results import RecordedSession, RunDiff, SessionDiff
+from node.verbs.sessions.session_results import RecordedSession, RunDiff, SessionDiff
 from protocol.recording.replays.diff import diff_steps
 from protocol.recording.replays.replay import Rebase
 from tests.session_samples import sample_session, sample_steps

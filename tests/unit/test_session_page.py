@@ -18,7 +18,7 @@ from node.sessions.showing.files import write_recording, write_replay
 from node.sessions.showing.pictures import compare_pictures
 from node.sessions.showing.report import render_recording, render_replay
 from node.sessions.showing.seen import ReplayFiles, ReplaySeen, Signature
-from node.verbs.session_results import Shown
+from node.verbs.sessions.session_results import Shown
 from protocol import limits
 from protocol.errors import MeshError
 from protocol.page.actions.action import describe

@@ -10,7 +10,7 @@ import pytest
 
 from adapters.ports import LiveRecord, SearchRecord
 from node.sessions.keeping.archive import Archive
-from node.verbs.session_results import RecordedSession, SessionList, Shown
+from node.verbs.sessions.session_results import RecordedSession, SessionList, Shown
 from protocol.feed import Kind
 from protocol.page.actions.action import Click, Fill, Goto
 from protocol.page.seen.observation import Element, Traits

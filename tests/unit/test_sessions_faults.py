@@ -15,7 +15,7 @@ from node.live.recording.recorder import Recorder, record, record_actions
 from node.sessions.keeping.remains import remains_of
 from node.sessions.replaying.replayer import replay
 from node.sessions.shared.replay_plan import Recorded, ReplayPlan
-from node.verbs.session_results import RecordedSession, Shown, WasRemoved
+from node.verbs.sessions.session_results import RecordedSession, Shown, WasRemoved
 from protocol import limits
 from protocol.errors import MeshError
 from protocol.messages import KIND_REPLAY_REPORT

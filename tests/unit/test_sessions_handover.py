@@ -17,7 +17,7 @@ from node.sessions.keeping.handover import export_session, import_bundle
 from node.sessions.keeping.reports import open_report
 from node.sessions.keeping.working import own_start
 from node.sessions.shared.replay_plan import Recorded
-from node.verbs.session_results import Exported, RecordedSession, Replayed, Shown, Verified
+from node.verbs.sessions.session_results import Exported, RecordedSession, Replayed, Shown, Verified
 from protocol import ids, limits
 from protocol.errors import MeshError
 from protocol.feed import Kind

@@ -20,8 +20,8 @@ from node.signing.identity import Identity
 from node.signing.witness import Witness
 from node.trust.peers import Peers
 from node.verbs.caller import OWNER, Caller, CallerKind, called_by, current_caller
-from node.verbs.session_results import RecordedSession, Remains, Replayed, SessionList, Shown, WasRemoved
-from node.verbs.session_upkeep import Purged
+from node.verbs.sessions.session_results import RecordedSession, Remains, Replayed, SessionList, Shown, WasRemoved
+from node.verbs.sessions.session_upkeep import Purged
 from protocol import ids
 from protocol.errors import MeshError
 from protocol.feed import Kind

@@ -14,7 +14,7 @@ from node.config.settings import Config, PolicyConfig, parse
 from node.live.browsers import guard_for
 from node.process.setup import init_home
 from node.process.wiring import open_node
-from node.verbs.policy import ExplainParams
+from node.verbs.nodes.policy import ExplainParams
 from protocol.errors import MeshError
 from protocol.risk.requests import judge_request
 from protocol.risk.sites import SiteRule, judge_site, path_fits, rule_at

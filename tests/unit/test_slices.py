@@ -19,7 +19,7 @@ from node.capsules.seal.sealing import seal, unseal, within
 from node.live.browsers import Browsers, Wish, mounted
 from node.live.browsers.metering import Unmetered
 from node.live.browsers.pool import Pool
-from node.verbs.capsule import PolicyParams
+from node.verbs.capsules.capsule import PolicyParams
 from protocol import limits
 from protocol.capsule.artefacts import terms_digest, terms_of
 from protocol.capsule.capsule import BrowserProfile, OriginState, read_header

@@ -7,11 +7,11 @@ import pytest
 import node.verbs as declared
 from node.base import statuses
 from node.cli import main  # noqa: F401 (held, as are the others)
-from node.verbs import agent, audit, caller, catalogue, distrust, events, keys, log, pairing, rows, schedule, verb  # noqa: F401
-from node.verbs import explore as explore_verbs  # noqa: F401
-from node.verbs import live as live_verbs  # noqa: F401
-from node.verbs import node as node_verbs  # noqa: F401
-from node.verbs import session as session_verbs  # noqa: F401
+from node.verbs import caller, catalogue, rows, verb  # noqa: F401
+from node.verbs.live import live as live_verbs  # noqa: F401
+from node.verbs.nodes import node as node_verbs  # noqa: F401
+from node.verbs.searches import explore as explore_verbs  # noqa: F401
+from node.verbs.sessions import session as session_verbs  # noqa: F401
 from protocol import errors, limits, messages
 from scripts.docs import PAGES, ROOT
 

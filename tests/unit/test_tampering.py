@@ -21,7 +21,7 @@ from adapters.ports import QuestionRecord
 from adapters.storage.files.records import pack, unpack
 from adapters.storage.sqlite import SqliteStore
 from node.approvals import end_answers
-from node.verbs.approve import ShowParams
+from node.verbs.nodes.approve import ShowParams
 from protocol.approval.owners import Owners
 from protocol.wire import envelope
 from tests.owners import ANNA, BEN

@@ -16,10 +16,10 @@ from node.api.node import Node
 from node.process.setup import init_home
 from node.process.wiring import open_node
 from node.verbs import Tell, Verb
-from node.verbs import audit as audit_verbs
 from node.verbs.catalogue import CATALOGUE, GROUPS
-from node.verbs.explore import Freed, Removed
-from node.verbs.session_results import Shown, WasRemoved
+from node.verbs.nodes import audit as audit_verbs
+from node.verbs.searches.explore import Freed, Removed
+from node.verbs.sessions.session_results import Shown, WasRemoved
 from protocol.errors import MeshError
 from scripts.docs import commands
 from scripts.docs_verbs import verbs_page

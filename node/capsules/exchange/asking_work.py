@@ -14,8 +14,8 @@ from adapters.ports import Clock, Store
 from node.signing import artefact_record
 from node.trust import Calls
 from node.verbs import Bound, Tell
-from node.verbs import capsule_work as verbs
-from node.verbs.capsule_work import WorkDone, WorkParams
+from node.verbs.capsules import capsule_work as verbs
+from node.verbs.capsules.capsule_work import WorkDone, WorkParams
 from protocol import limits
 from protocol.capsule.work import KIND_WORK, WorkVerdict, open_verdict
 from protocol.errors import MeshError, PeerError

@@ -18,9 +18,9 @@ from node.capsules.seal.showing import rules
 from node.capsules.seal.uses import Kill, Killed
 from node.trust import Calls
 from node.verbs import Bound, Handler
-from node.verbs import capsule as verbs
-from node.verbs import capsule_upkeep as upkeep
-from node.verbs.capsule import (
+from node.verbs.capsules import capsule as verbs
+from node.verbs.capsules import capsule_upkeep as upkeep
+from node.verbs.capsules.capsule import (
     CapsuleTerms,
     ConsentParams,
     ExportedCapsule,
@@ -29,7 +29,7 @@ from node.verbs.capsule import (
     KeptCapsule,
     TermsParams,
 )
-from node.verbs.capsule_upkeep import RevokedCapsule, RevokeParams
+from node.verbs.capsules.capsule_upkeep import RevokedCapsule, RevokeParams
 from protocol import limits
 from protocol.approval.owners import Owners, owner_id
 from protocol.capsule import file as files

@@ -19,8 +19,8 @@ from node.capsules.seal.capsules import Capsules
 from node.signing import artefact_record
 from node.trust import Calls
 from node.verbs import Bound, Handler
-from node.verbs import capsule_handle as verbs
-from node.verbs.capsule_handle import OfferedCapsule, OfferParams, RequestedCapsule, RequestParams
+from node.verbs.capsules import capsule_handle as verbs
+from node.verbs.capsules.capsule_handle import OfferedCapsule, OfferParams, RequestedCapsule, RequestParams
 from protocol import limits
 from protocol.capsule.artefacts import open_certificate
 from protocol.capsule.attestation import KIND_ATTESTATION, open_attestation

@@ -15,8 +15,8 @@ from node.capsules.seal.proving import Asked, LiveState, Prove, Shown, Source, s
 from node.capsules.seal.reading import read_state
 from node.capsules.seal.sealing import counted, within
 from node.verbs import Bound, Tell
-from node.verbs import capsule as verbs
-from node.verbs.capsule import CapturedCapsule, CaptureParams, PolicyParams
+from node.verbs.capsules import capsule as verbs
+from node.verbs.capsules.capsule import CapturedCapsule, CaptureParams, PolicyParams
 from protocol import ids
 from protocol.capsule.capsule import SUITE, BrowserProfile, Header
 from protocol.capsule.minimal import parts_of

@@ -22,10 +22,10 @@ from node.capsules.seal.reading import state_of
 from node.capsules.seal.sealing import within
 from node.signing import Witness
 from node.verbs import Bound, Tell
-from node.verbs import capsule_login as verbs
-from node.verbs.capsule import PolicyParams
-from node.verbs.capsule_login import KeepParams, LoggedIn, LoginParams
-from node.verbs.session_results import RecordedSession
+from node.verbs.capsules import capsule_login as verbs
+from node.verbs.capsules.capsule import PolicyParams
+from node.verbs.capsules.capsule_login import KeepParams, LoggedIn, LoginParams
+from node.verbs.sessions.session_results import RecordedSession
 from protocol.capsule.capsule import BrowserProfile, Header
 from protocol.capsule.flows.login import Look, judge_login
 from protocol.capsule.hidden import hidden_values

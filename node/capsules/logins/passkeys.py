@@ -25,8 +25,8 @@ from node.base import write_private
 from node.capsules.seal.sealing_keys import Wrap, destroy
 from node.signing import Witness
 from node.verbs import Bound, Tell
-from node.verbs import capsule_passkey as verbs
-from node.verbs.capsule_passkey import PasskeyList, PasskeyParams, RemovedPasskey, ShownPasskey
+from node.verbs.capsules import capsule_passkey as verbs
+from node.verbs.capsules.capsule_passkey import PasskeyList, PasskeyParams, RemovedPasskey, ShownPasskey
 from protocol import limits
 from protocol.errors import MeshError
 from protocol.store_faults import store_code

@@ -19,9 +19,9 @@ from node.config import Config
 from node.live.acting import Driver, Gate
 from node.live.browsers import Browsers, Mount, Wish, guard_for, mounted
 from node.verbs import Bound
-from node.verbs import capsule_upkeep as verbs
-from node.verbs.capsule import CapsuleParams
-from node.verbs.capsule_upkeep import CheckedCapsule, LookParams, Noted, RefreshedCapsule
+from node.verbs.capsules import capsule_upkeep as verbs
+from node.verbs.capsules.capsule import CapsuleParams
+from node.verbs.capsules.capsule_upkeep import CheckedCapsule, LookParams, Noted, RefreshedCapsule
 from protocol.capsule.capsule import Header
 from protocol.capsule.flows.portability import Standing, findings, logout_control, place_of, standing, verdict_of
 from protocol.capsule.state import CapsuleState

@@ -18,8 +18,8 @@ from node.capsules.seal.browser_state import to_browser
 from node.capsules.seal.capsules import Capsules
 from node.capsules.seal.uses import Mounted, Wanted
 from node.verbs import Bound
-from node.verbs import capsule_unseal as verbs
-from node.verbs.capsule_unseal import UNSEALED_WARNING, UnsealedCapsule, UnsealParams
+from node.verbs.capsules import capsule_unseal as verbs
+from node.verbs.capsules.capsule_unseal import UNSEALED_WARNING, UnsealedCapsule, UnsealParams
 from protocol import ids
 from protocol.capsule.slices import NO_SLICE
 from protocol.capsule.state import CapsuleState

@@ -19,8 +19,8 @@ from node.capsules.seal.sealing import counted, within
 from node.capsules.seal.showing import held_in, shown
 from node.capsules.seal.uses import Mounted, Report, Wanted, nobody
 from node.verbs import Bound, CallerKind, NoParams, current_caller
-from node.verbs import capsule as verbs
-from node.verbs.capsule import (
+from node.verbs.capsules import capsule as verbs
+from node.verbs.capsules.capsule import (
     CapsuleList,
     CapsuleParams,
     KeptCapsule,

@@ -16,7 +16,7 @@ from node.capsules.seal.sealing import seal, unseal
 from node.capsules.seal.sealing_keys import SealingKeys
 from node.signing import Witness
 from node.trust import Peers
-from node.verbs.capsule import name_taken
+from node.verbs.capsules.capsule import name_taken
 from protocol import ids, limits
 from protocol.approval.owners import owner_id
 from protocol.capsule.artefacts import KIND_REVOCATION, KIND_USE, consent_until_ms, terms_digest, terms_of

@@ -7,7 +7,7 @@ from typing import Final
 import msgspec
 
 from node.capsules.seal.sealing import origins_of
-from node.verbs.capsule import PolicyParams
+from node.verbs.capsules.capsule import PolicyParams
 from protocol import limits
 from protocol.capsule.capsule import Header
 from protocol.capsule.policy import TASKS, Policy, check_policy

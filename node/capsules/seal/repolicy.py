@@ -8,8 +8,8 @@ from adapters.capsule_records import held_error
 from node.capsules.seal.capsules import Capsules
 from node.capsules.seal.sealing import counted, within
 from node.verbs import Bound
-from node.verbs import capsule_policy as verbs
-from node.verbs.capsule_policy import ChangedPolicy, ChangePolicyParams
+from node.verbs.capsules import capsule_policy as verbs
+from node.verbs.capsules.capsule_policy import ChangedPolicy, ChangePolicyParams
 from protocol import limits
 from protocol.capsule.capsule import Header
 from protocol.capsule.policy import Policy, check_policy, widened

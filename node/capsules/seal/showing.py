@@ -6,7 +6,7 @@ from typing import Literal
 
 from adapters.capsule_records import CapsuleRecord, LedgerRecord
 from node.capsules.seal.kept import Kept
-from node.verbs.capsule import Held, KeptCapsule, Rules, StateOf
+from node.verbs.capsules.capsule import Held, KeptCapsule, Rules, StateOf
 from protocol.capsule.capsule import Capsule
 from protocol.capsule.policy import Policy
 from protocol.capsule.state import CapsuleState

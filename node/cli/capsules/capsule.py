@@ -27,13 +27,13 @@ from node.cli.capsules import capsule_passkey
 from node.cli.capsules import capsule_words as words
 from node.cli.searches.explore_words import read_condition
 from node.cli.sessions.session_replays import refusals
-from node.verbs import capsule as verbs
-from node.verbs import capsule_handle as handle
-from node.verbs import capsule_login as verbs_of_login
-from node.verbs import capsule_policy as repolicy
-from node.verbs import capsule_unseal as unseal
-from node.verbs import capsule_upkeep as upkeep
-from node.verbs import capsule_work as work
+from node.verbs.capsules import capsule as verbs
+from node.verbs.capsules import capsule_handle as handle
+from node.verbs.capsules import capsule_login as verbs_of_login
+from node.verbs.capsules import capsule_policy as repolicy
+from node.verbs.capsules import capsule_unseal as unseal
+from node.verbs.capsules import capsule_upkeep as upkeep
+from node.verbs.capsules import capsule_work as work
 from protocol.errors import MeshError
 
 

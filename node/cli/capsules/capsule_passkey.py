@@ -6,7 +6,7 @@ import click
 
 from node.cli.base.build import Look, commands_of
 from node.cli.base.common import Result, moment, table
-from node.verbs import capsule_passkey as verbs
+from node.verbs.capsules import capsule_passkey as verbs
 
 
 @click.group(name="passkey", context_settings={"help_option_names": ["-h", "--help"]})

@@ -8,7 +8,7 @@ import click
 
 from node.cli.base.build import Look, commands_of
 from node.cli.base.common import Result, moment, table
-from node.verbs import agent as verbs
+from node.verbs.nodes import agent as verbs
 
 _PUBLIC: Final = "public sites"
 _NAMED: Final = "private and loopback addresses only where an origin names them"

@@ -20,7 +20,7 @@ from node.cli.base.common import (
     table,
 )
 from node.cli.nodes.owner import _now, _owners, chosen
-from node.verbs import approve as verbs
+from node.verbs.nodes import approve as verbs
 from protocol.errors import MeshError
 from protocol.page.seen.names import legible
 

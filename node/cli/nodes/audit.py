@@ -9,7 +9,7 @@ import click
 from node.base import counted
 from node.cli.base.build import Look, commands_of, group_of
 from node.cli.base.common import Result, moment, short_caller
-from node.verbs import audit as verbs
+from node.verbs.nodes import audit as verbs
 
 
 def _show_rows(r: Result) -> None:

@@ -9,7 +9,7 @@ import click
 from node.base import counted
 from node.cli.base.build import Look, commands_of
 from node.cli.base.common import Result, called, moment, table
-from node.verbs import distrust as verbs
+from node.verbs.nodes import distrust as verbs
 from protocol.trust.grants import in_words
 
 

@@ -9,7 +9,7 @@ import click
 from node.base import json_text, one_lined
 from node.cli.base.build import given, takes
 from node.cli.base.common import Result, acting_as, common_options, emit, home_path, moment, run_async, run_verb
-from node.verbs import events as verbs
+from node.verbs.nodes import events as verbs
 
 
 @click.command(name="events", help=verbs.LIST.help, context_settings={"help_option_names": ["-h", "--help"]})

@@ -9,7 +9,7 @@ import click
 from node.base import counted
 from node.cli.base.build import Look, commands_of, given, takes
 from node.cli.base.common import Result, common_options, emit, home_path, moment, owner_only, run_async, run_verb
-from node.verbs import keys as verbs
+from node.verbs.nodes import keys as verbs
 from protocol.errors import MeshError
 
 

@@ -10,7 +10,7 @@ import click
 from node.base import counted
 from node.cli.base.build import Look, commands_of, parameter
 from node.cli.base.common import BUNDLE_SUFFIX, Result, called, common_options, emit, moment, run_verb, table
-from node.verbs import log as verbs
+from node.verbs.nodes import log as verbs
 from protocol.errors import MeshError
 
 _STANDINGS: Final = {

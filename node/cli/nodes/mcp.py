@@ -13,8 +13,8 @@ import msgspec
 from node.base import LineFormatter
 from node.cli.base.build import given, parameter
 from node.cli.base.common import acting_as, fail, home_path, owner_only, run_async
-from node.verbs import live as verbs
-from node.verbs.live_params import OpenParams
+from node.verbs.live import live as verbs
+from node.verbs.live.live_params import OpenParams
 from protocol.errors import MeshError
 
 _OPENING: Final = tuple(name for name in OpenParams.__struct_fields__ if name != "url")

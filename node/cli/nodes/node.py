@@ -28,9 +28,10 @@ from node.cli.base.common import (
     table,
 )
 from node.cli.nodes import distrust, keys, pairing
-from node.verbs import CallerKind, clock
-from node.verbs import backup as backups
-from node.verbs import node as verbs
+from node.verbs import CallerKind
+from node.verbs.nodes import backup as backups
+from node.verbs.nodes import clock
+from node.verbs.nodes import node as verbs
 from protocol.errors import MeshError
 from protocol.trust.grants import in_words
 

@@ -8,7 +8,7 @@ import click
 
 from node.cli.base.build import Look, commands_of
 from node.cli.base.common import Result, common_options, emit, home_path, moment, owner_only, run_verb, table
-from node.verbs import owner as verbs
+from node.verbs.nodes import owner as verbs
 from protocol.errors import MeshError
 
 if TYPE_CHECKING:

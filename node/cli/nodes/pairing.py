@@ -13,7 +13,7 @@ import click
 from node.base import one_lined
 from node.cli.base.build import Look, commands_of, given, takes
 from node.cli.base.common import Result, common_options, emit, moment, run_verb
-from node.verbs import pairing as verbs
+from node.verbs.nodes import pairing as verbs
 from protocol.errors import MeshError
 from protocol.limits import INVITE_CHARS_MAX, PAIRING_WINDOW_S
 from protocol.trust.grants import in_words

@@ -6,7 +6,7 @@ import click
 
 from node.cli.base.build import Look, commands_of
 from node.cli.base.common import Result
-from node.verbs import policy as verbs
+from node.verbs.nodes import policy as verbs
 
 
 @click.group(name="policy", context_settings={"help_option_names": ["-h", "--help"]})

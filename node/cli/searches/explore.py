@@ -13,7 +13,7 @@ from node.cli.base.build import Look, commands_of, parameter
 from node.cli.base.common import Result, called, common_options, emit, moment, run_verb, short_caller, table
 from node.cli.searches import schedule
 from node.cli.searches.explore_words import progress_line, read_condition
-from node.verbs import explore as verbs
+from node.verbs.searches import explore as verbs
 from protocol.errors import MeshError
 
 _SENDS_SHOWN: Final = 8

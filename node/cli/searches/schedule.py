@@ -9,7 +9,7 @@ import click
 from node.cli.base.build import Look, commands_of
 from node.cli.base.common import Result, moment, table
 from node.cli.searches.explore_words import progress_line, read_condition
-from node.verbs import schedule as verbs
+from node.verbs.searches import schedule as verbs
 
 _UNITS: Final = ((86_400, "d"), (3_600, "h"), (60, "m"), (1, "s"))
 

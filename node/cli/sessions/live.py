@@ -11,7 +11,7 @@ from click.core import ParameterSource
 from node.base import counted
 from node.cli.base.build import Look, commands_of
 from node.cli.base.common import Result, moment
-from node.verbs import live as verbs
+from node.verbs.live import live as verbs
 from protocol import limits
 
 

@@ -30,8 +30,8 @@ from node.cli.sessions.session_replays import (
     verdict_of,
     with_inputs,
 )
-from node.verbs import session as verbs
-from node.verbs import session_upkeep as upkeep
+from node.verbs.sessions import session as verbs
+from node.verbs.sessions import session_upkeep as upkeep
 
 _MASKS_SHOWN = 5
 _FAILED_LINES_SHOWN = 40

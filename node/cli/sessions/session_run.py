@@ -30,7 +30,7 @@ from node.cli.base.common import (
 )
 from node.cli.base.text_files import read_text
 from node.cli.sessions.session_replays import report_matched, status_of_replay, verdict_of
-from node.verbs import session as verbs
+from node.verbs.sessions import session as verbs
 from protocol import limits
 from protocol.errors import MeshError
 from protocol.wire.line import one_line

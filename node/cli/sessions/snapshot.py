@@ -10,7 +10,7 @@ import click
 from node.base import counted
 from node.cli.base.build import Look, command_of
 from node.cli.base.common import ConfigFile, Result, acting_as, home_path, owner_only, run_async, run_verb, showing
-from node.verbs import page as verbs
+from node.verbs.sessions import page as verbs
 from protocol.errors import MeshError
 
 _OPTIONS_SHOWN: Final = 12

@@ -20,7 +20,7 @@ from node.explorer.showing.tree_picture import TreeNode
 from node.live.acting import proposed
 from node.sessions.serving import Sessions
 from node.trust import Peers
-from node.verbs.explore import PeerSpend, Summary
+from node.verbs.searches.explore import PeerSpend, Summary
 from protocol import ids
 from protocol.errors import CODES, MeshError
 from protocol.messages import SearchSpec

@@ -32,7 +32,7 @@ from node.live.finding.options import as_label, fit
 from node.live.finding.personal import as_observed, judge_of, pins_of, shown_name
 from node.live.finding.selecting import around, missing, selected
 from node.live.finding.time_limit import NOT_FOUND, TimeLimit
-from node.verbs.live import HeldRequest
+from node.verbs.live.live import HeldRequest
 from protocol.errors import MeshError
 from protocol.page.actions.action import (
     Action,

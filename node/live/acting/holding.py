@@ -9,7 +9,7 @@ from contextlib import AbstractAsyncContextManager
 from adapters.ports import Clock, Leaving, Page
 from node.base import Tasks, any_of
 from node.live.acting.asking import STANDS_IN, HoldAsking, Sought
-from node.verbs.live import HeldRequest
+from node.verbs.live.live import HeldRequest
 from protocol.approval.forms import action_words, request_words
 from protocol.approval.leaving import Fate
 from protocol.approval.question import level_of

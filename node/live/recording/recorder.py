@@ -26,7 +26,7 @@ from node.live.recording.pictures import Pictures
 from node.live.recording.sightings import Sightings
 from node.live.recording.signer import Signer
 from node.verbs import CallerKind, current_caller
-from node.verbs.live import HeldRequest
+from node.verbs.live.live import HeldRequest
 from protocol import ids, limits
 from protocol.errors import MeshError
 from protocol.feed import Kind as Changed

@@ -27,7 +27,7 @@ from node.live.recording.recorder import Recorder
 from node.live.recording.signer import Signer
 from node.live.sessions.endings import ended, kept
 from node.live.sessions.live_pages import LivePage, LivePages
-from node.verbs.live import Acted, HeldRequest, Observed, PageInfo
+from node.verbs.live.live import Acted, HeldRequest, Observed, PageInfo
 from protocol import limits
 from protocol.errors import MeshError
 from protocol.page.actions.action import Action, Goto, Locator, describe, target_of

@@ -31,8 +31,8 @@ from node.live.sessions.endings import ended, kept
 from node.live.sessions.live_session import LiveSession, Means, Plan
 from node.signing import Witness
 from node.verbs import CallerKind, current_caller
-from node.verbs.live import LiveSummary, Opened, Recorded
-from node.verbs.live_params import OpenParams
+from node.verbs.live.live import LiveSummary, Opened, Recorded
+from node.verbs.live.live_params import OpenParams
 from protocol import ids, limits
 from protocol.audit import NODE
 from protocol.errors import MeshError

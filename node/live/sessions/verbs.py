@@ -9,9 +9,9 @@ from pathlib import Path
 from node.base import to_its_end, write_private
 from node.live.sessions.live_sessions import LiveSessions, ReadStep
 from node.verbs import Bound, Tell
-from node.verbs import live as verbs
-from node.verbs.live import Acted, LiveClosed, LiveList, LiveShown, Observed, Opened, PageList, Pictured
-from node.verbs.live_params import (
+from node.verbs.live import live as verbs
+from node.verbs.live.live import Acted, LiveClosed, LiveList, LiveShown, Observed, Opened, PageList, Pictured
+from node.verbs.live.live_params import (
     ActParams,
     ClickParams,
     ListParams,

@@ -16,8 +16,8 @@ from node.sessions.actions.action_writing import write_step
 from node.sessions.keeping.working import named_by_owner
 from node.signing import Witness
 from node.verbs import Bound, Tell
-from node.verbs import page as verbs
-from node.verbs.page import NamedElement, PageSnapshot, SnapshotParams
+from node.verbs.sessions import page as verbs
+from node.verbs.sessions.page import NamedElement, PageSnapshot, SnapshotParams
 from protocol.errors import MeshError
 from protocol.page.actions.action import (
     Action,

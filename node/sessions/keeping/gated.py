@@ -9,7 +9,7 @@ import asyncio
 from collections import Counter
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 
-from node.verbs.session_gates import PersonalData, SpokenTo
+from node.verbs.sessions.session_gates import PersonalData, SpokenTo
 from protocol.errors import MeshError
 from protocol.page.actions.action import describe
 from protocol.page.instructions.hidden_text import HiddenText, in_words, unseen_by_people

@@ -23,7 +23,7 @@ from node.sessions.showing.seen import Performed, ReplayFiles, Signature
 from node.signing import Witness, signed_manifest
 from node.trust import Peers
 from node.verbs import CallerKind, current_caller
-from node.verbs.session_results import FailedPage, RefusedReport, Remains, Shown
+from node.verbs.sessions.session_results import FailedPage, RefusedReport, Remains, Shown
 from protocol import ids, limits
 from protocol.errors import MeshError
 from protocol.messages import KIND_REPLAY_REPORT

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from adapters.ports import Store
 from node.trust import Peers
-from node.verbs.session_upkeep import MayHold
+from node.verbs.sessions.session_upkeep import MayHold
 from protocol.messages import KIND_REPLAY_REPORT
 from protocol.recording.records.session import Session
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from adapters.ports import Store
 from node.signing import signed_manifest
-from node.verbs.session_results import Remains
+from node.verbs.sessions.session_results import Remains
 from protocol.errors import MeshError
 from protocol.recording.records.session import Session
 from protocol.wire import cbor

@@ -18,7 +18,7 @@ from node.sessions.keeping.reading import Reading
 from node.sessions.keeping.reports import open_report
 from node.signing import Witness, artefact_record
 from node.trust import Peers
-from node.verbs.session_results import Verified
+from node.verbs.sessions.session_results import Verified
 from protocol import limits
 from protocol.errors import MeshError
 from protocol.messages import KIND_REPLAY_REPORT

@@ -9,7 +9,7 @@ from adapters.ports import SessionStore
 from node.live.recording import Earlier, Following, Unlike
 from node.sessions.shared.replay_plan import Recorded
 from node.verbs import Tell
-from node.verbs.session_upkeep import LearnedLine
+from node.verbs.sessions.session_upkeep import LearnedLine
 from protocol import limits
 from protocol.capsule.hidden import is_hidden
 from protocol.errors import MeshError

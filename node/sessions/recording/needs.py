@@ -12,7 +12,7 @@ from node.live.acting import Sought
 from node.sessions.actions.action_files import ActionFile
 from node.sessions.shared.consent import effects_digest, sends_of
 from node.sessions.shared.replay_plan import Recorded
-from node.verbs.session_results import Missed, Needs, Sends
+from node.verbs.sessions.session_results import Missed, Needs, Sends
 from protocol.approval.forms import RequestForm, request_words
 from protocol.approval.question import Cover, level_of
 from protocol.errors import MeshError

@@ -22,9 +22,9 @@ from node.sessions.shared.consent import narrowed
 from node.sessions.shared.replay_plan import Recorded
 from node.sessions.showing.seen import Performed, ReplayFiles
 from node.verbs import CallerKind, Tell, current_caller
-from node.verbs.session_question import WriteQuestion
-from node.verbs.session_results import RecordedSession
-from node.verbs.session_upkeep import LearnedSession
+from node.verbs.sessions.session_question import WriteQuestion
+from node.verbs.sessions.session_results import RecordedSession
+from node.verbs.sessions.session_upkeep import LearnedSession
 from protocol import ids
 from protocol.approval.forms import RequestForm, request_words
 from protocol.errors import MeshError

@@ -7,7 +7,7 @@ import asyncio
 from adapters.ports import SessionStore
 from node.sessions.keeping.reading import Reading
 from node.sessions.shared.replay_plan import Recorded
-from node.verbs.session_results import RunDiff, SessionDiff
+from node.verbs.sessions.session_results import RunDiff, SessionDiff
 from protocol.errors import MeshError
 from protocol.recording.records.session import ReplayReport, Session, Step
 from protocol.recording.replays.diff import between, diff_steps, pair_steps

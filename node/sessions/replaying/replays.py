@@ -25,8 +25,8 @@ from node.sessions.showing.seen import ReplayFiles, ReplaySeen
 from node.sessions.showing.told import Ended
 from node.sessions.showing.told import tell as tell_replay
 from node.verbs import Tell
-from node.verbs.session_question import Answered
-from node.verbs.session_results import Replayed
+from node.verbs.sessions.session_question import Answered
+from node.verbs.sessions.session_results import Replayed
 from protocol import ids
 from protocol.errors import MeshError
 from protocol.feed import Kind as Changed

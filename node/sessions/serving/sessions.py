@@ -18,8 +18,8 @@ from node.sessions.replaying.replays import Replays
 from node.sessions.showing.files import write_comparison
 from node.signing import Witness
 from node.trust import Peers
-from node.verbs.session_results import RunDiff, SessionDiff, TrustKey
-from node.verbs.session_upkeep import Archived, Purged
+from node.verbs.sessions.session_results import RunDiff, SessionDiff, TrustKey
+from node.verbs.sessions.session_upkeep import Archived, Purged
 from protocol.errors import MeshError
 from protocol.feed import Kind as Changed
 from protocol.recording.records.session import Session, Verdict

@@ -8,10 +8,10 @@ from node.sessions.recording.needs import needs_of
 from node.sessions.serving.sessions import Sessions
 from node.sessions.showing.seen import ReplayFiles
 from node.verbs import Bound, NoParams, Tell
-from node.verbs import session as verbs
-from node.verbs import session_question as questions
-from node.verbs import session_upkeep as upkeep
-from node.verbs.session_params import (
+from node.verbs.sessions import session as verbs
+from node.verbs.sessions import session_question as questions
+from node.verbs.sessions import session_upkeep as upkeep
+from node.verbs.sessions.session_params import (
     DiffParams,
     ExportParams,
     ImportParams,
@@ -22,8 +22,8 @@ from node.verbs.session_params import (
     ShowParams,
     TargetParams,
 )
-from node.verbs.session_question import Answered, AnswerParams
-from node.verbs.session_results import (
+from node.verbs.sessions.session_question import Answered, AnswerParams
+from node.verbs.sessions.session_results import (
     Exported,
     Needs,
     RecordedSession,
@@ -36,7 +36,7 @@ from node.verbs.session_results import (
     Verified,
     WasRemoved,
 )
-from node.verbs.session_upkeep import Archived, ForkParams, LearnedSession, LearnParams, Purged, PurgeParams
+from node.verbs.sessions.session_upkeep import Archived, ForkParams, LearnedSession, LearnParams, Purged, PurgeParams
 from protocol import ids
 
 

@@ -11,7 +11,7 @@ from node.live.acting import Gate, Prepared
 from node.live.recording import as_told, same_row
 from node.sessions.shared.replay_plan import Recorded
 from node.sessions.shared.writes import Writes
-from node.verbs.session_results import Sends as Shown
+from node.verbs.sessions.session_results import Sends as Shown
 from protocol.audit import OWNER
 from protocol.errors import MeshError
 from protocol.page.actions.action import Extract

@@ -11,7 +11,7 @@ import msgspec
 from adapters.ports import Clock
 from node.live.acting import Driver
 from node.verbs import Tell
-from node.verbs.session_question import Answered, Question, WriteQuestion
+from node.verbs.sessions.session_question import Answered, Question, WriteQuestion
 from protocol import limits
 from protocol.errors import MeshError
 from protocol.page.actions.action import describe

@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from typing import Final, Literal
 
 from node.live.acting import Gate, Sought
-from node.verbs.session_question import Question
+from node.verbs.sessions.session_question import Question
 from protocol import limits
 from protocol.approval.question import Cover
 from protocol.errors import MeshError

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from node.base import counted
 from node.sessions.showing.lines import compare_lines
 from node.sessions.showing.report import Row, beside, render
-from node.verbs.session_results import RunDiff, SessionDiff
+from node.verbs.sessions.session_results import RunDiff, SessionDiff
 from protocol.recording.records.session import ReplayReport, Step, Verdict
 from protocol.recording.records.snapshot import snapshot_text
 from protocol.recording.replays.diff import StepDiff

@@ -10,7 +10,7 @@ from adapters.ports import SessionStore
 from node.base import write_private
 from node.sessions.showing.seen import Performed, ReadBlob, ReplayFiles, ReplaySeen, Signature
 from node.sessions.showing.told import Ended, Told
-from node.verbs.session_results import RunDiff, SessionDiff, Shown
+from node.verbs.sessions.session_results import RunDiff, SessionDiff, Shown
 from protocol.errors import MeshError
 
 

@@ -12,7 +12,7 @@ from junitparser import Error, Failure, JUnitXml, Skipped, SystemOut, TestCase, 
 from node.base import exit_code
 from node.sessions.showing.seen import Performed
 from node.sessions.showing.told import Ended, Told, ToldStep
-from node.verbs.session_results import Shown
+from node.verbs.sessions.session_results import Shown
 from protocol.errors import MeshError
 from protocol.recording.records.findings import in_words, where
 from protocol.recording.records.session import Step, Verdict

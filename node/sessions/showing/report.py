@@ -22,7 +22,7 @@ from node.sessions.showing.lines import Line, compare_lines
 from node.sessions.showing.pictures import compare_pictures
 from node.sessions.showing.seen import ReplaySeen, Signature
 from node.sessions.showing.told import Told, ToldStep
-from node.verbs.session_results import Shown
+from node.verbs.sessions.session_results import Shown
 from protocol import ids
 from protocol.capsule.policy import Policy, class_in_words, presses_in_words
 from protocol.page.showing.markup import MarkupShown

@@ -7,7 +7,7 @@ from typing import Final, Literal
 
 import msgspec
 
-from node.verbs.session_results import Replayed
+from node.verbs.sessions.session_results import Replayed
 from protocol.errors import MeshError
 from protocol.page.actions.action import describe
 from protocol.recording.records.findings import Difference

@@ -7,7 +7,7 @@ from typing import Any, Final
 import msgspec
 
 from node.verbs import rows
-from node.verbs.live_params import (
+from node.verbs.live.live_params import (
     ActParams,
     ClickParams,
     ListParams,

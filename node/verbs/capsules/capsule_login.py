@@ -6,8 +6,8 @@ from typing import Annotated, Any, Final
 
 import msgspec
 
-from node.verbs.capsule import CapturedCapsule, PolicyParams
-from node.verbs.session_params import ALLOW, APPROVE, SECRETS
+from node.verbs.capsules.capsule import CapturedCapsule, PolicyParams
+from node.verbs.sessions.session_params import ALLOW, APPROVE, SECRETS
 from node.verbs.verb import OWNER_ONLY, Row, Verb, argument, option
 from protocol import limits
 from protocol.page.secrets.secrets import GivenSecret, Name

@@ -6,7 +6,7 @@ from typing import Annotated, Final, Literal
 
 import msgspec
 
-from node.verbs.distrust import ShownNotice
+from node.verbs.nodes.distrust import ShownNotice
 from node.verbs.verb import ANY_SCOPE, OWNER_AND_AGENTS, OWNER_ONLY, Params, Row, Verb, argument, option
 from protocol import limits
 from protocol.trust.grants import Grants

@@ -7,7 +7,7 @@ from typing import Annotated, Final, Literal
 import msgspec
 
 from node.verbs import rows
-from node.verbs.explore import RunParams
+from node.verbs.searches.explore import RunParams
 from node.verbs.verb import OWNER_AND_AGENTS, OWNER_ONLY, NoParams, Params, Row, Verb, argument, option
 from protocol import limits
 

@@ -6,7 +6,7 @@ from typing import Annotated, Final
 
 import msgspec
 
-from node.verbs.capsule import CapsuleParams
+from node.verbs.capsules.capsule import CapsuleParams
 from node.verbs.verb import OWNER_ONLY, Row, Verb, option
 
 UNSEALED_WARNING: Final = (

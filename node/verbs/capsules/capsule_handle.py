@@ -6,7 +6,7 @@ from typing import Annotated, Final
 
 import msgspec
 
-from node.verbs.capsule import CapsuleParams, KeptCapsule
+from node.verbs.capsules.capsule import CapsuleParams, KeptCapsule
 from node.verbs.verb import OWNER_ONLY, Params, Row, Verb, argument, option
 from protocol import limits
 from protocol.trust.origin import origin_of

@@ -7,8 +7,8 @@ from typing import Annotated, Final
 import msgspec
 
 from node.verbs import rows
-from node.verbs.session_params import ALLOW, APPROVE, CAPSULE, INPUTS, SECRETS, SessionParams
-from node.verbs.session_results import RecordedSession
+from node.verbs.sessions.session_params import ALLOW, APPROVE, CAPSULE, INPUTS, SECRETS, SessionParams
+from node.verbs.sessions.session_results import RecordedSession
 from node.verbs.verb import OWNER_ONLY, Row, Verb, option
 from protocol import limits
 from protocol.page.secrets.secrets import GivenSecret, Name

@@ -6,7 +6,7 @@ from typing import Literal
 
 import msgspec
 
-from node.verbs.session_gates import PersonalData, SpokenTo
+from node.verbs.sessions.session_gates import PersonalData, SpokenTo
 from protocol.recording.records.findings import Difference
 from protocol.recording.records.session import BrowserInfo, ChangedInput, ReplayReport, Session, Step, Verdict
 from protocol.recording.replays.diff import StepDiff

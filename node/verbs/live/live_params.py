@@ -7,7 +7,7 @@ from typing import Annotated, Any, Final, Literal
 import msgspec
 
 from node.verbs import rows
-from node.verbs.session_params import CAPSULE
+from node.verbs.sessions.session_params import CAPSULE
 from node.verbs.verb import Params, argument, option
 from protocol import limits
 from protocol.page.secrets.secrets import GivenSecret, Name

@@ -6,7 +6,7 @@ from typing import Annotated, Final
 
 import msgspec
 
-from node.verbs.capsule import CapsuleParams, KeptCapsule
+from node.verbs.capsules.capsule import CapsuleParams, KeptCapsule
 from node.verbs.verb import OWNER_ONLY, Row, Verb, option
 from protocol import limits
 from protocol.capsule.flows.portability import Verdict

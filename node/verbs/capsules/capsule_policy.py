@@ -6,7 +6,7 @@ from typing import Annotated, Final, Literal
 
 import msgspec
 
-from node.verbs.capsule import KeptCapsule
+from node.verbs.capsules.capsule import KeptCapsule
 from node.verbs.verb import OWNER_ONLY, Params, Row, Verb, argument, option
 from protocol import limits
 from protocol.capsule.policy import Task

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from node.verbs import rows
-from node.verbs.session_params import (
+from node.verbs.sessions.session_params import (
     DiffParams,
     ExportParams,
     ImportParams,
@@ -16,7 +16,7 @@ from node.verbs.session_params import (
     ShowParams,
     TargetParams,
 )
-from node.verbs.session_results import (
+from node.verbs.sessions.session_results import (
     Exported,
     Needs,
     RecordedSession,

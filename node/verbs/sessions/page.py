@@ -6,7 +6,7 @@ from typing import Annotated, Final
 
 import msgspec
 
-from node.verbs.session_params import CAPSULE
+from node.verbs.sessions.session_params import CAPSULE
 from node.verbs.verb import OWNER_ONLY, Params, Verb, argument, option
 from protocol import limits
 

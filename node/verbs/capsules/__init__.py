@@ -1,0 +1,1 @@
+"""Verbs for capsules, the logins that they hold, and passkeys."""

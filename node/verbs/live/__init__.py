@@ -1,0 +1,1 @@
+"""Verbs for live browser sessions."""

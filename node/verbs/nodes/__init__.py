@@ -1,0 +1,1 @@
+"""Verbs for the node, its keys, owners, peers, agents and logs."""
