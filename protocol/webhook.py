@@ -5,14 +5,14 @@ from __future__ import annotations
 import ipaddress
 
 from protocol.errors import MeshError
-from protocol.wire.destination import Place, place_of
+from protocol.wire.destination import NetworkZone, place_of
 
 
 def check_reach(address: str, scheme: str) -> None:
     """Nothing, if a webhook may connect to ``address``, an IP address.
 
     http: this machine only, since anybody on the way could read it. https: anywhere but addresses that are no host of a network
-    (``Place.BARRED``: link-local, where metadata services of clouds are, multicast, unspecified, reserved).
+    (``NetworkZone.BARRED``: link-local, where metadata services of clouds are, multicast, unspecified, reserved).
     Errors: ``input.invalid``.
     """
     try:
@@ -26,7 +26,7 @@ def check_reach(address: str, scheme: str) -> None:
         return
     if scheme != "https":
         raise MeshError("input.invalid", "a webhook is an https address, or http to this machine")
-    if place is Place.BARRED:
+    if place is NetworkZone.BARRED:
         raise MeshError(
             "input.invalid", "a webhook is not sent to metadata services, nor to addresses that are no host"
         )

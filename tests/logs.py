@@ -7,7 +7,7 @@ from nacl.signing import SigningKey
 from protocol import ids
 from protocol.log import witness_log
 from protocol.log.merkle import leaf_hash
-from protocol.log.merkle_growth import Frontier, Part, Place, consistency_parts, folded, inclusion_parts, root_parts
+from protocol.log.merkle_growth import Frontier, Part, Subtree, consistency_parts, folded, inclusion_parts, root_parts
 from protocol.log.witness_log import Checkpoint, Link
 
 KEY = SigningKey(bytes([1]) * 32)
@@ -20,7 +20,7 @@ class Tree:
 
     def __init__(self, leaves: list[bytes] | None = None) -> None:
         self.frontier = Frontier()
-        self.stored: dict[Place, bytes] = {}
+        self.stored: dict[Subtree, bytes] = {}
         for leaf in leaves or ():
             self.append(leaf)
 

@@ -66,7 +66,7 @@ from adapters.ports.transport import (
     PeerHandler,
     PeerServer,
 )
-from adapters.ports.watching import Heard, OpenWatched, Watched
+from adapters.ports.watching import Heard, OpenWatched, WatchedPage
 
 __all__ = [
     "NOTHING",
@@ -128,7 +128,7 @@ __all__ = [
     "Store",
     "TreeWriter",
     "Untaken",
-    "Watched",
+    "WatchedPage",
     "deaf",
     "no_persistent",
 ]

@@ -45,7 +45,7 @@ class Heard(msgspec.Struct, frozen=True, kw_only=True):
     at_ms: float = 0
 
 
-class Watched(Protocol):
+class WatchedPage(Protocol):
     """A page in a window, under a guard, on which a person works."""
 
     info: BrowserInfo
@@ -75,5 +75,5 @@ class Watched(Protocol):
 Tell = Callable[[Heard], Awaitable[None]]
 """Told of everything that a person did, in order, one at a time."""
 
-OpenWatched = Callable[[Profile, GuardPolicy, Tell], AbstractAsyncContextManager[Watched]]
+OpenWatched = Callable[[Profile, GuardPolicy, Tell], AbstractAsyncContextManager[WatchedPage]]
 """Opens a window for a person, and closes it at the end of the block. Errors: ``browser.*``."""

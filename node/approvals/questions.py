@@ -28,7 +28,7 @@ from protocol.approval.approval import (
     KIND_APPROVAL,
     KIND_APPROVAL_USE,
     ApprovalUse,
-    Held,
+    VerifiedAnswer,
     holds,
     open_approval,
     reopen,
@@ -62,7 +62,7 @@ class Item(msgspec.Struct, kw_only=True, eq=False):
 
     record: QuestionRecord
     question: Question
-    held: Held | None = None
+    held: VerifiedAnswer | None = None
     """Its answer, verified."""
 
 
@@ -112,7 +112,7 @@ class Approvals:
         if last is None or envelope.peek(last.envelope).payload != record.approval:
             raise MeshError("approval.invalid", "it is not the last answer in the witness log")
 
-    def _as_logged(self, record: QuestionRecord, held: Held) -> QuestionRecord:
+    def _as_logged(self, record: QuestionRecord, held: VerifiedAnswer) -> QuestionRecord:
         """``record`` in the state that the witness log gives it, whatever the store says: a no, or a yes that is used up."""
         if record.state == "yes" and not held.approval.yes:
             return msgspec.structs.replace(record, state="no")

@@ -8,7 +8,7 @@ from typing import Any, cast
 
 from adapters.ports import QuestionRecord, Store
 from node.verbs.nodes.approve import Answer, Asked, HeldState, Shown, Stand, State
-from protocol.approval.approval import Held
+from protocol.approval.approval import VerifiedAnswer
 from protocol.approval.forms import action_words, request_words
 from protocol.approval.owners import Owners
 from protocol.approval.question import Question, digest_of
@@ -61,7 +61,7 @@ def stand_of(record: QuestionRecord, question: Question) -> Stand:
 
 
 async def shown_of(
-    record: QuestionRecord, question: Question, held: Held | None, owners: Owners, store: Store, picture: str
+    record: QuestionRecord, question: Question, held: VerifiedAnswer | None, owners: Owners, store: Store, picture: str
 ) -> Shown:
     """All that is known about a question. picture: the file to which the picture of the page is written; empty for none.
 
@@ -101,7 +101,7 @@ async def _picture(question: Question, store: Store) -> bytes:
         return b""
 
 
-def _answer(record: QuestionRecord, held: Held | None, owners: Owners) -> Answer | None:
+def _answer(record: QuestionRecord, held: VerifiedAnswer | None, owners: Owners) -> Answer | None:
     if held is None:
         return None
     name = next((each.name for each in owners.active if each.id == held.owner), held.owner)

@@ -14,7 +14,7 @@ from protocol.errors import MeshError
 from protocol.wire.line import one_line
 
 
-class Stored(Protocol):
+class Identified(Protocol):
     """A stored record with an id."""
 
     @property
@@ -22,7 +22,7 @@ class Stored(Protocol):
         """The id under which the record is stored."""
 
 
-T = TypeVar("T", bound=Stored)
+T = TypeVar("T", bound=Identified)
 
 
 async def find_stored(

@@ -19,7 +19,7 @@ import msgspec
 from adapters.log_records import CosignedRecord
 from adapters.ports import Clock, Store
 from node.base import Tasks
-from node.log.log_watch import Shown
+from node.log.log_watch import LogAnswer
 from node.log.peer_logs import PeerLogs
 from node.signing import Witness
 from node.trust import Calls
@@ -122,17 +122,17 @@ class LogExchange:
 
         Errors: ``log.rollback``, ``log.equivocation``, ``log.unproven``, ``log.invalid``, ``peer.*``, the peer's own.
         """
-        heard, told = Shown.SILENT, (0, 0)
+        heard, told = LogAnswer.SILENT, (0, 0)
         try:
             for _ in range(_TRIES):
                 shown = self._witness.log.checkpoint if node in self._holds else None
                 answer = await self._ask(node)
                 heard, told = await self._take(node, answer), _size_in(answer)
-                if self._holds.get(node) == shown and heard is Shown.CURRENT:
+                if self._holds.get(node) == shown and heard is LogAnswer.CURRENT:
                     break
         except MeshError as error:
             if error.code in ("log.equivocation", "log.invalid"):
-                heard = Shown.CONTRADICTING if error.code == "log.equivocation" else Shown.UNPROVEN
+                heard = LogAnswer.CONTRADICTING if error.code == "log.equivocation" else LogAnswer.UNPROVEN
                 await self.peer_logs.watch.note(node, heard)
             raise
         await self.peer_logs.watch.note(node, heard, told)
@@ -169,15 +169,15 @@ class LogExchange:
             return await self._calls.call(node, "log/checkpoint", await self._composed(node), LogSync)
         except MeshError as error:
             if not error.retryable and not error.code.startswith(("peer.", "keylog.", "envelope.")):
-                await self.peer_logs.watch.note(node, Shown.SILENT)
+                await self.peer_logs.watch.note(node, LogAnswer.SILENT)
             raise
 
     async def on_sync(self, caller: str, ask: LogSync) -> LogSync:
         """A peer's sync. Errors: ``log.rollback``, ``log.equivocation``, ``log.invalid``, ``envelope.*``."""
         if self.peer_logs.proof(caller):
             raise MeshError("log.equivocation", node=caller)
-        if await self._take(caller, ask) is Shown.CURRENT:
-            await self.peer_logs.watch.note(caller, Shown.CURRENT)
+        if await self._take(caller, ask) is LogAnswer.CURRENT:
+            await self.peer_logs.watch.note(caller, LogAnswer.CURRENT)
         return await self._composed(caller)
 
     async def on_consistency(self, caller: str, ask: LogConsistencyAsk) -> LogConsistency:
@@ -302,7 +302,7 @@ class LogExchange:
 
     # --- hearing -----------------------------------------------------------------------------------------------------
 
-    async def _take(self, node: str, said: LogSync) -> Shown:
+    async def _take(self, node: str, said: LogSync) -> LogAnswer:
         """Process a peer's message, in order: about our log, its own log, other logs. Returns what it showed of its own log.
 
         Errors: those of ``on_sync``.
@@ -316,7 +316,7 @@ class LogExchange:
             await self._witness.compare(
                 *witness_log.open_checkpoint(said.later, self._peers.me, *self._witness.public_keys)
             )
-        shown = await self.peer_logs.hear(node, said) if said.head else Shown.SILENT
+        shown = await self.peer_logs.hear(node, said) if said.head else LogAnswer.SILENT
         for data in said.proofs:
             await self.peer_logs.hear_proof(data)
         for data in said.notes:

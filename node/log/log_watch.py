@@ -28,7 +28,7 @@ _KEY: Final = "log/watch/"
 SILENT_CODE: Final = "log.silent"
 
 
-class Shown(enum.StrEnum):
+class LogAnswer(enum.StrEnum):
     """What a peer showed when it was asked for its log."""
 
     NOTHING = ""
@@ -45,10 +45,10 @@ class Shown(enum.StrEnum):
     """Two signed histories (equivocation)."""
 
 
-class Watched(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
+class LogFacts(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
     """Stored facts about the log of one peer, in addition to its head."""
 
-    shown: Shown = Shown.NOTHING
+    shown: LogAnswer = LogAnswer.NOTHING
     since_ms: int = 0
     """Time since which it shows this."""
     told_number: int = 0
@@ -73,7 +73,7 @@ class LogWatch:
 
     def __init__(self, peers: Peers, store: MetaStore, clock: Clock) -> None:
         self._peers, self._store, self._clock = peers, store, clock
-        self._known: dict[str, Watched] = {}
+        self._known: dict[str, LogFacts] = {}
         self.current_ms: dict[str, int] = {}
         """When each peer last showed a current head."""
 
@@ -82,11 +82,11 @@ class LogWatch:
         for node in self._peers.everybody():
             data = await self._store.get_meta(_KEY + node)
             if data:
-                self._known[node] = cbor.decode_as(data, Watched)
+                self._known[node] = cbor.decode_as(data, LogFacts)
 
-    def of(self, node: str) -> Watched:
+    def of(self, node: str) -> LogFacts:
         """The record of a peer's log."""
-        return self._known.get(node, Watched())
+        return self._known.get(node, LogFacts())
 
     async def change(self, node: str, **changes: object) -> None:
         """Change the record of ``node``; nothing is written if nothing changes. Errors: ``store.*``."""
@@ -96,20 +96,20 @@ class LogWatch:
             self._known[node] = now
             await self._store.put_meta(_KEY + node, cbor.encode(now))
 
-    async def note(self, node: str, shown: Shown, told: tuple[int, int] = (0, 0)) -> None:
+    async def note(self, node: str, shown: LogAnswer, told: tuple[int, int] = (0, 0)) -> None:
         """Record what ``node`` has shown of its log. ``told``: number and size of its head. Errors: ``store.*``."""
         now_ms, before = self._clock.now_ms(), self.of(node)
-        if shown is Shown.CURRENT:
+        if shown is LogAnswer.CURRENT:
             self.current_ms[node] = now_ms
         if shown is not before.shown:
-            if shown is not Shown.CURRENT:
+            if shown is not LogAnswer.CURRENT:
                 log.warning("state of the log that %s showed: %s", ids.short(node), shown.value)
             await self.change(node, shown=shown, since_ms=now_ms, told_number=told[0], told_size=told[1])
             await self._tell(node, before.shown, shown)
         await self.weigh(node)
 
-    async def _tell(self, node: str, before: Shown, shown: Shown) -> None:
-        fine = (Shown.NOTHING, Shown.CURRENT)
+    async def _tell(self, node: str, before: LogAnswer, shown: LogAnswer) -> None:
+        fine = (LogAnswer.NOTHING, LogAnswer.CURRENT)
         if shown not in fine:
             await self._peers.feed.tell(Kind.PEER_LOG_DOUBTED, node, who=NODE)
         elif before not in fine:
@@ -140,7 +140,7 @@ class LogWatch:
 
     def silent(self, node: str) -> bool:
         """Whether ``node`` does not show its log: it answered without a current head, or showed none for too long."""
-        return self.of(node).shown in (Shown.SILENT, Shown.BEHIND, Shown.UNPROVEN) or self.is_old(node)
+        return self.of(node).shown in (LogAnswer.SILENT, LogAnswer.BEHIND, LogAnswer.UNPROVEN) or self.is_old(node)
 
     def is_old(self, node: str) -> bool:
         """Whether the last current head of ``node`` is older than ``policy.log_age_s``."""
@@ -152,13 +152,13 @@ class LogWatch:
         """The message for the owner; empty if all is in order."""
         known = self.of(node)
         match known.shown:
-            case Shown.SILENT:
+            case LogAnswer.SILENT:
                 return "answers without a head of its log"
-            case Shown.BEHIND:
+            case LogAnswer.BEHIND:
                 return f"shows an older head of its log than the stored one (log {known.told_number}, size {known.told_size})"
-            case Shown.UNPROVEN:
+            case LogAnswer.UNPROVEN:
                 return "shows a head that is not proven to extend the stored one"
-            case Shown.CONTRADICTING:
+            case LogAnswer.CONTRADICTING:
                 return "has signed two histories of its log"
             case _:
                 return "has shown no current head of its log for too long" if self.is_old(node) else ""

@@ -15,7 +15,7 @@ from typing import NoReturn
 
 from adapters.log_records import EquivocationRecord, HeadRecord
 from adapters.ports import Clock, Store
-from node.log.log_watch import LogWatch, Shown
+from node.log.log_watch import LogAnswer, LogWatch
 from node.signing import open_opening
 from node.trust import Calls
 from protocol import ids, limits
@@ -32,13 +32,13 @@ from protocol.messages import LogConsistency, LogConsistencyAsk, LogSync
 log = logging.getLogger(__name__)
 
 _SHOWN = {
-    Standing.SAME: Shown.CURRENT,
-    Standing.AHEAD: Shown.CURRENT,
-    Standing.BEHIND: Shown.BEHIND,
-    Standing.REPLACED: Shown.BEHIND,
-    Standing.UNCONNECTED: Shown.UNPROVEN,
-    Standing.UNPROVEN: Shown.UNPROVEN,
-    Standing.CONTRADICTS: Shown.CONTRADICTING,
+    Standing.SAME: LogAnswer.CURRENT,
+    Standing.AHEAD: LogAnswer.CURRENT,
+    Standing.BEHIND: LogAnswer.BEHIND,
+    Standing.REPLACED: LogAnswer.BEHIND,
+    Standing.UNCONNECTED: LogAnswer.UNPROVEN,
+    Standing.UNPROVEN: LogAnswer.UNPROVEN,
+    Standing.CONTRADICTS: LogAnswer.CONTRADICTING,
 }
 _NO_LINK = Link(base_size=0, base_root=b"", proof=())
 
@@ -122,7 +122,7 @@ class PeerLogs:
 
     # --- what the node itself says -----------------------------------------------------------------------------------
 
-    async def hear(self, node: str, said: LogSync) -> Shown:
+    async def hear(self, node: str, said: LogSync) -> LogAnswer:
         """Judge a peer's own checkpoint; store it or act on the fault. Returns the standing of the log.
 
         Errors: ``log.invalid``, ``envelope.*``; ``log.equivocation`` and ``log.unproven`` once the peer is frozen for it.
@@ -141,7 +141,7 @@ class PeerLogs:
             known = held is not None and held[0].number >= told.number
             if held is not None and not known:
                 replaced = await self._account(node, held, told, named, said)
-                if replaced is not Shown.CURRENT:
+                if replaced is not LogAnswer.CURRENT:
                     return replaced
             standing = judge(held[0] if known and held else begun, told, link)
             if self.later(node, told.number) is not None:
@@ -161,7 +161,7 @@ class PeerLogs:
 
     async def _account(
         self, node: str, held: Signed, told: Checkpoint, named: Sequence[Signed], said: LogSync
-    ) -> Shown:
+    ) -> LogAnswer:
         """Return CURRENT if ``named`` accounts for the stored checkpoint of the log that is replaced. Errors:
         ``log.equivocation``."""
         for before in (held, *self.past(node)):
@@ -329,7 +329,7 @@ class PeerLogs:
             self._unconnected.get(node, {}).pop(key, None)
         held = self.held(node)
         # Only what others showed is settled here: whose own head was not connected stays suspended until one is.
-        if held is not None and not self._unconnected.get(node) and self.watch.of(node).shown is Shown.CURRENT:
+        if held is not None and not self._unconnected.get(node) and self.watch.of(node).shown is LogAnswer.CURRENT:
             await self._thaw(node)
 
     async def connect(self, node: str, data: bytes) -> None:

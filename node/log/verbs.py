@@ -11,7 +11,7 @@ import msgspec
 from adapters.ports import Store
 from node.base import open_named, write_atomic
 from node.log.checkpoints import LogExchange
-from node.log.log_watch import Shown
+from node.log.log_watch import LogAnswer
 from node.signing import Witness, audit_own, signed_manifest
 from node.trust import Calls
 from node.verbs import Bound
@@ -27,7 +27,11 @@ from protocol.messages import LogProveAsk, LogProven
 from protocol.recording.records.bundle import open_bundle
 
 _DIGEST_CHARS = 64
-_STANDINGS = {"log.equivocation": Shown.CONTRADICTING, "log.unproven": Shown.UNPROVEN, "log.invalid": Shown.UNPROVEN}
+_STANDINGS = {
+    "log.equivocation": LogAnswer.CONTRADICTING,
+    "log.unproven": LogAnswer.UNPROVEN,
+    "log.invalid": LogAnswer.UNPROVEN,
+}
 
 
 class Logs:
@@ -184,9 +188,9 @@ class Logs:
             code = error.code
         shown, held = self.watch.of(node).shown, self._exchange.peer_logs.held(node)
         same_log = before is not None and held is not None and before[0].number == held[0].number
-        standing = _STANDINGS.get(code, shown).value or Shown.SILENT.value
+        standing = _STANDINGS.get(code, shown).value or LogAnswer.SILENT.value
         return PeerAudit(
-            sound=not code and held is not None and shown is Shown.CURRENT,
+            sound=not code and held is not None and shown is LogAnswer.CURRENT,
             node=node,
             standing="unreachable" if code == "peer.unreachable" else standing,
             code=code,

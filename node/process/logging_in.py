@@ -13,7 +13,7 @@ from protocol.risk.unguarded import limits_of
 
 if TYPE_CHECKING:
     from adapters.ports import Heard
-    from adapters.ports.watching import Watched
+    from adapters.ports.watching import WatchedPage
     from node.verbs import Tell
     from protocol.capsule.flows.login import Look
     from protocol.goal.condition import Condition
@@ -50,7 +50,7 @@ async def log_in(home: Path, url: str, until: Any, attach: str, tell: Tell) -> d
         }
 
 
-async def logged_in(page: Watched, url: str, until: Condition | None, tell: Tell) -> str:
+async def logged_in(page: WatchedPage, url: str, until: Condition | None, tell: Tell) -> str:
     """The state of the browser, in JSON, as soon as a person has logged in at ``url``.
 
     tell: called once, when the person may begin. Errors: ``capsule.not_logged_in``, ``browser.*``.
@@ -80,7 +80,7 @@ async def logged_in(page: Watched, url: str, until: Condition | None, tell: Tell
     raise MeshError("capsule.not_logged_in", f"the window was closed, and {fails}")
 
 
-async def _look(page: Watched) -> tuple[Look, str]:
+async def _look(page: WatchedPage) -> tuple[Look, str]:
     from node.capsules.seal import digests, from_browser
     from protocol.capsule.flows.login import Look
     from protocol.capsule.state import CapsuleState

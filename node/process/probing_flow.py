@@ -32,7 +32,7 @@ _LOGOUT_CLASS: Final = 7
 """A control is pressed only if its whole name says that it logs out, and the person has asked for that."""
 
 
-class Asked(msgspec.Struct, frozen=True, kw_only=True):
+class ProbedFlow(msgspec.Struct, frozen=True, kw_only=True):
     """What is to be probed."""
 
     url: str
@@ -51,7 +51,7 @@ class Asked(msgspec.Struct, frozen=True, kw_only=True):
         return f"Asked(url={self.url!r}, secrets={sorted(self.secrets)})"
 
 
-async def probe_flow(home: Path, config_file: str, asked: Asked, tell: Tell) -> dict[str, Any]:
+async def probe_flow(home: Path, config_file: str, asked: ProbedFlow, tell: Tell) -> dict[str, Any]:
     """The kinds of login, what is weak about it, and what is sound.
 
     config_file: as ``probe_login``. Errors: ``input.*``, ``action.*``, ``risk.refused``, ``browser.*``, ``config.invalid``;
@@ -91,7 +91,7 @@ async def probe_flow(home: Path, config_file: str, asked: Asked, tell: Tell) -> 
 class _Probe:
     """One run."""
 
-    def __init__(self, config: Config, browsers: Browsers, asked: Asked, until: Condition | None) -> None:
+    def __init__(self, config: Config, browsers: Browsers, asked: ProbedFlow, until: Condition | None) -> None:
         self._config, self._browsers, self._asked, self._until = config, browsers, asked, until
         self._stranger: Look | None = None
 

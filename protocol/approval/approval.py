@@ -43,7 +43,7 @@ class ApprovalUse(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
     """SHA-256 of the approval as the owner signed it."""
 
 
-class Held(msgspec.Struct, frozen=True, kw_only=True):
+class VerifiedAnswer(msgspec.Struct, frozen=True, kw_only=True):
     """An approval that was verified."""
 
     approval: Approval
@@ -58,7 +58,7 @@ def seal(approval: Approval, key: SigningKey, *, now_s: int, unique: bytes) -> b
     return envelope.seal(cbor.encode(approval), kind=KIND_APPROVAL, key=key, header=header)
 
 
-def open_approval(sealed: bytes, question: Question, owners: Owners, *, now_ms: int) -> Held:
+def open_approval(sealed: bytes, question: Question, owners: Owners, *, now_ms: int) -> VerifiedAnswer:
     """The approval in ``sealed``, once it is found to be a valid answer to ``question`` now.
 
     Checks, in order: an envelope of this kind by an active key of an owner; this node and this question; the question as it was
@@ -82,7 +82,7 @@ def open_approval(sealed: bytes, question: Question, owners: Owners, *, now_ms: 
     if approval.yes:
         owners.require(opened.header.issuer, question.level)
         _check_scope(approval.scope, question)
-    return Held(approval=approval, owner=opened.header.issuer, issued_ms=issued_ms)
+    return VerifiedAnswer(approval=approval, owner=opened.header.issuer, issued_ms=issued_ms)
 
 
 def _check_scope(scope: Scope, question: Question) -> None:
@@ -92,7 +92,7 @@ def _check_scope(scope: Scope, question: Question) -> None:
         raise MeshError("approval.invalid", "a request of it has a body that was not read: answer it once")
 
 
-def reopen(sealed: bytes, question: Question, owners: Owners) -> Held:
+def reopen(sealed: bytes, question: Question, owners: Owners) -> VerifiedAnswer:
     """A stored approval, which was valid when it was answered. The key must be active still.
 
     Errors: ``envelope.*``, ``owner.refused``, ``approval.invalid``.
@@ -102,7 +102,15 @@ def reopen(sealed: bytes, question: Question, owners: Owners) -> Held:
 
 
 def holds(
-    held: Held, question: Question, *, exact: bytes, form: ActionForm, level: int, caller: str, search: str, now_ms: int
+    held: VerifiedAnswer,
+    question: Question,
+    *,
+    exact: bytes,
+    form: ActionForm,
+    level: int,
+    caller: str,
+    search: str,
+    now_ms: int,
 ) -> bool:
     """Whether a yes to ``question`` allows an action: of its scope, of no higher class, now.
 

@@ -21,7 +21,7 @@ from protocol.goal.labels import (
     url_stems,
     verdict,
 )
-from protocol.goal.reading import RESULT_COVERAGE_MIN, Reading
+from protocol.goal.reading import RESULT_COVERAGE_MIN, PageForGoal
 from protocol.goal.weights import ANSWER_WORDS, BACK_WORDS, BOILERPLATE, MACHINE_WORDS, MORE_WORDS, WEIGHTS
 from protocol.goal.words import tokens, word_set
 from protocol.page.actions.action import Check, Click, Fill, Press, Select
@@ -52,7 +52,7 @@ def one_per_address(drafts: list[Draft]) -> list[Draft]:
     ]
 
 
-def drafts_of(reading: Reading, item: Element) -> Iterator[Draft]:
+def drafts_of(reading: PageForGoal, item: Element) -> Iterator[Draft]:
     match item.role:
         case "textbox" | "searchbox" | "spinbutton":
             yield from _fills(reading, item)
@@ -73,7 +73,7 @@ def drafts_of(reading: Reading, item: Element) -> Iterator[Draft]:
 # --- links and buttons -----------------------------------------------------------------------------------------------
 
 
-def _click(reading: Reading, item: Element) -> dict[str, float]:
+def _click(reading: PageForGoal, item: Element) -> dict[str, float]:
     found = _aboutness(reading, item)
     words = reading.says(item)
     named = found.get("words", 0.0) + found.get("slot", 0.0) > 0
@@ -107,7 +107,7 @@ def _click(reading: Reading, item: Element) -> dict[str, float]:
     return found
 
 
-def _ordering(reading: Reading, label: str, url: str) -> float:
+def _ordering(reading: PageForGoal, label: str, url: str) -> float:
     """How well a control brings the list into the wanted order; one that is in it already needs none."""
     # An address that only carries the page's order along does not bring it about.
     url = "" if order_of(url) == order_of(reading.observation.url) else url
@@ -115,7 +115,7 @@ def _ordering(reading: Reading, label: str, url: str) -> float:
     return min(match, 0.0) if reading.sorted_as_wanted else match
 
 
-def _link(reading: Reading, item: Element, *, named: bool) -> dict[str, float]:
+def _link(reading: PageForGoal, item: Element, *, named: bool) -> dict[str, float]:
     here, there = reading.parts, split_url(item.url)[0]
     found: dict[str, float] = {}
     if item.url and same_address(item.url, reading.observation.url):
@@ -128,7 +128,7 @@ def _link(reading: Reading, item: Element, *, named: bool) -> dict[str, float]:
     return found
 
 
-def _undo(reading: Reading, item: Element) -> float:
+def _undo(reading: PageForGoal, item: Element) -> float:
     """How much of what the goal wanted and the address shows is missing from a link within the same list."""
     here, pairs = split_url(reading.observation.url)
     there, their_pairs = split_url(item.url)
@@ -158,7 +158,7 @@ def _wanted_text(goal: Goal, value: str) -> bool:
     )
 
 
-def _aboutness(reading: Reading, item: Element) -> dict[str, float]:
+def _aboutness(reading: PageForGoal, item: Element) -> dict[str, float]:
     """What every candidate is asked first: how much its words, its surroundings and its address share with the goal."""
     words = reading.says(item)
     hits = reading.goal_words & words
@@ -182,7 +182,7 @@ def _aboutness(reading: Reading, item: Element) -> dict[str, float]:
     return {name: amount for name, amount in found.items() if amount}
 
 
-def _as_result(reading: Reading, card: str, words: frozenset[str]) -> dict[str, float]:
+def _as_result(reading: PageForGoal, card: str, words: frozenset[str]) -> dict[str, float]:
     """A link whose card states facts is one of the results of the list."""
     stated = reading.facts(card)
     if not stated or reading.coverage(words | frozenset(tokens(card))) < RESULT_COVERAGE_MIN:
@@ -215,7 +215,7 @@ def _slot_match(goal: Goal, name: str) -> float:
 # --- fields ----------------------------------------------------------------------------------------------------------
 
 
-def _fills(reading: Reading, item: Element) -> Iterator[Draft]:
+def _fills(reading: PageForGoal, item: Element) -> Iterator[Draft]:
     if item.traits.input_type in ("password", "file", "hidden") or "readonly" in item.states:
         return
     shown = {value.casefold() for _, value in reading.pairs}
@@ -236,7 +236,7 @@ def _fills(reading: Reading, item: Element) -> Iterator[Draft]:
         yield Draft(Press, item, "Enter", found)
 
 
-def _values(reading: Reading, item: Element, *, search: bool) -> Iterator[tuple[str, dict[str, float]]]:
+def _values(reading: PageForGoal, item: Element, *, search: bool) -> Iterator[tuple[str, dict[str, float]]]:
     """What could be typed into a field, each once, with what speaks for it."""
     goal, label = reading.goal, reading.stems[item.ref] | frozenset(tokens(" ".join(item.traits.tokens)))
     seen: dict[str, dict[str, float]] = {}
@@ -286,7 +286,7 @@ def short_number(bound: Threshold) -> str:
     return f"{bound.number:g}"
 
 
-def _selects(reading: Reading, item: Element) -> Iterator[Draft]:
+def _selects(reading: PageForGoal, item: Element) -> Iterator[Draft]:
     for option in item.options:
         if option == item.value:
             continue
@@ -295,7 +295,7 @@ def _selects(reading: Reading, item: Element) -> Iterator[Draft]:
             yield Draft(Select, item, option, features)
 
 
-def _choice(reading: Reading, item: Element, label: str, url: str) -> dict[str, float]:
+def _choice(reading: PageForGoal, item: Element, label: str, url: str) -> dict[str, float]:
     """Features of an option or a box: what is chosen narrows, so it must share something with the goal."""
     words = frozenset(tokens(label))
     hits = words & frozenset(reading.goal.words)
@@ -310,14 +310,14 @@ def _choice(reading: Reading, item: Element, label: str, url: str) -> dict[str, 
     return found if any(amount > 0 for amount in found.values()) else {**found, "irrelevant_choice": 1.0}
 
 
-def _pending(reading: Reading, button: Element) -> bool:
+def _pending(reading: PageForGoal, button: Element) -> bool:
     """Whether a field of the button's form holds something that the address does not show yet."""
     if reading.pending is None:  # of all forms at once: a page can have a button in each of a thousand rows
         reading.pending = frozenset(_pending_forms(reading))
     return _form_of(button) in reading.pending
 
 
-def _pending_forms(reading: Reading) -> Iterator[tuple[str, str]]:
+def _pending_forms(reading: PageForGoal) -> Iterator[tuple[str, str]]:
     shown = {value for _, value in reading.pairs}
     keys = {key for key, _ in reading.pairs}
     for item in reading.observation.elements:
@@ -335,5 +335,5 @@ def _form_of(item: Element) -> tuple[str, str]:
     return item.traits.form_action, item.traits.form_method
 
 
-def _wanted_choice(reading: Reading, item: Element) -> bool:
+def _wanted_choice(reading: PageForGoal, item: Element) -> bool:
     return "irrelevant_choice" not in _choice(reading, item, item.value if item.options else item.name, "")

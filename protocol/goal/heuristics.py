@@ -20,7 +20,7 @@ from protocol import limits
 from protocol.goal.features import Draft, drafts_of, one_per_address, short_number
 from protocol.goal.goal import Goal, Slot, Threshold
 from protocol.goal.labels import names_slot, own_path, speaks_of, threshold_match, url_stems, verdict
-from protocol.goal.reading import SORTED_RUN_MIN, Reading
+from protocol.goal.reading import SORTED_RUN_MIN, PageForGoal
 from protocol.goal.weights import WEIGHTS
 from protocol.goal.words import tokens
 from protocol.page.actions.action import Action, Check, Click, Fill, Locator, Press, Select
@@ -77,7 +77,7 @@ def candidates(
     are for what is no link, however many links there are: a menu says little of what it leads to.
     known: links that need not be tried, as it is known where they lead.
     """
-    reading = Reading(goal, observation)
+    reading = PageForGoal(goal, observation)
     drafts = one_per_address(
         [
             draft
@@ -175,7 +175,7 @@ def value(goal: Goal, observation: Observation, *, reached: bool, visits_of_stat
     """
     if reached:
         return 1.0
-    reading = Reading(goal, observation)
+    reading = PageForGoal(goal, observation)
     similar = similarity(reading)
     met = demands(reading)
     share = sum(met) / len(met) if met else similar
@@ -186,7 +186,7 @@ def value(goal: Goal, observation: Observation, *, reached: bool, visits_of_stat
     return round(min(VALUE_UNPROVEN_MAX, max(0.0, raw)), PRIOR_DIGITS)
 
 
-def similarity(reading: Reading) -> float:
+def similarity(reading: PageForGoal) -> float:
     """How much of what the goal is about the page names: title, heading, address, chosen filters before text."""
     chosen = frozenset(tokens(" ".join(item.value if item.options else item.name for item in reading.applied)))
     prominent = reading.headline | chosen | url_stems(unquote_plus(reading.observation.url))
@@ -198,7 +198,7 @@ def similarity(reading: Reading) -> float:
     )
 
 
-def demands(reading: Reading) -> list[float]:
+def demands(reading: PageForGoal) -> list[float]:
     """For each slot, order and bound of the goal, how far the page meets it: 0 to 1."""
     goal, text = reading.goal, reading.observation.text.casefold()
     prominent = f"{reading.observation.title} {own_path(reading.observation.url, '')} {reading.asked}".casefold()
@@ -212,7 +212,7 @@ def _slot_met(slot: Slot, prominent: str, text: str) -> float:
     return 1.0 if names_slot(slot, prominent) else 0.5 * names_slot(slot, text)
 
 
-def _bound_met(reading: Reading, bound: Threshold, stated: dict[str, float]) -> float:
+def _bound_met(reading: PageForGoal, bound: Threshold, stated: dict[str, float]) -> float:
     alone = msgspec.structs.replace(reading.goal, thresholds=(bound,))
     if any(
         threshold_match(alone, item.value if item.options else item.name, reading.section(item)) >= 1
@@ -229,7 +229,7 @@ def _bound_met(reading: Reading, bound: Threshold, stated: dict[str, float]) -> 
     return 1.0 if verdict(alone, stated) > 0 else 0.0
 
 
-def dead_end(reading: Reading) -> bool:
+def dead_end(reading: PageForGoal) -> bool:
     """Whether the page says that there is nothing, or asks for a login before it shows anything."""
     said = " ".join([reading.observation.title, *reading.headings]).casefold()
     text = reading.observation.text.casefold()

@@ -140,7 +140,7 @@ class _Outline:
         return None
 
 
-class Reading:
+class PageForGoal:
     """An observation, read once for one goal."""
 
     def __init__(self, goal: Goal, observation: Observation) -> None:

@@ -79,7 +79,7 @@ class Cosignature(_Record, frozen=True, kw_only=True):
     time_s: int
 
 
-class Finding(_Record, frozen=True, kw_only=True):
+class ProvenEntry(_Record, frozen=True, kw_only=True):
     """What a proof shows, once it is checked."""
 
     shows: Literal["inclusion", "equivocation"]
@@ -146,12 +146,12 @@ class _Format(msgspec.Struct, frozen=True, kw_only=True):
     format: str
 
 
-def check(proof: InclusionProof | Equivocation) -> Finding:
+def check(proof: InclusionProof | Equivocation) -> ProvenEntry:
     """What ``proof`` shows. Errors: ``log.invalid``."""
     return check_inclusion(proof) if isinstance(proof, InclusionProof) else check_equivocation(proof)
 
 
-def check_inclusion(proof: InclusionProof) -> Finding:
+def check_inclusion(proof: InclusionProof) -> ProvenEntry:
     """That the artefact is in its signer's log.
 
     Checks, in order: the key is the one the node id stands for; the checkpoint is of that node's log and signed by it; the hashes
@@ -162,7 +162,7 @@ def check_inclusion(proof: InclusionProof) -> Finding:
         entry_hash(proof.digest), proof.index, checkpoint.size, proof.hashes, checkpoint.root
     ):
         raise MeshError("log.invalid", "the hashes do not lead from the artefact to the root of the checkpoint")
-    return Finding(
+    return ProvenEntry(
         shows="inclusion",
         node=checkpoint.node,
         log=origin(checkpoint.node, checkpoint.number),
@@ -185,7 +185,7 @@ def _cosignatures(signed: Note, cosigners: tuple[KeyOf, ...]) -> tuple[Cosignatu
     return tuple(Cosignature(node=node, time_s=time_s) for node, time_s in found.items())
 
 
-def check_equivocation(proof: Equivocation) -> Finding:
+def check_equivocation(proof: Equivocation) -> ProvenEntry:
     """That the node signed two histories that cannot both be true.
 
     Checks, in order: the key is the one the node id stands for; both checkpoints are of one log of that node and signed by it;
@@ -209,7 +209,7 @@ def check_equivocation(proof: Equivocation) -> Finding:
             raise MeshError("log.invalid", "the hashes do not prove the root of the second history at the first size")
     if before == first.root:
         raise MeshError("log.invalid", "the checkpoints do not contradict each other")
-    return Finding(
+    return ProvenEntry(
         shows="equivocation",
         node=first.node,
         log=origin(first.node, first.number),

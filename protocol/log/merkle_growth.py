@@ -15,14 +15,14 @@ from typing import NamedTuple
 from protocol.log.merkle import EMPTY_ROOT, node_hash
 
 
-class Place(NamedTuple):
+class Subtree(NamedTuple):
     """One complete subtree: the leaves ``number << level`` up to ``(number + 1) << level``."""
 
     level: int
     number: int
 
 
-Part = tuple[Place, ...]
+Part = tuple[Subtree, ...]
 """Neighbouring complete subtrees, left to right; folded they are one hash of a root or proof."""
 
 
@@ -34,7 +34,7 @@ def cover(first: int, last: int) -> Part:
     places = []
     while first < last:
         level = (last - first).bit_length() - 1
-        places.append(Place(level, first >> level))
+        places.append(Subtree(level, first >> level))
         first += 1 << level
     return tuple(places)
 
@@ -107,12 +107,12 @@ class Frontier:
         self.count = count
         self._peaks = list(peaks)
 
-    def append(self, leaf: bytes) -> list[tuple[Place, bytes]]:
+    def append(self, leaf: bytes) -> list[tuple[Subtree, bytes]]:
         """Add a leaf hash; the complete subtrees that came into being, smallest first."""
-        place, current = Place(0, self.count), leaf
+        place, current = Subtree(0, self.count), leaf
         made = [(place, current)]
         while place.number & 1:
-            place, current = Place(place.level + 1, place.number >> 1), node_hash(self._peaks.pop(), current)
+            place, current = Subtree(place.level + 1, place.number >> 1), node_hash(self._peaks.pop(), current)
             made.append((place, current))
         self._peaks.append(current)
         self.count += 1

@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from urllib.parse import urlsplit
 
 from protocol.trust.origin import fits, origin_of
-from protocol.wire.destination import Place, place_of
+from protocol.wire.destination import NetworkZone, place_of
 
 
 def literal_address(url: str) -> str:
@@ -30,12 +30,12 @@ def judge_destination(url: str, address: str, private: Iterable[str]) -> str | N
 
     address: an IP address that the host of ``url`` is, or resolves to.
     private: patterns of the origins that may lie on this machine or in a private network. Other places that no site has
-    (``Place.BARRED``) are reached only by an address that is written out, where a pattern names exactly that origin.
+    (``NetworkZone.BARRED``) are reached only by an address that is written out, where a pattern names exactly that origin.
     """
     place = place_of(address)
-    if place is Place.PUBLIC:
+    if place is NetworkZone.PUBLIC:
         return None
     origin = origin_of(url)
-    if place is Place.PRIVATE:
+    if place is NetworkZone.PRIVATE:
         return None if fits(private, origin) else "private address"
     return None if origin in tuple(private) and literal_address(url) == address else "address of no site"

@@ -44,7 +44,7 @@ _LAST_32: Final = tuple(
 _ISATAP: Final = frozenset({0x0000_5EFE, 0x0200_5EFE})
 
 
-class Place(Enum):
+class NetworkZone(Enum):
     """Where an address lies."""
 
     PUBLIC = auto()
@@ -54,7 +54,7 @@ class Place(Enum):
     """Link-local, cloud metadata, multicast, unspecified, broadcast and reserved."""
 
 
-def place_of(host: str) -> Place:
+def place_of(host: str) -> NetworkZone:
     """Where ``host``, an IP address as text, lies; of an address that leads to another one, the worse place of both.
 
     Errors: ``ValueError`` for anything else.
@@ -64,24 +64,24 @@ def place_of(host: str) -> Place:
         return _place(address)
     leads = [_place(each) for each in _embedded(address)]
     # What a gateway of this network translates leads out of it wherever the IPv4 address lies.
-    own = Place.PUBLIC if leads and address not in _LAST_32[-1] else _place(address)
+    own = NetworkZone.PUBLIC if leads and address not in _LAST_32[-1] else _place(address)
     return max([own, *leads], key=_worse)
 
 
-def _worse(place: Place) -> int:
+def _worse(place: NetworkZone) -> int:
     return place.value
 
 
-def _place(address: _Address) -> Place:
+def _place(address: _Address) -> NetworkZone:
     barred = address.is_link_local or address.is_multicast or address.is_unspecified
     barred = barred or any(address.version == each.version and address in each for each in _METADATA)
     if isinstance(address, ipaddress.IPv4Address):
         barred = barred or address in _THIS_NETWORK or address.is_reserved
-        return Place.BARRED if barred else Place.PUBLIC if address.is_global else Place.PRIVATE
+        return NetworkZone.BARRED if barred else NetworkZone.PUBLIC if address.is_global else NetworkZone.PRIVATE
     if barred or address in _DISCARD:
-        return Place.BARRED
+        return NetworkZone.BARRED
     public = address.is_global and address in _GLOBAL_V6 and address not in _DOCUMENTATION_V6
-    return Place.PUBLIC if public else Place.PRIVATE
+    return NetworkZone.PUBLIC if public else NetworkZone.PRIVATE
 
 
 def _embedded(address: ipaddress.IPv6Address) -> list[ipaddress.IPv4Address]:

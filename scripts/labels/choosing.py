@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from protocol.risk.words.anchors import KINDS
 from protocol.risk.words.features import BUCKETS
-from protocol.risk.words.model import Header, Thresholds
+from protocol.risk.words.model import Thresholds, WeightsHeader
 from protocol.risk.words.text import script_of
 from scripts.labels.dataset import Label
 from scripts.labels.fitting import Examples, Floats, logits, softmax
@@ -100,13 +100,13 @@ def quantised(weights: Floats) -> tuple[NDArray[np.int8], Floats]:
 
 def header_of(
     weights: Floats, bias: Floats, tune: Examples, labels: Sequence[Label]
-) -> tuple[Header, NDArray[np.int8]]:
+) -> tuple[WeightsHeader, NDArray[np.int8]]:
     """The header and the weights of the file."""
     small, scales = quantised(weights)
     scores = logits(tune, small.astype(np.float32) * scales, bias)
     temperature = temperature_of(scores, tune.kinds)
     chances = softmax(scores / np.float32(temperature))
-    header = Header(
+    header = WeightsHeader(
         kinds=KINDS,
         buckets=BUCKETS,
         scales=tuple(float(each) for each in scales),

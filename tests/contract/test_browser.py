@@ -502,7 +502,7 @@ async def unfound(page: Page, selector: str) -> tuple[str, str]:
 async def test_a_selector_of_a_hidden_element_is_refused_and_gives_nothing_around_it(
     page: Page, world: Backend
 ) -> None:
-    """Guard: adapters/browser/finding/finding.py, Finding.ref_at."""
+    """Guard: adapters/browser/finding/finding.py, ElementFinder.ref_at."""
     await targets(page, world)
     code, message = await unfound(page, "css=#sub a")
     assert (code, message.partition(": ")[0]) == ("action.not_possible", "what css=#sub a matches is not visible")

@@ -11,7 +11,7 @@ import pytest
 from playwright.async_api import CDPSession
 
 from adapters.browser.egress.judge import BrowserJudge
-from adapters.browser.egress.wall import Place, Wall
+from adapters.browser.egress.wall import Destination, Wall
 from adapters.browser.launch import browser as browsers_of
 from adapters.browser.launch.attached import attacher
 from adapters.browser.launch.browser import ChromiumBrowser
@@ -381,7 +381,7 @@ async def test_chromium_asks_nobody_what_the_fields_of_a_form_mean(
     asked: list[str] = []
     connects = Wall.connects
 
-    async def listed(wall: Wall, scheme: str, host: str, port: int) -> Place | None:
+    async def listed(wall: Wall, scheme: str, host: str, port: int) -> Destination | None:
         asked.append(host)
         return await connects(wall, scheme, host, port)
 

@@ -497,7 +497,7 @@ async def test_a_request_that_cannot_be_judged_is_refused(event: dict[str, objec
 async def test_a_frame_that_no_browser_loads_does_not_keep_the_page_from_being_read_and_used(
     browser: Browser, site: PageServer
 ) -> None:
-    """Guard: adapters/browser/observing/reading.py, Reading._snapshot."""
+    """Guard: adapters/browser/observing/reading.py, PageReader._snapshot."""
     page = await (await browser.open(Profile(), GuardPolicy())).page()
     frames = "".join(f"<iframe src='{address}'></iframe>" for address in REFUSED_FRAMES)
     titles: list[str] = []

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from protocol.goal.features import drafts_of
 from protocol.goal.goal import parse_goal
 from protocol.goal.heuristics import candidates, dead_end, demands, similarity, value
-from protocol.goal.reading import Reading
+from protocol.goal.reading import PageForGoal
 from protocol.page.actions.action import describe
 from tests.pinned.pages import GOALS, page
 
@@ -26,7 +26,7 @@ def lines() -> Iterator[str]:
 def of(seed: int) -> Iterator[str]:
     """One page: all that is seen on it, and of the candidates the five best."""
     goal, observation = parse_goal(GOALS[seed % len(GOALS)]), page(seed)
-    read = Reading(goal, observation)
+    read = PageForGoal(goal, observation)
     yield f"page {seed}, {observation.url}, for “{goal.text}”"
     worth = value(goal, observation, reached=False, visits_of_state=seed % 4)
     met = " ".join(f"{part:g}" for part in demands(read))

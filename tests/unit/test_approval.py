@@ -10,7 +10,7 @@ import pytest
 from nacl.signing import SigningKey
 
 from protocol import ids, limits
-from protocol.approval.approval import Held, holds, open_approval, reopen, seal, statement
+from protocol.approval.approval import VerifiedAnswer, holds, open_approval, reopen, seal, statement
 from protocol.approval.forms import UNREAD, action_exact, action_form, action_words, path_form, request_form
 from protocol.approval.leaving import request_exact
 from protocol.approval.owners import OwnerEntry, Owners, owner_id, sign_change
@@ -56,12 +56,12 @@ def refused(doing: Callable[..., object], *args: Any, **more: Any) -> tuple[str,
     return caught.value.code, caught.value.message
 
 
-def held(asked: Question = ASKED, **more: Any) -> Held:
+def held(asked: Question = ASKED, **more: Any) -> VerifiedAnswer:
     return open_approval(answer(asked, **more), asked, begun(NODE), now_ms=NOW_MS)
 
 
 def allowed(
-    by: Held,
+    by: VerifiedAnswer,
     asked: Question,
     action: Action = ADD,
     page: str = PAGE,

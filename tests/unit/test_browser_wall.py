@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from adapters.browser.egress.wall import Place, Turned, Wall
+from adapters.browser.egress.wall import Destination, Turned, Wall
 from protocol import limits
 from protocol.risk.requests import GuardPolicy
 from tests.walled import OK, WAIT_S, Walled, hello, running
@@ -120,7 +120,7 @@ async def test_nothing_may_be_contacted_that_no_open_page_may_contact(monkeypatc
     assert await wall.connects("https", "shop.example", 443) is None, "no page is open"
     assert wall.refused == {("browser", "CONNECT"): 1}
     wall.opens(narrow)
-    assert await wall.connects("https", "shop.example", 443) == Place("https", "shop.example", 443)
+    assert await wall.connects("https", "shop.example", 443) == Destination("https", "shop.example", 443)
     assert await wall.connects("https", "other.example", 443) is None
     wall.opens(free)
     assert await wall.connects("https", "other.example", 443) is not None

@@ -10,7 +10,7 @@ import pytest
 
 from node.capsules.mount import Mounting
 from node.capsules.seal import Proving, to_browser
-from node.capsules.seal.proving import Asked
+from node.capsules.seal.proving import StateToProve
 from node.live.browsers import mounted
 from protocol.capsule.state import CapsuleState, Cookie, Item, OriginStorage, encode_state
 from protocol.page.seen.observation import Element
@@ -60,7 +60,7 @@ async def test_a_login_of_megabytes_blocks_the_loop_for_less_than_50_ms_from_its
             mount.begin_with(held)
 
     async def proven() -> None:
-        asked = Asked(state=state, origins=(SHOP,), page=f"{SHOP}/", until=None, profile=Profile(), whole=False)
+        asked = StateToProve(state=state, origins=(SHOP,), page=f"{SHOP}/", until=None, profile=Profile(), whole=False)
         await Proving(alice.capsules.kept, alice.node.browsers, alice.node.config).prove(asked, lambda event: None)
 
     state = _much("e")

@@ -9,7 +9,7 @@ import pytest
 
 from adapters.browser.egress.activity import Activity
 from adapters.browser.egress.network import NetworkGuard
-from adapters.browser.egress.sending import Asked
+from adapters.browser.egress.sending import ReadRequest
 from adapters.ports import Given
 from node.live.acting.gate import Gate
 from node.live.acting.giving import accepting
@@ -121,7 +121,7 @@ def _tried(
     """The rule that refuses a request where ``kind`` lets it through, empty if it leaves, and what waits for a yes."""
     url, media, held = SHOP + path, JSON["content-type"], list[str]()
 
-    def hold(asked: Asked) -> bool:
+    def hold(asked: ReadRequest) -> bool:
         held.append(asked.url)
         return True
 

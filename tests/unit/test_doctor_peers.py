@@ -15,7 +15,7 @@ from nacl.signing import SigningKey
 from node.config.settings import Listen
 from node.health import doctor_peers
 from node.health.verbs import MeshVerbs
-from node.log.log_watch import Shown
+from node.log.log_watch import LogAnswer
 from node.rooms import Rooms
 from node.trust.reach import Reach
 from node.verbs.nodes import node as verbs
@@ -229,11 +229,11 @@ async def test_a_log_that_is_not_shown_or_was_opened_lately_is_a_warning(pair: P
 
     remedy = "trailmesh log audit --peer bruno --home '/data of/node'"
     title = "log of bruno"
-    await pair.watch.change(pair.bruno.id, shown=Shown.SILENT)
+    await pair.watch.change(pair.bruno.id, shown=LogAnswer.SILENT)
     trouble = "answers without a head of its log"
     assert await told() == [Check(name=title, status="warn", finding=trouble, remedy=remedy)]
     assert [check.name for check in await told("b" * 40)] == [f"log of {'b' * 25}"]
-    await pair.watch.change(pair.bruno.id, shown=Shown.CURRENT)
+    await pair.watch.change(pair.bruno.id, shown=LogAnswer.CURRENT)
     assert await told() == []
     now_ms = pair.clock.now_ms()
     for renewed_ms, restored, expected in (

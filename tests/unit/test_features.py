@@ -9,7 +9,7 @@ import pytest
 
 from protocol.goal.features import Draft, drafts_of, one_per_address, short_number
 from protocol.goal.goal import Threshold, parse_goal
-from protocol.goal.reading import Reading
+from protocol.goal.reading import PageForGoal
 from protocol.goal.weights import WEIGHTS
 from protocol.page.actions.action import Check, Click
 from protocol.page.seen.observation import Element, Observation, Traits, Tree
@@ -30,12 +30,12 @@ def link(name: str, path: str = "/other", **more: Any) -> Element:
 
 def read(
     goal: str, *elements: Element, url: str = HERE, title: str = "", text: str = "", lines: tuple[str, ...] = ()
-) -> Reading:
+) -> PageForGoal:
     shown = text or "\n".join([*lines, *(f'- {item.role} "{item.name}"' for item in elements)])
-    return Reading(parse_goal(goal), Observation(url=url, title=title, text=shown, elements=elements))
+    return PageForGoal(parse_goal(goal), Observation(url=url, title=title, text=shown, elements=elements))
 
 
-def seen(reading: Reading) -> list[tuple[str, str, dict[str, float]]]:
+def seen(reading: PageForGoal) -> list[tuple[str, str, dict[str, float]]]:
     """The drafts of the first element: kind, value, and the features that count."""
     return [
         (draft.kind.__name__, draft.value, {name: amount for name, amount in draft.features.items() if amount})
@@ -285,7 +285,7 @@ def test_an_icon_beside_a_link_is_about_the_cell_that_both_stand_in(role: str, s
     shown = Observation(
         url=HERE, title="", text="", elements=(box, link("Price", "/?sort=price", ref="e2"), icon), tree=tree
     )
-    assert Reading(parse_goal("hide the price"), shown).says(icon) == says
+    assert PageForGoal(parse_goal("hide the price"), shown).says(icon) == says
 
 
 def test_the_surroundings_count_for_what_the_name_does_not_say() -> None:

@@ -21,7 +21,7 @@ from protocol.goal.heuristics import (
     similarity,
     value,
 )
-from protocol.goal.reading import Reading
+from protocol.goal.reading import PageForGoal
 from protocol.page.actions.action import Action, Check, Click, Fill, Locator, Press, Select
 from protocol.page.seen.observation import Element, Observation, Traits
 
@@ -37,8 +37,8 @@ def page(*elements: Element, url: str = SITE + "/", title: str = "", text: str =
     return Observation(url=url, title=title, text=lines, elements=elements)
 
 
-def read(goal: str, *elements: Element, **more: Any) -> Reading:
-    return Reading(parse_goal(goal), page(*elements, **more))
+def read(goal: str, *elements: Element, **more: Any) -> PageForGoal:
+    return PageForGoal(parse_goal(goal), page(*elements, **more))
 
 
 # --- value -----------------------------------------------------------------------------------------------------------
@@ -133,7 +133,7 @@ def test_a_bound_is_met_by_a_chosen_filter_or_by_the_address(box: str, query: st
     assert demands(read("mug under 20", *elements, url=SITE + "/" + query)) == [met]
 
 
-def shelf(*prices: int, goal: str = "a blue mug under 20", url: str = SITE + "/", title: str = "") -> Reading:
+def shelf(*prices: int, goal: str = "a blue mug under 20", url: str = SITE + "/", title: str = "") -> PageForGoal:
     lines = ['- heading "Shelf"', "- list"]
     for place, price in enumerate(prices):
         lines += ["  - listitem", f'    - link "Blue mug {place}"', f"    - paragraph: £{price}"]

@@ -8,7 +8,7 @@ import msgspec
 import pytest
 
 from node.log.checkpoints import _share, _size_in
-from node.log.log_watch import LogWatch, Shown
+from node.log.log_watch import LogAnswer, LogWatch
 from protocol import limits
 from protocol.errors import MeshError
 from protocol.log import note, witness_log
@@ -184,21 +184,21 @@ async def test_a_peer_that_shows_nothing_is_asked_three_times(three: list[Memory
     anna, bruno, _ = three
     heard = counted_asks(bruno, LogSync())
     await anna.log_exchange.sync(bruno.id)
-    assert (len(heard), watch(anna).of(bruno.id).shown) == (3, Shown.SILENT)
+    assert (len(heard), watch(anna).of(bruno.id).shown) == (3, LogAnswer.SILENT)
 
 
 @pytest.mark.parametrize(
     ("code", "shown"),
     [
-        ("input.invalid", Shown.SILENT),
-        ("log.rollback", Shown.SILENT),
-        ("keylog.invalid", Shown.NOTHING),
-        ("envelope.time", Shown.NOTHING),
-        ("peer.quota", Shown.NOTHING),
-        ("store.full", Shown.NOTHING),
+        ("input.invalid", LogAnswer.SILENT),
+        ("log.rollback", LogAnswer.SILENT),
+        ("keylog.invalid", LogAnswer.NOTHING),
+        ("envelope.time", LogAnswer.NOTHING),
+        ("peer.quota", LogAnswer.NOTHING),
+        ("store.full", LogAnswer.NOTHING),
     ],
 )
-async def test_what_counts_as_a_refusal_to_show_the_log(three: list[MemoryNode], code: str, shown: Shown) -> None:
+async def test_what_counts_as_a_refusal_to_show_the_log(three: list[MemoryNode], code: str, shown: LogAnswer) -> None:
     anna, bruno, _ = three
 
     async def refuse(caller: str, ask: LogSync) -> LogSync:

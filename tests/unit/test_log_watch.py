@@ -8,7 +8,7 @@ import msgspec
 import pytest
 
 from node.config.settings import PolicyConfig
-from node.log.log_watch import LogWatch, Shown, Watched
+from node.log.log_watch import LogAnswer, LogFacts, LogWatch
 from protocol import audit, ids
 from protocol.feed import Kind
 from tests.mesh_memory import MemoryNode, memory_mesh
@@ -48,22 +48,22 @@ async def rows(node: MemoryNode) -> list[tuple[str, str, str, str, dict[str, str
 async def test_a_record_says_since_when_a_peer_shows_what_it_shows(three: list[MemoryNode]) -> None:
     anna, bruno, _ = three
     clock, kept = anna.mesh.clock, watch(anna)
-    assert kept.of(bruno.id) == Watched()
+    assert kept.of(bruno.id) == LogFacts()
     began_ms = clock.now_ms()
-    await kept.note(bruno.id, Shown.CURRENT, (2, 7))
-    first = Watched(shown=Shown.CURRENT, since_ms=began_ms, told_number=2, told_size=7)
+    await kept.note(bruno.id, LogAnswer.CURRENT, (2, 7))
+    first = LogFacts(shown=LogAnswer.CURRENT, since_ms=began_ms, told_number=2, told_size=7)
     assert (kept.of(bruno.id), kept.current_ms) == (first, {bruno.id: began_ms})
     clock.ahead_ms += 5_000
-    await kept.note(bruno.id, Shown.CURRENT, (3, 9))
+    await kept.note(bruno.id, LogAnswer.CURRENT, (3, 9))
     assert (kept.of(bruno.id), kept.current_ms) == (first, {bruno.id: began_ms + 5_000})
     clock.ahead_ms += 5_000
-    await kept.note(bruno.id, Shown.BEHIND, (1, 4))
-    second = Watched(shown=Shown.BEHIND, since_ms=began_ms + 10_000, told_number=1, told_size=4)
+    await kept.note(bruno.id, LogAnswer.BEHIND, (1, 4))
+    second = LogFacts(shown=LogAnswer.BEHIND, since_ms=began_ms + 10_000, told_number=1, told_size=4)
     assert (kept.of(bruno.id), kept.current_ms) == (second, {bruno.id: began_ms + 5_000})
     again = LogWatch(anna.peers, anna.store, clock)
     await again.load()
     assert again.of(bruno.id) == second
-    await kept.note(bruno.id, Shown.SILENT)
+    await kept.note(bruno.id, LogAnswer.SILENT)
     assert (kept.of(bruno.id).told_number, kept.of(bruno.id).told_size) == (0, 0)
 
 
@@ -89,17 +89,17 @@ async def test_a_record_that_does_not_change_is_not_written(
 @pytest.mark.parametrize(
     ("before", "shown", "told"),
     [
-        (Shown.NOTHING, Shown.CURRENT, None),
-        (Shown.NOTHING, Shown.SILENT, Kind.PEER_LOG_DOUBTED),
-        (Shown.CURRENT, Shown.BEHIND, Kind.PEER_LOG_DOUBTED),
-        (Shown.SILENT, Shown.UNPROVEN, Kind.PEER_LOG_DOUBTED),
-        (Shown.CURRENT, Shown.CONTRADICTING, Kind.PEER_LOG_DOUBTED),
-        (Shown.SILENT, Shown.CURRENT, Kind.PEER_LOG_SHOWN),
-        (Shown.SILENT, Shown.SILENT, None),
+        (LogAnswer.NOTHING, LogAnswer.CURRENT, None),
+        (LogAnswer.NOTHING, LogAnswer.SILENT, Kind.PEER_LOG_DOUBTED),
+        (LogAnswer.CURRENT, LogAnswer.BEHIND, Kind.PEER_LOG_DOUBTED),
+        (LogAnswer.SILENT, LogAnswer.UNPROVEN, Kind.PEER_LOG_DOUBTED),
+        (LogAnswer.CURRENT, LogAnswer.CONTRADICTING, Kind.PEER_LOG_DOUBTED),
+        (LogAnswer.SILENT, LogAnswer.CURRENT, Kind.PEER_LOG_SHOWN),
+        (LogAnswer.SILENT, LogAnswer.SILENT, None),
     ],
 )
 async def test_the_owner_is_told_when_a_log_is_in_doubt_and_when_it_is_shown_again(
-    three: list[MemoryNode], before: Shown, shown: Shown, told: str | None
+    three: list[MemoryNode], before: LogAnswer, shown: LogAnswer, told: str | None
 ) -> None:
     anna, bruno, _ = three
     await watch(anna).change(bruno.id, shown=before)
@@ -110,15 +110,15 @@ async def test_the_owner_is_told_when_a_log_is_in_doubt_and_when_it_is_shown_aga
 @pytest.mark.parametrize(
     ("shown", "silent", "words"),
     [
-        (Shown.NOTHING, False, ""),
-        (Shown.CURRENT, False, ""),
-        (Shown.SILENT, True, "answers without a head of its log"),
-        (Shown.BEHIND, True, "shows an older head of its log than the stored one (log 2, size 7)"),
-        (Shown.UNPROVEN, True, "shows a head that is not proven to extend the stored one"),
-        (Shown.CONTRADICTING, False, "has signed two histories of its log"),
+        (LogAnswer.NOTHING, False, ""),
+        (LogAnswer.CURRENT, False, ""),
+        (LogAnswer.SILENT, True, "answers without a head of its log"),
+        (LogAnswer.BEHIND, True, "shows an older head of its log than the stored one (log 2, size 7)"),
+        (LogAnswer.UNPROVEN, True, "shows a head that is not proven to extend the stored one"),
+        (LogAnswer.CONTRADICTING, False, "has signed two histories of its log"),
     ],
 )
-async def test_each_trouble_has_its_words(three: list[MemoryNode], shown: Shown, silent: bool, words: str) -> None:
+async def test_each_trouble_has_its_words(three: list[MemoryNode], shown: LogAnswer, silent: bool, words: str) -> None:
     anna, bruno, _ = three
     await watch(anna).note(bruno.id, shown, (2, 7))
     assert (watch(anna).silent(bruno.id), watch(anna).in_words(bruno.id)) == (silent, words)
@@ -133,7 +133,7 @@ async def test_a_log_is_old_a_moment_after_its_age(three: list[MemoryNode], show
     assert record is not None
     if shown:
         anna.mesh.clock.ahead_ms += 500
-        await watch(anna).note(bruno.id, Shown.CURRENT)
+        await watch(anna).note(bruno.id, LogAnswer.CURRENT)
     last_ms = anna.mesh.clock.now_ms() if shown else record.paired_ms
     anna.mesh.clock.ahead_ms += last_ms + HOUR_S * 1000 - anna.mesh.clock.now_ms()
     assert (watch(anna).is_old(bruno.id), watch(anna).in_words(bruno.id)) == (False, "")
@@ -145,16 +145,16 @@ async def test_a_log_is_old_a_moment_after_its_age(three: list[MemoryNode], show
 
 async def test_by_policy_silence_freezes_and_a_head_ends_it(three: list[MemoryNode]) -> None:
     anna, bruno, carla = three
-    await watch(anna).note(bruno.id, Shown.SILENT)
+    await watch(anna).note(bruno.id, LogAnswer.SILENT)
     assert anna.peers.frozen == {}, "by default the owner is told, and decides"
     set_policy(anna, log_silence="freeze")
     anna.peers.freeze(carla.id, "log.unproven")
-    await watch(anna).note(carla.id, Shown.SILENT)
+    await watch(anna).note(carla.id, LogAnswer.SILENT)
     for _ in range(2):
         await watch(anna).weigh_all()
     assert anna.peers.frozen == {bruno.id: "log.silent", carla.id: "log.unproven"}
     for node in (bruno, carla):
-        await watch(anna).note(node.id, Shown.CURRENT)
+        await watch(anna).note(node.id, LogAnswer.CURRENT)
     assert anna.peers.frozen == {carla.id: "log.unproven"}
     assert await rows(anna) == [
         ("peer.frozen", "node", bruno.id, "log.silent", {}),
@@ -171,5 +171,5 @@ async def test_a_new_log_of_a_peer_is_recorded(three: list[MemoryNode], restored
     anna, bruno, _ = three
     now_ms = anna.mesh.clock.now_ms()
     await watch(anna).renewed(bruno.id, [b"one", b"two"], restored=restored)
-    assert watch(anna).of(bruno.id) == Watched(renewed_ms=now_ms, restored=restored, past=(b"one", b"two"))
+    assert watch(anna).of(bruno.id) == LogFacts(renewed_ms=now_ms, restored=restored, past=(b"one", b"two"))
     assert await rows(anna) == [("peer.log", "node", bruno.id, "", {"what": code})]

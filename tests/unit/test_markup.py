@@ -3,20 +3,22 @@
 from __future__ import annotations
 
 from protocol import limits
-from protocol.page.showing.markup import Markup, Node, Way, shown
+from protocol.page.showing.markup import Markup, MarkupNode, Way, shown
 
 SECRET = {"word": "tell-nobody"}
 
 
 def test_a_text_stands_with_its_element_and_each_line_says_which_ways_lead_to_it() -> None:
     nodes = (
-        Node(depth=3, tag="form", attributes=(("id", "order"),)),
-        Node(depth=4, tag="button", attributes=(("class", 'big "red"'), ("disabled", "")), ways=(0, 1), hidden=True),
-        Node(depth=5, tag="", text="Buy"),
-        Node(depth=4, tag="p"),
-        Node(depth=5, tag="", text="for"),
-        Node(depth=5, tag="b"),
-        Node(depth=6, tag="", text="ten"),
+        MarkupNode(depth=3, tag="form", attributes=(("id", "order"),)),
+        MarkupNode(
+            depth=4, tag="button", attributes=(("class", 'big "red"'), ("disabled", "")), ways=(0, 1), hidden=True
+        ),
+        MarkupNode(depth=5, tag="", text="Buy"),
+        MarkupNode(depth=4, tag="p"),
+        MarkupNode(depth=5, tag="", text="for"),
+        MarkupNode(depth=5, tag="b"),
+        MarkupNode(depth=6, tag="", text="ten"),
     )
     read = shown(Markup(nodes=nodes, ways=(Way("css=button", 1), Way("", 1))), {})
     assert [line.text for line in read.lines] == [
@@ -33,12 +35,12 @@ def test_a_text_stands_with_its_element_and_each_line_says_which_ways_lead_to_it
 def test_a_secret_is_in_no_text_attribute_address_or_way_also_if_it_is_spread_over_elements() -> None:
     """Guard: protocol/page/showing/markup.py, shown."""
     nodes = (
-        Node(depth=1, tag="p", attributes=(("title", "of tell-nobody"), ("class", "tell-nobody"))),
-        Node(depth=2, tag="i"),
-        Node(depth=3, tag="", text="tell-"),
-        Node(depth=2, tag="i"),
-        Node(depth=3, tag="", text="nobody"),
-        Node(depth=1, tag="a", attributes=(("href", "https://x.test/?token=abc&q=dGVsbC1ub2JvZHk="),)),
+        MarkupNode(depth=1, tag="p", attributes=(("title", "of tell-nobody"), ("class", "tell-nobody"))),
+        MarkupNode(depth=2, tag="i"),
+        MarkupNode(depth=3, tag="", text="tell-"),
+        MarkupNode(depth=2, tag="i"),
+        MarkupNode(depth=3, tag="", text="nobody"),
+        MarkupNode(depth=1, tag="a", attributes=(("href", "https://x.test/?token=abc&q=dGVsbC1ub2JvZHk="),)),
     )
     read = shown(Markup(nodes=nodes, ways=(Way("text=tell-nobody", 0),)), SECRET)
     said = "".join(line.text for line in read.lines) + read.ways[0].said
@@ -48,7 +50,9 @@ def test_a_secret_is_in_no_text_attribute_address_or_way_also_if_it_is_spread_ov
 
 
 def test_what_is_cut_is_said_and_no_text_is_longer_than_its_bound() -> None:
-    long = shown(Markup(nodes=(Node(depth=0, tag="", text="x" * 10_000),), before=12, after=3_400, whole=False), {})
+    long = shown(
+        Markup(nodes=(MarkupNode(depth=0, tag="", text="x" * 10_000),), before=12, after=3_400, whole=False), {}
+    )
     assert len(long.lines[0].text) == limits.MARKUP_TEXT_CHARS_MAX
     assert long.cut == (
         "12 elements and texts before these and 3,400 elements and texts after these are not shown;"

@@ -28,7 +28,7 @@ from node.verbs import Caller, CallerKind, called_by
 from node.verbs.capsules.capsule import CapsuleParams, CaptureParams
 from node.verbs.capsules.capsule_upkeep import RevokeParams
 from protocol import limits
-from protocol.capsule.flows.portability import Finding, findings, logout_control, place_of, standing, verdict_of
+from protocol.capsule.flows.portability import TravelFinding, findings, logout_control, place_of, standing, verdict_of
 from protocol.capsule.hidden import hidden_values
 from protocol.capsule.state import CapsuleState, Cookie, Item, Lost, OriginStorage
 from protocol.errors import MeshError
@@ -465,7 +465,7 @@ async def test_the_doctor_tells_of_capsules_that_cannot_be_used_or_not_for_long(
 
 
 def test_what_a_check_says_follows_from_what_was_seen_gravest_first() -> None:
-    bound = (Finding(kind="key-bound", travels=False, what="x"),)
+    bound = (TravelFinding(kind="key-bound", travels=False, what="x"),)
     assert verdict_of("dead", bound, offered=True) == "dead"
     assert verdict_of("alive", bound, offered=True) == "software-bound"
     assert verdict_of("unknown", (), offered=True) == "unknown"

@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator
 import msgspec
 import pytest
 
-from node.log.log_watch import Shown
+from node.log.log_watch import LogAnswer
 from node.log.peer_logs import PeerLogs
 from protocol import audit, limits
 from protocol.errors import MeshError
@@ -146,10 +146,10 @@ async def test_what_a_node_cannot_continue_from_is_no_contradiction_while_nothin
     await sign(bruno, 2)
     said = await shown_now(bruno)
     wrong = msgspec.structs.replace(said, base_root=bytes(32))
-    assert await logs(anna).hear(bruno.id, wrong) is Shown.UNPROVEN
+    assert await logs(anna).hear(bruno.id, wrong) is LogAnswer.UNPROVEN
     assert anna.peers.frozen == {bruno.id: "log.unproven"}
     assert (held(anna, bruno), await trouble(anna)) == (None, [("peer.frozen", "log.unproven")])
-    assert await logs(anna).hear(bruno.id, said) is Shown.CURRENT
+    assert await logs(anna).hear(bruno.id, said) is LogAnswer.CURRENT
     assert (anna.peers.frozen, held(anna, bruno)) == ({}, (0, 3))
     assert await trouble(anna) == [("peer.frozen", "log.unproven"), ("peer.thawed", "")]
     told = (await anna.store.feed(after=0, kind="peer")).changes
@@ -198,7 +198,7 @@ async def test_a_later_log_that_others_show_is_asked_for_by_the_next_head(three:
     assert later is not None
     assert (later[0].number, later[0].size) == (1, 2)
     assert logs(anna).later(bruno.id, 1) is None
-    assert await logs(anna).hear(bruno.id, before) is Shown.UNPROVEN, "it hides a log that others have seen"
+    assert await logs(anna).hear(bruno.id, before) is LogAnswer.UNPROVEN, "it hides a log that others have seen"
     assert anna.peers.frozen == {bruno.id: "log.unproven"}
     await anna.log_exchange.sync(bruno.id)
     assert (held(anna, bruno), anna.peers.frozen, logs(anna)._unconnected[bruno.id]) == ((1, 2), {}, {})

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from protocol.goal.goal import parse_goal
-from protocol.goal.reading import Reading
+from protocol.goal.reading import PageForGoal
 from protocol.page.seen.observation import Element, Observation, Traits
 
 SITE = "http://shop.test"
@@ -22,12 +22,16 @@ def control(role: str, name: str, **more: Any) -> Element:
     return Element(ref=f"c-{role}-{name}", role=role, name=name, **more)
 
 
-def reading(*elements: Element, text: str = "", goal: str = GOAL, url: str = SITE + "/", title: str = "") -> Reading:
+def reading(
+    *elements: Element, text: str = "", goal: str = GOAL, url: str = SITE + "/", title: str = ""
+) -> PageForGoal:
     lines = text or "\n".join(f'- {item.role} "{item.name}"' for item in elements)
-    return Reading(parse_goal(goal), Observation(url=url, title=title, text=lines, elements=elements))
+    return PageForGoal(parse_goal(goal), Observation(url=url, title=title, text=lines, elements=elements))
 
 
-def shelf(*cards: tuple[str, str], goal: str = GOAL, url: str = SITE + "/", more: tuple[Element, ...] = ()) -> Reading:
+def shelf(
+    *cards: tuple[str, str], goal: str = GOAL, url: str = SITE + "/", more: tuple[Element, ...] = ()
+) -> PageForGoal:
     """A list of cards, each with a name and what stands below it."""
     lines = ['- heading "Shelf" [level=1]', "- list"]
     for name, said in cards:
@@ -318,7 +322,7 @@ def test_a_list_is_not_about_one_thing_but_a_list_of_one_is() -> None:
         observation = Observation(
             url=SITE, title="Blue mugs", text=read.observation.text, elements=read.observation.elements
         )
-        return Reading(parse_goal(GOAL), observation).about_one
+        return PageForGoal(parse_goal(GOAL), observation).about_one
 
     assert about(("Blue mug a", "£3")) == {"price": 3.0}
     assert about(("Blue mug a", "£3"), ("Blue mug b", "£4")) == {}

@@ -14,7 +14,7 @@ from adapters.browser.state.profile_files import read_slice, write_slice
 from node.capsules.mount import Mounting
 from node.capsules.mount.unsealing import left_out, pages_of
 from node.capsules.seal.browser_state import from_browser, same, to_browser
-from node.capsules.seal.proving import Shown
+from node.capsules.seal.proving import ProvenState
 from node.capsules.seal.sealing import seal, unseal, within
 from node.live.browsers import Browsers, Wish, mounted
 from node.live.browsers.metering import Unmetered
@@ -339,7 +339,7 @@ async def nodes(tmp_path: Path) -> AsyncIterator[list[CapsuleNode]]:
 async def kept(node: CapsuleNode) -> Any:
     """A capsule with a slice, of a browser in ``VERSION``."""
     given = PolicyParams(name="shop", cross_installation=True, cross_device=True)
-    shown = Shown(state=SLICED, proven="unknown", proof=(), looks={})
+    shown = ProvenState(state=SLICED, proven="unknown", proof=(), looks={})
     return await node.capturing.keep(given, SLICED, BrowserProfile(), shown)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from adapters.browser.finding.selectors import with_hidden
-from adapters.browser.observing.aria import Node, parse
+from adapters.browser.observing.aria import AriaNode, parse
 from adapters.browser.observing.standing import Standing, place
 
 
@@ -13,7 +13,7 @@ def _standing(name: str, around: list[str], parts: list[str], said: str = "") ->
     return Standing(f"e9{name}", "checkbox", name, {}, said or name, around, parts)
 
 
-def _drawn(nodes: list[Node], depth: int = 0) -> list[str]:
+def _drawn(nodes: list[AriaNode], depth: int = 0) -> list[str]:
     lines = []
     for node in nodes:
         ref = f" [{node.ref}]" if node.ref else ""

@@ -16,7 +16,7 @@ from protocol.wire import backoff, cbor
 from protocol.wire import http_signature as signed
 from protocol.wire.address import parse_peer_address
 from protocol.wire.clocks import apart_in_words
-from protocol.wire.destination import Place, place_of
+from protocol.wire.destination import NetworkZone, place_of
 
 ANNA = SigningKey(b"\x01" * 32)
 NODE = ids.node_id(bytes(ANNA.verify_key))
@@ -244,33 +244,33 @@ def test_an_address_says_whether_it_is_for_signed_http() -> None:
 @pytest.mark.parametrize(
     ("address", "place"),
     [
-        ("1.1.1.1", Place.PUBLIC),
-        ("10.0.0.1", Place.PRIVATE),
-        ("127.0.0.1", Place.PRIVATE),
-        ("::1", Place.PRIVATE),
-        ("fd00::1", Place.PRIVATE),
-        ("0.0.0.0", Place.BARRED),
-        ("0.1.2.3", Place.BARRED),
-        ("240.0.0.1", Place.BARRED),
-        ("255.255.255.255", Place.BARRED),
-        ("224.0.0.1", Place.BARRED),
-        ("169.254.1.1", Place.BARRED),
-        ("100.100.100.200", Place.BARRED),
-        ("100.100.100.201", Place.PRIVATE),
-        ("fe80::1%eth0", Place.BARRED),
-        ("::", Place.BARRED),
-        ("::ffff:169.254.1.1", Place.BARRED),
-        ("::ffff:10.0.0.1", Place.PRIVATE),
-        ("64:ff9b::169.254.1.1", Place.BARRED),
-        ("64:ff9b::10.0.0.1", Place.PRIVATE),
-        ("64:ff9b::1.1.1.1", Place.PUBLIC),
-        ("2002:a9fe:101::1", Place.BARRED),
-        ("2002:a00:1::1", Place.PRIVATE),
-        ("2002:101:101::1", Place.PUBLIC),
-        ("2606:4700::1", Place.PUBLIC),
+        ("1.1.1.1", NetworkZone.PUBLIC),
+        ("10.0.0.1", NetworkZone.PRIVATE),
+        ("127.0.0.1", NetworkZone.PRIVATE),
+        ("::1", NetworkZone.PRIVATE),
+        ("fd00::1", NetworkZone.PRIVATE),
+        ("0.0.0.0", NetworkZone.BARRED),
+        ("0.1.2.3", NetworkZone.BARRED),
+        ("240.0.0.1", NetworkZone.BARRED),
+        ("255.255.255.255", NetworkZone.BARRED),
+        ("224.0.0.1", NetworkZone.BARRED),
+        ("169.254.1.1", NetworkZone.BARRED),
+        ("100.100.100.200", NetworkZone.BARRED),
+        ("100.100.100.201", NetworkZone.PRIVATE),
+        ("fe80::1%eth0", NetworkZone.BARRED),
+        ("::", NetworkZone.BARRED),
+        ("::ffff:169.254.1.1", NetworkZone.BARRED),
+        ("::ffff:10.0.0.1", NetworkZone.PRIVATE),
+        ("64:ff9b::169.254.1.1", NetworkZone.BARRED),
+        ("64:ff9b::10.0.0.1", NetworkZone.PRIVATE),
+        ("64:ff9b::1.1.1.1", NetworkZone.PUBLIC),
+        ("2002:a9fe:101::1", NetworkZone.BARRED),
+        ("2002:a00:1::1", NetworkZone.PRIVATE),
+        ("2002:101:101::1", NetworkZone.PUBLIC),
+        ("2606:4700::1", NetworkZone.PUBLIC),
     ],
 )
-def test_an_address_lies_where_the_one_that_it_leads_to_lies(address: str, place: Place) -> None:
+def test_an_address_lies_where_the_one_that_it_leads_to_lies(address: str, place: NetworkZone) -> None:
     assert place_of(address) is place
 
 

@@ -21,7 +21,7 @@ from adapters.browser.base.faults import hiding
 from adapters.browser.base.masking import Mask, masker
 from adapters.browser.base.text import well_formed
 from adapters.browser.egress.activity import Activity
-from adapters.browser.finding.finding import Finding, tidy
+from adapters.browser.finding.finding import ElementFinder, tidy
 from adapters.browser.finding.labels import Pressing, is_box, pressing
 from adapters.browser.observing import scripts
 from adapters.browser.observing.fields import SENT, SHOWN, TEXT
@@ -90,7 +90,7 @@ class Hands:
         self._worlds = worlds
         self.onto: str | None = None
         """Playwright ref of the element that a drag ends on."""
-        self.finding = Finding(page, worlds)
+        self.finding = ElementFinder(page, worlds)
         self._mask: Mask = masker(NO_SECRETS)
         self.filled = Filled()
 

@@ -11,7 +11,7 @@ from playwright.async_api import Page
 
 from adapters.browser.base.text import well_formed
 from adapters.browser.observing import scripts
-from adapters.browser.observing.aria import Node
+from adapters.browser.observing.aria import AriaNode
 from adapters.browser.observing.label_scripts import FIRST_REF, HIDDEN
 from adapters.browser.observing.standing import Standing
 from adapters.browser.observing.view import Facts
@@ -20,7 +20,7 @@ from adapters.browser.observing.worlds import traits_of
 _FRAMES_ASKED_MAX: Final = 20
 
 
-async def read_far_labels(page: Page, roots: Sequence[Node], facts: Facts) -> None:
+async def read_far_labels(page: Page, roots: Sequence[AriaNode], facts: Facts) -> None:
     """Add what frames hide that ``facts`` tells nothing of. It costs a round trip for each such frame, and none without one."""
     if len(facts.documents) >= len(page.frames):
         return
@@ -33,7 +33,7 @@ async def read_far_labels(page: Page, roots: Sequence[Node], facts: Facts) -> No
             await _read(page, frame, facts)
 
 
-def _untold(roots: Sequence[Node], facts: Facts) -> Iterator[Node]:
+def _untold(roots: Sequence[AriaNode], facts: Facts) -> Iterator[AriaNode]:
     told = {ref for each in facts.standing for ref in each.around}
     for node in (node for root in roots for node in root.walk()):
         # One of which nothing was read has no label that is seen, and a frame without a document never answers.
@@ -42,13 +42,13 @@ def _untold(roots: Sequence[Node], facts: Facts) -> Iterator[Node]:
             yield node
 
 
-def _prefix(frame: Node) -> str:
+def _prefix(frame: AriaNode) -> str:
     """How the refs in ``frame`` begin; of one without any, a beginning that no other has."""
     inner = next((node.ref for node in frame.walk() if node is not frame and node.ref), "")
     return inner.rpartition("e")[0] if inner else f"h{frame.ref}"
 
 
-async def _read(page: Page, frame: Node, facts: Facts) -> None:
+async def _read(page: Page, frame: AriaNode, facts: Facts) -> None:
     prefix = _prefix(frame)
     first = f"{prefix}e{FIRST_REF}"
     # Handles first: to evaluate on all at once would look for them, and mark them, in the page's own world.
@@ -63,7 +63,7 @@ async def _read(page: Page, frame: Node, facts: Facts) -> None:
         )
 
 
-def _around(frame: Node, said: str) -> list[str]:
+def _around(frame: AriaNode, said: str) -> list[str]:
     """The refs of what says the text of a label in ``frame``."""
     for node in frame.walk():
         texts = [node.text, *(child.text for child in node.children if child.role == "text")]

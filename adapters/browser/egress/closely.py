@@ -14,7 +14,7 @@ _AFTER_S: Final = 10.0
 """A script that was started by the press may send as late as this."""
 
 
-class Watched(TypedDict):
+class PageFacts(TypedDict):
     """Facts about the page that ``judge_request`` weighs with a request."""
 
     grave: bool
@@ -70,12 +70,12 @@ class Closely:
         if self._acts:
             self._acts, self._until = False, time.monotonic() + _AFTER_S
 
-    def says(self, url: str) -> Watched:
+    def says(self, url: str) -> PageFacts:
         """The facts for a request to ``url``."""
         # An address that the action opens is the author's, and names only secrets that may stand in it.
         opened = bool(self._opens) and url.partition("#")[0] == self._opens.partition("#")[0]
         found = self._search.find(url) if self._search is not None and not opened else []
-        return Watched(grave=self.grave, tells=any(not self._secrets.may_stand_in(each.name, url) for each in found))
+        return PageFacts(grave=self.grave, tells=any(not self._secrets.may_stand_in(each.name, url) for each in found))
 
 
 def _tells(name: str, secrets: Secrets, url: str) -> bool:

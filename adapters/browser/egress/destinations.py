@@ -17,7 +17,7 @@ from urllib.parse import urlsplit
 from adapters.browser.egress.wall import Wall
 from protocol.risk.destinations import judge_destination, literal_address
 from protocol.risk.requests import GuardPolicy
-from protocol.wire.destination import Place, place_of
+from protocol.wire.destination import NetworkZone, place_of
 
 Attempt = Literal["connected", "no_name", "refused", "unreachable", "late"]
 """How an attempt to connect ended. ``late``: nobody answered it in time."""
@@ -64,7 +64,7 @@ class Destinations:
         rules = (judge_destination(url, address, policy.private) for address in addresses)
         if rule := next(filter(None, rules), None):
             return rule
-        if any(place_of(address) is not Place.PUBLIC for address in addresses):
+        if any(place_of(address) is not NetworkZone.PUBLIC for address in addresses):
             _remember(self._admitted, (parts.hostname, parts.port or _USUAL_PORT[parts.scheme]), None)
         return None
 
@@ -103,7 +103,7 @@ def _looked_up(host: str) -> str:
 
 def _may_lead(host: str, address: str, admitted: bool) -> bool:
     place = place_of(address)
-    return place is Place.PUBLIC or (admitted and (place is Place.PRIVATE or host == address))
+    return place is NetworkZone.PUBLIC or (admitted and (place is NetworkZone.PRIVATE or host == address))
 
 
 def _remember(kept: dict[K, V], key: K, value: V) -> None:

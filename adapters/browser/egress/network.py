@@ -21,7 +21,7 @@ from adapters.browser.egress.closely import Closely
 from adapters.browser.egress.destinations import Attempt, Destinations
 from adapters.browser.egress.holding import Held, Holding
 from adapters.browser.egress.late import Late
-from adapters.browser.egress.sending import Asked, Sending
+from adapters.browser.egress.sending import ReadRequest, Sending
 from adapters.browser.egress.sockets import pass_on, refuse
 from adapters.browser.egress.streams import Streams, is_stream
 from adapters.browser.egress.wall import Turned
@@ -208,7 +208,7 @@ class NetworkGuard:
             Exception
         ):  # a defect: a request without a decision would block its page, and one that passed would be worse
             rule = "address"
-        asked = Asked(
+        asked = ReadRequest(
             method,
             url,
             kind,
@@ -263,7 +263,7 @@ class NetworkGuard:
         self.holding.refuse(leaving.number)
         self._refuse(refused(leaving.effect.method.partition(" ")[0], leaving.url, "method"), "")
 
-    def _covered(self, asked: Asked, exact: bytes, rule: str) -> str | None:
+    def _covered(self, asked: ReadRequest, exact: bytes, rule: str) -> str | None:
         """None if the owner has allowed the request for the action that is being performed; else ``rule``, which refuses it.
 
         exact: its digest; empty if not all of it is known.
@@ -281,7 +281,7 @@ class NetworkGuard:
             return None  # without a body or a cookie; what it announces is held
         return rule
 
-    def _asks(self, asked: Asked, exact: bytes) -> None:
+    def _asks(self, asked: ReadRequest, exact: bytes) -> None:
         """Note the form of what was refused for want of a yes."""
         if not asked.announced:
             self._wants(request_form(_as_taken(asked), asked.url, asked.content_type, asked.body, asked.chosen), exact)
@@ -408,12 +408,12 @@ class NetworkGuard:
         pass_on(socket, lambda: self._refuse(refused("WS", socket.url, SOCKET_FULL), "websocket"))
 
 
-def _as_taken(asked: Asked) -> str:
+def _as_taken(asked: ReadRequest) -> str:
     """The method with the one that the site takes it for: what is approved is that."""
     return f"{asked.method} as {asked.replaced_by}" if asked.replaced_by else asked.method
 
 
-Hold = Callable[[Asked], bool]
+Hold = Callable[[ReadRequest], bool]
 """Takes what is refused for want of a yes, and says whether it waits for that."""
 
 
@@ -441,7 +441,7 @@ def permitted(event: Mapping[str, Any], guard: NetworkGuard, main: bool | None =
     body, headers = body_of(request), request.get("headers", {})
     frame = str(event.get("frameId", ""))
 
-    def hold(asked: Asked) -> bool:
+    def hold(asked: ReadRequest) -> bool:
         effect = guard.sending.effect(asked, masker(guard.secrets))
         return guard.holding.take(event, kind, body, effect, main=bool(main), at=guard.at)
 

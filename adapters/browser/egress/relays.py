@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 from adapters.browser.egress.heads import Head, Heads
 from adapters.browser.egress.hello import offered
 from adapters.browser.egress.network import said
-from adapters.browser.egress.wall import Place, Wall
+from adapters.browser.egress.wall import Destination, Wall
 from protocol import limits
 
 _HELLO: Final = b"\x16"
@@ -73,7 +73,7 @@ class Relay(asyncio.Protocol):
 class _Plain(Relay):
     """The way of plain HTTP to a site: each request is compared with what the guards have let through."""
 
-    def __init__(self, place: Place, wall: Wall, ended: asyncio.Future[None] | None = None) -> None:
+    def __init__(self, place: Destination, wall: Wall, ended: asyncio.Future[None] | None = None) -> None:
         super().__init__(ended)
         self._wall, self._place = wall, place
         self._heads = Heads(place.scheme)
@@ -139,7 +139,7 @@ class _Plain(Relay):
 class _Sealed(Relay):
     """The way of TLS to a site."""
 
-    def __init__(self, place: Place, wall: Wall, ended: asyncio.Future[None] | None = None) -> None:
+    def __init__(self, place: Destination, wall: Wall, ended: asyncio.Future[None] | None = None) -> None:
         super().__init__(ended)
         self._wall, self._place = wall, place
         self._begun: bytes | None = b""
@@ -205,7 +205,7 @@ class Entrance(Relay):
         self._inner.data_received(self._begun)
 
     def _refuse(self) -> None:
-        self._wall.turn_away("CONNECT", Place("https", self._host, self._port).origin)
+        self._wall.turn_away("CONNECT", Destination("https", self._host, self._port).origin)
         self._to = None
         self._end()
 
@@ -233,6 +233,6 @@ def _scheme(begun: bytes) -> str:
     return "ws" if "upgrade" in head.headers else "http"
 
 
-def checked(place: Place, wall: Wall, ended: asyncio.Future[None] | None = None) -> Relay:
+def checked(place: Destination, wall: Wall, ended: asyncio.Future[None] | None = None) -> Relay:
     """What passes on to ``place`` that which may be sent there. ended: as for ``Relay``."""
     return (_Sealed if place.scheme in ("https", "wss") else _Plain)(place, wall, ended)

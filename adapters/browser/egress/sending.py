@@ -37,7 +37,7 @@ _LOOKS: Final = Wait | Assert | Extract
 _OWN_MAX: Final = 256
 
 
-class Asked(NamedTuple):
+class ReadRequest(NamedTuple):
     """A request, as the guard has read it."""
 
     method: str
@@ -101,7 +101,7 @@ class Sending:
         """The next document of the page was let through: what is sent from now on, the next page sends while it loads."""
         self._left = True
 
-    def loads(self, asked: Asked) -> bool:
+    def loads(self, asked: ReadRequest) -> bool:
         """True if the next page sends a request, and the action only led there."""
         return self._left and not asked.is_main
 
@@ -110,11 +110,11 @@ class Sending:
         if len(self._sent) <= limits.EFFECTS_PER_STEP_MAX:
             self._sent.append(effect)
 
-    def writes(self, asked: Asked, rule: str | None, policy: GuardPolicy) -> bool:
+    def writes(self, asked: ReadRequest, rule: str | None, policy: GuardPolicy) -> bool:
         """True if a request changes something, or may. rule: why ``policy`` refuses it."""
         return may_be_allowed(rule) if rule is not None else not self._is_read(asked, policy)
 
-    def not_enough(self, asked: Asked, policy: GuardPolicy, mask: Mask) -> str:
+    def not_enough(self, asked: ReadRequest, policy: GuardPolicy, mask: Mask) -> str:
         """The rule by which a request is refused although ``policy`` names it: its class is not approved, or there is a list, it is
         not in that, and it was not named beside it. Empty if it may leave.
 
@@ -128,7 +128,7 @@ class Sending:
         level = self._graded(asked, mask).level
         return graver(level) if level > self._level_max else ""
 
-    def is_beyond(self, asked: Asked, policy: GuardPolicy, mask: Mask) -> bool:
+    def is_beyond(self, asked: ReadRequest, policy: GuardPolicy, mask: Mask) -> bool:
         """True if a request that changes something is graver than the mounted capsule allows. It has the class of the action
         before it, if that is graver; one that cannot be read may be anything.
         """
@@ -138,7 +138,7 @@ class Sending:
         level = self.effect(asked._replace(method=asked.announced or asked.method), mask).level
         return (EVERY_CLASS if unread else max(level, self._level_min)) > policy.class_max
 
-    def lists(self, asked: Asked, mask: Mask) -> bool:
+    def lists(self, asked: ReadRequest, mask: Mask) -> bool:
         """True if the action lists a request that changes something, and may send it now."""
         if self._listed is None or not self._causes(asked):
             return False
@@ -146,11 +146,11 @@ class Sending:
             return self._listed.announces(asked.announced, asked.url)
         return self._listed.takes(self._graded(asked, mask))
 
-    def is_own(self, asked: Asked) -> bool:
+    def is_own(self, asked: ReadRequest) -> bool:
         """True if, where there is a list, the page sends the request by itself: nobody is asked about it then."""
         return self._listed is not None and not self._causes(asked)
 
-    def judged(self, asked: Asked, rule: str | None, mask: Mask) -> str | None:
+    def judged(self, asked: ReadRequest, rule: str | None, mask: Mask) -> str | None:
         """Note a request that changes something: it leaves, or ``rule`` refuses it. Returns the rule that is told."""
         causes, effect = self._causes(asked), self._graded(asked, mask)
         if not causes and len(self._own) < _OWN_MAX and not asked.announced:
@@ -166,26 +166,26 @@ class Sending:
         self._listed.refuse(effect)
         return UNLISTED
 
-    def _causes(self, asked: Asked) -> bool:
+    def _causes(self, asked: ReadRequest) -> bool:
         """True if the request is sent because of the action at hand."""
         if not self._acts or self._is_own(asked):
             return False
         return asked.is_main or not (self._opens or self.loads(asked))
 
-    def _graded(self, asked: Asked, mask: Mask) -> Effect:
+    def _graded(self, asked: ReadRequest, mask: Mask) -> Effect:
         """The effect of a request, with the class of what causes it if that is graver."""
         effect = self.effect(asked, mask)
         least = self._level_min if self._causes(asked) else 1
         return effect if effect.level >= least else msgspec.structs.replace(effect, level=least)
 
-    def _is_own(self, asked: Asked) -> bool:
+    def _is_own(self, asked: ReadRequest) -> bool:
         if not self._own:
             return False
         key = _key(asked)
         # Of a preflight no more is known than where it goes.
         return any(each[:2] == key[:2] for each in self._own) if asked.announced else key in self._own
 
-    def _is_read(self, asked: Asked, policy: GuardPolicy) -> bool:
+    def _is_read(self, asked: ReadRequest, policy: GuardPolicy) -> bool:
         """True if a request that ``policy`` lets through would leave without anybody having named it."""
         if only_reads(policy):
             return True
@@ -206,7 +206,7 @@ class Sending:
         )
         return rule is None
 
-    def effect(self, asked: Asked, mask: Mask) -> Effect:
+    def effect(self, asked: ReadRequest, mask: Mask) -> Effect:
         """What a request does. mask: takes the values of secrets out of a body before that is known by its digest."""
         method = asked.announced or asked.method
         method = f"{method} as {asked.replaced_by}" if asked.replaced_by else method
@@ -214,7 +214,7 @@ class Sending:
         return effect_of(method, asked.url, asked.content_type, body, chosen=asked.chosen, files=self._files)
 
 
-def _key(asked: Asked) -> tuple[object, ...]:
+def _key(asked: ReadRequest) -> tuple[object, ...]:
     """What tells a request from others that a page sends by itself, but for ids and times in it. Where one address takes many
     commands, the names of fields tell them apart, and what chooses.
     """

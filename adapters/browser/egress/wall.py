@@ -39,7 +39,7 @@ class Turned(NamedTuple):
     """Whether Chromium asked for itself: no page was open, or the host is one of its services."""
 
 
-class Place(NamedTuple):
+class Destination(NamedTuple):
     """Where a connection leads, as far as the tunnel sees."""
 
     scheme: str
@@ -92,7 +92,7 @@ class Wall:
         self._policies: Counter[GuardPolicy] = Counter()
         """Of the pages that are open."""
         self._left = _Kept[GuardPolicy](limits.TUNNEL_PLACES_MAX, now)
-        self._places = _Kept[Place](limits.TUNNEL_PLACES_MAX, now)
+        self._places = _Kept[Destination](limits.TUNNEL_PLACES_MAX, now)
         self._requests = _Kept[tuple[str, str]](limits.TUNNEL_REQUESTS_MAX, now)
         self._sockets = _Kept[tuple[str, int]](limits.TUNNEL_PLACES_MAX, now)
         """Addresses of WebSockets that were let through and have not come to the tunnel yet, numbered."""
@@ -148,21 +148,21 @@ class Wall:
 
     # --- asked by the tunnel ---
 
-    async def connects(self, scheme: str, host: str, port: int) -> Place | None:
+    async def connects(self, scheme: str, host: str, port: int) -> Destination | None:
         """Where a connection leads that may be opened. One that may not is counted.
 
         scheme: ``http``, ``https``, or ``ws`` for a WebSocket with or without TLS.
         """
-        place = Place(scheme, host.lower(), port)
+        place = Destination(scheme, host.lower(), port)
         if scheme == "ws":
-            found: list[Place] = []
+            found: list[Destination] = []
             opened = await self._in_time(lambda: self._expects(place, found), "WS", place.origin)
             return found[0] if opened else None
         return place if await self._in_time(lambda: self._open_to(place), "CONNECT", place.origin) else None
 
     async def expects(self, host: str, port: int) -> bool:
         """Whether anything was let through to ``host`` and ``port``. One to which nothing was is counted."""
-        places = [Place(scheme, host.lower(), port) for scheme in ("http", "https")]
+        places = [Destination(scheme, host.lower(), port) for scheme in ("http", "https")]
 
         def holds() -> bool:
             return any(self._open_to(place) for place in places) or self._socket_to(*places[0][1:]) is not None
@@ -191,7 +191,7 @@ class Wall:
         self.turn_away("WS", url)
         return False
 
-    def _expects(self, place: Place, found: list[Place]) -> bool:
+    def _expects(self, place: Destination, found: list[Destination]) -> bool:
         """Whether a WebSocket to this host and port was let through; where it leads goes to ``found``."""
         known = self._socket_to(place.host, place.port)
         if known is None:
@@ -201,17 +201,17 @@ class Wall:
         # The address of a plain one is read once it is connected.
         return leads.scheme == "ws" or self._sockets.drop(key)
 
-    def _socket_to(self, host: str, port: int) -> tuple[Place, tuple[str, int]] | None:
+    def _socket_to(self, host: str, port: int) -> tuple[Destination, tuple[str, int]] | None:
         """A WebSocket to this host and port that was let through, and its note."""
         noted = ((place_of(key[0]), key) for key in self._sockets.held())
         return next(
             ((leads, key) for leads, key in noted if leads and leads[1:] == (host, port) and self._within(leads)), None
         )
 
-    def _open_to(self, place: Place) -> bool:
+    def _open_to(self, place: Destination) -> bool:
         return place in self._places and self._within(place)
 
-    def _within(self, place: Place) -> bool:
+    def _within(self, place: Destination) -> bool:
         """Whether an open page may contact ``place`` at all."""
         origin = origin_of(place.origin.replace("ws", "http", 1) if place.scheme in ("ws", "wss") else place.origin)
         policies = [*self._policies, *self._left.held()]
@@ -242,12 +242,12 @@ class Wall:
         self._tell(Turned(method, url, own))
 
 
-def place_of(url: str) -> Place | None:
+def place_of(url: str) -> Destination | None:
     """Where a connection for ``url`` leads; None if it needs none."""
     parts = urlsplit(url)
     if parts.scheme not in USUAL_PORT or not parts.hostname:
         return None
-    return Place(parts.scheme, parts.hostname, parts.port or USUAL_PORT[parts.scheme])
+    return Destination(parts.scheme, parts.hostname, parts.port or USUAL_PORT[parts.scheme])
 
 
 def _bare(url: str) -> str:

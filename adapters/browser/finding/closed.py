@@ -14,7 +14,7 @@ from typing import Any, Final
 from playwright.async_api import CDPSession, Page
 from playwright.async_api import Error as PlaywrightError
 
-from adapters.browser.finding.finding import Finding
+from adapters.browser.finding.finding import ElementFinder
 from adapters.browser.observing import scripts
 from adapters.browser.observing.worlds import Worlds
 from protocol.page.seen.names import fold
@@ -57,7 +57,7 @@ _UNPAINTED: Final = frozenset({"OPTION", "title"})
 class Closed:
     """Of one page."""
 
-    def __init__(self, page: Page, session: CDPSession, worlds: Worlds, finding: Finding) -> None:
+    def __init__(self, page: Page, session: CDPSession, worlds: Worlds, finding: ElementFinder) -> None:
         self._page = page
         self._finding = finding
         self._session = session

@@ -50,7 +50,7 @@ def _takes(element: Element | None) -> bool:
     return element is not None and (element.role in INTERACTIVE_ROLES or element.traits.tag == "summary")
 
 
-class Finding:
+class ElementFinder:
     """The elements of one page, as it was observed last."""
 
     def __init__(self, page: Page, worlds: Worlds) -> None:

@@ -14,7 +14,7 @@ from playwright.async_api import Locator
 from adapters.browser.base.dom import DOM
 from adapters.browser.base.masking import masker
 from adapters.browser.base.text import loads
-from adapters.browser.finding.finding import Finding
+from adapters.browser.finding.finding import ElementFinder
 from adapters.browser.observing.scripts import PATH_TO, by_ref
 from adapters.browser.observing.view import View
 from adapters.browser.observing.worlds import Worlds
@@ -22,7 +22,7 @@ from protocol import limits
 from protocol.page.actions.action import Locator as ToFind
 from protocol.page.actions.locator import ENTER_FRAME
 from protocol.page.secrets.secrets import Secrets
-from protocol.page.showing.markup import ATTRIBUTES, CLOSED, LEFT_OUT, VALUED, Markup, Node, Way
+from protocol.page.showing.markup import ATTRIBUTES, CLOSED, LEFT_OUT, VALUED, Markup, MarkupNode, Way
 
 _MARKED_MAX: Final = 20  # elements that are marked for one way
 _PATHS: Final = f"(all, most) => [all.length, Array.prototype.slice.call(all, 0, most).map({PATH_TO})]"
@@ -102,7 +102,7 @@ _BOUNDS: Final = {
 
 
 async def read_markup(
-    finding: Finding, worlds: Worlds, view: View, targets: Sequence[ToFind], near: Sequence[str], secrets: Secrets
+    finding: ElementFinder, worlds: Worlds, view: View, targets: Sequence[ToFind], near: Sequence[str], secrets: Secrets
 ) -> Markup | None:
     """As ``adapters.ports.Page.markup``; None for a document that went away meanwhile. near: Playwright refs."""
     frame = targets[0].frame if targets else ""
@@ -133,7 +133,7 @@ def _markup(answer: str, ways: tuple[Way, ...], secrets: Secrets) -> Markup:
             text=mask(node.text),
             attributes=tuple((name, mask(value)) for name, value in node.attributes),
         )
-        for node in msgspec.convert(read["nodes"], tuple[Node, ...])
+        for node in msgspec.convert(read["nodes"], tuple[MarkupNode, ...])
     )
     return Markup(nodes=nodes, ways=ways, before=read["before"], after=read["after"], whole=read["whole"])
 

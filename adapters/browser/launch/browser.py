@@ -23,7 +23,7 @@ from adapters.browser.launch.browser_resources import Ground
 from adapters.browser.observing.label_scripts import ENGINES
 from adapters.browser.page.context import ChromiumContext
 from adapters.browser.state.seeding import seeded
-from adapters.browser.state.state import Stored, of_tabs, plain_state, read_state
+from adapters.browser.state.state import StoredState, of_tabs, plain_state, read_state
 from adapters.ports import BrowserState
 from protocol import limits
 from protocol.errors import MeshError
@@ -118,10 +118,10 @@ class ChromiumBrowser:
         )
 
     async def _open(
-        self, profile: Profile, policy: GuardPolicy, stored: Stored | None, *, tabs: bool
+        self, profile: Profile, policy: GuardPolicy, stored: StoredState | None, *, tabs: bool
     ) -> ChromiumContext:
         # In a thread: a login can hold megabytes.
-        state = await asyncio.to_thread(plain_state, stored or Stored())
+        state = await asyncio.to_thread(plain_state, stored or StoredState())
         making = asyncio.ensure_future(self._made(profile, state))
         try:
             made, page = await asyncio.shield(making)

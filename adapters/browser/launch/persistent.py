@@ -23,7 +23,7 @@ from adapters.browser.launch.profile_directory import browser_processes
 from adapters.browser.launch.settings import BrowserSettings
 from adapters.browser.page.context import ChromiumContext
 from adapters.browser.state.profile_files import read_slice, write_slice
-from adapters.browser.state.state import Stored
+from adapters.browser.state.state import StoredState
 from adapters.ports import OpenPersistent
 from protocol.capsule.slices import Slice
 from protocol.errors import MeshError
@@ -52,7 +52,7 @@ class PersistentChromium(ChromiumBrowser):
         return context
 
     async def _open(
-        self, profile: Profile, policy: GuardPolicy, stored: Stored | None, *, tabs: bool
+        self, profile: Profile, policy: GuardPolicy, stored: StoredState | None, *, tabs: bool
     ) -> ChromiumContext:
         if self._contexts:
             raise MeshError("browser.launch", "a browser with a profile of its own has one context")

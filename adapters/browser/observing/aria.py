@@ -28,7 +28,7 @@ _ESCAPES: Final = {"b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t", "0": "
 
 
 @dataclass(slots=True)
-class Node:
+class AriaNode:
     """One node of the snapshot. ``role`` is ``text`` for loose text, which stands in ``text``."""
 
     role: str
@@ -41,9 +41,9 @@ class Node:
     properties: dict[str, str] = field(default_factory=dict)
     """``url``, ``placeholder``."""
     text: str = ""
-    children: list[Node] = field(default_factory=list)
+    children: list[AriaNode] = field(default_factory=list)
 
-    def walk(self) -> Iterator[Node]:
+    def walk(self) -> Iterator[AriaNode]:
         """This node and all below it, in document order."""
         pending = [self]
         while pending:
@@ -52,13 +52,13 @@ class Node:
             pending.extend(reversed(node.children))
 
 
-def parse(snapshot: str) -> list[Node]:
+def parse(snapshot: str) -> list[AriaNode]:
     """The outermost nodes of ``snapshot``. A line that does not fit the format becomes loose text; what follows after
     ``SNAPSHOT_LINES_MAX`` lines is left out, and ``unread`` counts it.
     """
-    roots: list[Node] = []
+    roots: list[AriaNode] = []
     # Only "\n" separates lines: names may hold other characters that Python counts as line ends.
-    open_nodes: list[tuple[int, Node]] = []
+    open_nodes: list[tuple[int, AriaNode]] = []
     for line in snapshot.split("\n", limits.SNAPSHOT_LINES_MAX)[: limits.SNAPSHOT_LINES_MAX]:
         stripped = line.lstrip(" ")
         if not stripped.startswith("- "):
@@ -84,9 +84,9 @@ def unread(snapshot: str) -> int:
     return max(0, snapshot.count("\n") + 1 - limits.SNAPSHOT_LINES_MAX)
 
 
-def _node(content: str) -> Node:
+def _node(content: str) -> AriaNode:
     if content.startswith("text: "):
-        return Node("text", text=_scalar(content[6:]))
+        return AriaNode("text", text=_scalar(content[6:]))
     if content.startswith("'"):
         end = _quote_end(content)
         key, rest = content[1:end].replace("''", "'"), content[end + 1 :]
@@ -95,8 +95,8 @@ def _node(content: str) -> Node:
         match = _KEY.match(content)
         rest = content[match.end() :] if match else ""
     if match is None or (rest and not rest.startswith(":")):
-        return Node("text", text=_scalar(content))
-    node = Node(match["role"], name=_json_text(match["name"]) if match["name"] else "", text=_scalar(rest[2:]))
+        return AriaNode("text", text=_scalar(content))
+    node = AriaNode(match["role"], name=_json_text(match["name"]) if match["name"] else "", text=_scalar(rest[2:]))
     for name, value in _ATTRIBUTE.findall(match["attributes"]):
         if name == "ref":
             node.ref = value

@@ -10,7 +10,7 @@ from playwright.async_api import Page
 from playwright.async_api import TimeoutError as PlaywrightTimeoutError
 
 from adapters.browser.egress.activity import Activity
-from adapters.browser.observing.aria import Node, parse, unread
+from adapters.browser.observing.aria import AriaNode, parse, unread
 from adapters.browser.observing.view import Facts, wanted_refs
 from adapters.browser.observing.worlds import Worlds
 from protocol import limits
@@ -21,20 +21,20 @@ _EMPTY_FRAME_MS: Final = 1_500  # for a snapshot in which a frame without a docu
 class Read(NamedTuple):
     """A page as it was read."""
 
-    roots: list[Node]
+    roots: list[AriaNode]
     facts: Facts
     unknown: list[str]
     """Playwright refs of the controls that the facts say nothing about."""
 
 
 class _Parsed(NamedTuple):
-    roots: list[Node]
+    roots: list[AriaNode]
     unread: int
     wanted: dict[str, int]
     """Playwright refs of the nodes whose traits an observation needs, and how soon each is asked."""
 
 
-class Reading:
+class PageReader:
     """Of one page."""
 
     def __init__(self, page: Page, worlds: Worlds, activity: Activity) -> None:
@@ -86,5 +86,5 @@ def _read(snapshot: str) -> _Parsed:
     return _Parsed(roots, unread(snapshot), {ref: place for place, ref in enumerate(wanted_refs(roots))})
 
 
-def _has_refs(roots: list[Node]) -> bool:
+def _has_refs(roots: list[AriaNode]) -> bool:
     return any(node.ref for root in roots for node in root.walk())

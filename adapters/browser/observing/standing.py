@@ -6,7 +6,7 @@ from collections import defaultdict, deque
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from adapters.browser.observing.aria import Node
+from adapters.browser.observing.aria import AriaNode
 
 
 class Standing(NamedTuple):
@@ -29,7 +29,7 @@ def standing_of(listed: Sequence[Any]) -> Standing:
     return Standing(*listed)
 
 
-def place(roots: list[Node], standing: Sequence[Standing]) -> None:
+def place(roots: list[AriaNode], standing: Sequence[Standing]) -> None:
     """Add each of ``standing`` to the tree of ``roots``, in front of its label; one that is there without a ref gets its ref."""
     if not standing:
         return
@@ -42,13 +42,13 @@ def place(roots: list[Node], standing: Sequence[Standing]) -> None:
 class _Places:
     """Where the nodes of a tree stand."""
 
-    def __init__(self, roots: list[Node]) -> None:
+    def __init__(self, roots: list[AriaNode]) -> None:
         self._roots = roots
-        self._parents: dict[int, Node] = {}
+        self._parents: dict[int, AriaNode] = {}
         """What each node is in, by its identity."""
-        self._nodes: dict[str, Node] = {}
+        self._nodes: dict[str, AriaNode] = {}
         """By ref."""
-        self._bare: dict[tuple[str, str], deque[Node]] = defaultdict(deque)
+        self._bare: dict[tuple[str, str], deque[AriaNode]] = defaultdict(deque)
         """Nodes without a ref, by role and name, in order."""
         for node in (node for root in roots for node in root.walk()):
             self._parents.update((id(child), node) for child in node.children)
@@ -71,10 +71,10 @@ class _Places:
         """Put it where its label is: that is what a person sees of it."""
         around = next((self._nodes[ref] for ref in one.around if ref in self._nodes), None)
         beside = self._roots if around is None else around.children
-        node = Node(one.role, name=one.name, ref=one.ref, attributes=dict(one.states))
+        node = AriaNode(one.role, name=one.name, ref=one.ref, attributes=dict(one.states))
         beside.insert(self._place(one, beside, around), node)
 
-    def _place(self, one: Standing, beside: Sequence[Node], around: Node | None) -> int:
+    def _place(self, one: Standing, beside: Sequence[AriaNode], around: AriaNode | None) -> int:
         """Where among ``beside``, which are in ``around``, the label is; the end, if that cannot be seen."""
         inner = [self._under(self._nodes[ref], around) for ref in one.parts if ref in self._nodes]
         for index, node in enumerate(beside):
@@ -85,7 +85,7 @@ class _Places:
                 return index
         return len(beside)
 
-    def _under(self, node: Node, around: Node | None) -> Node:
+    def _under(self, node: AriaNode, around: AriaNode | None) -> AriaNode:
         """What holds ``node``, or is it, among what is in ``around``."""
         while (above := self._parents.get(id(node))) is not None and above is not around:
             node = above

@@ -15,7 +15,7 @@ import msgspec
 from adapters.browser.base.masking import Mask
 from adapters.browser.base.text import well_formed
 from adapters.browser.egress.caused import FrameDocument
-from adapters.browser.observing.aria import Node
+from adapters.browser.observing.aria import AriaNode
 from adapters.browser.observing.standing import Standing, place
 from protocol import limits
 from protocol.page.seen.observation import INTERACTIVE_ROLES, Cut, Element, Observation, Traits, Tree, truncate
@@ -120,7 +120,7 @@ class View:
         return element
 
 
-def wanted_refs(roots: Sequence[Node]) -> list[str]:
+def wanted_refs(roots: Sequence[AriaNode]) -> list[str]:
     """Playwright refs of the nodes whose traits an observation needs, those that are known to be controls first."""
     nodes = [node for root in roots for node in root.walk() if node.ref]
     acting = [node.ref for node in nodes if node.role in INTERACTIVE_ROLES or node.pointer]
@@ -129,7 +129,7 @@ def wanted_refs(roots: Sequence[Node]) -> list[str]:
     return acting + named
 
 
-def assemble(roots: list[Node], facts: Facts, *, url: str, title: str, mask: Mask) -> View:
+def assemble(roots: list[AriaNode], facts: Facts, *, url: str, title: str, mask: Mask) -> View:
     """The observation of a page, with refs numbered in snapshot order."""
 
     def cleaned(text: str) -> str:
@@ -162,12 +162,12 @@ def assemble(roots: list[Node], facts: Facts, *, url: str, title: str, mask: Mas
 
 
 class _Builder:
-    def __init__(self, roots: Sequence[Node], facts: Facts, url: str, mask: Mask) -> None:
+    def __init__(self, roots: Sequence[AriaNode], facts: Facts, url: str, mask: Mask) -> None:
         self.refs: dict[str, str] = {}
         self._facts = facts
         self._url = url
         self._mask = mask
-        self._order: list[Node] = []
+        self._order: list[AriaNode] = []
         self._end: list[int] = []
         self._parent: list[int] = []
         self._counts: dict[str, int] = {}
@@ -189,7 +189,7 @@ class _Builder:
         self._before: list[int] = []
         """How many lines stand before each node."""
 
-    def _number(self, roots: Sequence[Node]) -> None:
+    def _number(self, roots: Sequence[AriaNode]) -> None:
         """Lay the tree out in document order; iterative, as a page can nest deeper than Python can recurse."""
         pending = [(root, -1) for root in reversed(roots)]
         while pending:
@@ -205,7 +205,7 @@ class _Builder:
             if parent >= 0:
                 self._end[parent] = max(self._end[parent], self._end[index])
 
-    def _clean(self, node: Node) -> None:
+    def _clean(self, node: AriaNode) -> None:
         """Take secrets out of a node before anything else reads it."""
         if node.role in _FIELD_ROLES and node.ref and self._hides(node):
             node.text = ""
@@ -217,7 +217,7 @@ class _Builder:
         for key, value in node.properties.items():
             node.properties[key] = self._mask(value)
 
-    def _hides(self, node: Node) -> bool:
+    def _hides(self, node: AriaNode) -> bool:
         """A password field, or a field nothing is known about: it could be one."""
         traits = self._facts.traits.get(node.ref)
         return traits is None or traits.input_type == "password"
@@ -266,7 +266,7 @@ class _Builder:
             and before[index] == before[self._end[index]]
         }
 
-    def _element(self, index: int, node: Node) -> Element:
+    def _element(self, index: int, node: AriaNode) -> Element:
         frame = self._frame(node.ref)
         self._counts[frame] = self._counts.get(frame, 0) + 1
         ref = f"{frame}e{self._counts[frame]}"
@@ -306,7 +306,7 @@ class _Builder:
     def _prefix(ref: str) -> str:
         return ref.rpartition("e")[0]
 
-    def _link(self, node: Node) -> str:
+    def _link(self, node: AriaNode) -> str:
         stated = node.properties.get("url", self._facts.leads.get(node.ref))
         if stated is None:
             return ""
@@ -319,7 +319,7 @@ class _Builder:
         whole = f"{led.removesuffix('#')}#" if stated.rstrip().endswith("#") else led
         return self._mask(whole)[: limits.URL_CHARS_MAX]
 
-    def _name(self, index: int, node: Node) -> str:
+    def _name(self, index: int, node: AriaNode) -> str:
         """The accessible name; where the snapshot leaves it out because it repeats the content, the content."""
         if node.name:
             return node.name[: limits.ELEMENT_NAME_CHARS_MAX]
@@ -477,7 +477,7 @@ class _Builder:
         return tuple(before[node] if before[self._end[node]] > before[node] else -1 for node in self._listed)
 
     @staticmethod
-    def _line(node: Node) -> str:
+    def _line(node: AriaNode) -> str:
         if node.role == "text":
             return f"- {_SPACE.sub(' ', node.text)}"  # text of a page must not start a new line
         states = "".join(

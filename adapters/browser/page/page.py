@@ -25,7 +25,7 @@ from adapters.browser.observing import scripts, still_scripts
 from adapters.browser.observing.ahead import Ahead
 from adapters.browser.observing.camera import Camera
 from adapters.browser.observing.hidden_text import HIDDEN_TEXT, hidden_texts
-from adapters.browser.observing.reading import Reading
+from adapters.browser.observing.reading import PageReader
 from adapters.browser.observing.stillness import POLL_S, Stillness
 from adapters.browser.observing.view import Facts, View, assemble
 from adapters.browser.observing.worlds import Worlds, traits_of
@@ -79,7 +79,7 @@ class ChromiumPage:
         self._activity = activity
         self._guard = guard
         self._worlds = Worlds(session)
-        self._reading = Reading(page, self._worlds, activity)
+        self._reading = PageReader(page, self._worlds, activity)
         self._patience = Patience(self._worlds)
         self._hands = Hands(page, activity, self._worlds)
         self._closed = Closed(page, session, self._worlds, self._hands.finding)

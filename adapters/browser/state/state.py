@@ -75,7 +75,7 @@ class _Cookie(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     crossSite: bool | msgspec.UnsetType = msgspec.field(name="_crHasCrossSiteAncestor", default=msgspec.UNSET)
 
 
-class Stored(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class StoredState(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """What the JSON of a ``BrowserState`` holds. What it says beyond this is refused: it would be lost without a word."""
 
     cookies: Annotated[tuple[_Cookie, ...], msgspec.Meta(max_length=limits.BROWSER_STATE_COOKIES_MAX)] = ()
@@ -85,13 +85,13 @@ class Stored(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
         return f"Stored({len(self.cookies)} cookies, {len(self.origins)} origins)"
 
 
-def read_state(state: BrowserState) -> Stored:
+def read_state(state: BrowserState) -> StoredState:
     """What ``state`` holds, but for IndexedDB that stands in the files of its slice.
 
     Errors: ``input.invalid``, which says nothing of its values.
     """
     try:
-        stored = msgspec.json.decode(state.storage, type=Stored)
+        stored = msgspec.json.decode(state.storage, type=StoredState)
         for origin in stored.origins:
             require_web(origin.origin)
             if origin.storageKey and not site_on_top(origin.origin, origin.storageKey):
@@ -106,7 +106,7 @@ def read_state(state: BrowserState) -> Stored:
     return msgspec.structs.replace(stored, origins=origins)
 
 
-def plain_state(stored: Stored) -> Any:
+def plain_state(stored: StoredState) -> Any:
     """``stored`` as Playwright takes it, but for ``storageKey``, which stands only where storage is kept apart."""
     made = msgspec.to_builtins(stored)
     for origin in made["origins"]:
@@ -116,7 +116,7 @@ def plain_state(stored: Stored) -> Any:
     return made
 
 
-def of_tabs(stored: Stored) -> dict[str, dict[str, str]]:
+def of_tabs(stored: StoredState) -> dict[str, dict[str, str]]:
     """What sessionStorage begins with, by origin."""
     return {
         each.origin: {item.name: item.value for item in each.sessionStorage}

@@ -24,7 +24,7 @@ from adapters.browser.base.text import loads
 from adapters.browser.page.page import ChromiumPage
 from adapters.browser.watching.watch_script import BINDING, REFS, WORLD, script
 from adapters.ports import BrowserState, OpenBrowser
-from adapters.ports.watching import Done, Heard, OpenWatched, Tell, Watched
+from adapters.ports.watching import Done, Heard, OpenWatched, Tell, WatchedPage
 from protocol import limits
 from protocol.errors import MeshError
 from protocol.page.actions.action import Goto
@@ -122,16 +122,16 @@ class Watcher:
 
     @property
     def sent(self) -> tuple[str, ...]:
-        """``Watched.sent``."""
+        """``WatchedPage.sent``."""
         return tuple(self._sent)
 
     @property
     def seen(self) -> Observation | None:
-        """``Watched.seen``."""
+        """``WatchedPage.seen``."""
         return self._shown
 
     async def state(self) -> BrowserState:
-        """``Watched.state``."""
+        """``WatchedPage.state``."""
         return await self._state()
 
     # --- beginning and end ---
@@ -153,7 +153,7 @@ class Watcher:
         )
 
     async def open(self, url: str) -> None:
-        """``Watched.open``."""
+        """``WatchedPage.open``."""
         await self._driven.perform(Goto(url=url))
         place, entries = await self._entries()
         self._history = place, [entry["id"] for entry in entries]
@@ -162,7 +162,7 @@ class Watcher:
         self._session.on("Page.windowOpen", self._window)
 
     async def ended(self) -> None:
-        """``Watched.ended``."""
+        """``WatchedPage.ended``."""
         gone = asyncio.ensure_future(self._driven.gone())
         try:
             await asyncio.wait({gone, self._working}, return_when=asyncio.FIRST_COMPLETED)
@@ -383,7 +383,7 @@ def watcher(open_browser: OpenBrowser) -> OpenWatched:
     """An ``OpenWatched`` in browsers of ``open_browser``, which must be those of this package."""
 
     @contextlib.asynccontextmanager
-    async def watch(profile: Profile, guard: GuardPolicy, tell: Tell) -> AsyncIterator[Watched]:
+    async def watch(profile: Profile, guard: GuardPolicy, tell: Tell) -> AsyncIterator[WatchedPage]:
         browser = await open_browser()
         try:
             context = await browser.open(profile, guard)

@@ -8,7 +8,7 @@ from __future__ import annotations
 import socket
 from typing import Any
 
-from protocol.wire.destination import Place, place_of
+from protocol.wire.destination import NetworkZone, place_of
 
 
 class ForbiddenAddressError(OSError):
@@ -21,7 +21,7 @@ def check_destination(host: str) -> None:
 
     host: an IP address as text. Errors: ``ForbiddenAddressError``.
     """
-    if place_of(host) is Place.BARRED:
+    if place_of(host) is NetworkZone.BARRED:
         raise ForbiddenAddressError(f"{host} is not allowed as the address of a peer")
 
 

@@ -11,7 +11,7 @@ from adapters.capsule_records import CapsuleRecord
 from node.capsules.seal.basic_login import require_basic, with_given
 from node.capsules.seal.capsules import Capsules, _fields
 from node.capsules.seal.policies import check_renews, policy_of
-from node.capsules.seal.proving import Asked, LiveState, Prove, Shown, Source, start_of, unproven
+from node.capsules.seal.proving import LiveState, Prove, ProvenState, Source, StateToProve, start_of, unproven
 from node.capsules.seal.reading import read_state
 from node.capsules.seal.sealing import counted, within
 from node.verbs import Bound, Tell
@@ -79,8 +79,8 @@ class Capturing:
         check_renews(given, before, self._kept.clock.now_ms())
         return before
 
-    async def _proven(self, given: CaptureParams, source: Source, origins: tuple[str, ...], tell: Tell) -> Shown:
-        asked = Asked(
+    async def _proven(self, given: CaptureParams, source: Source, origins: tuple[str, ...], tell: Tell) -> ProvenState:
+        asked = StateToProve(
             state=within(source.state, origins),
             origins=origins,
             page=given.page or source.url or start_of(origins),
@@ -93,7 +93,7 @@ class Capturing:
         return await self.prove(asked, tell)
 
     async def keep(
-        self, given: PolicyParams, found: CapsuleState, browser: BrowserProfile, shown: Shown
+        self, given: PolicyParams, found: CapsuleState, browser: BrowserProfile, shown: ProvenState
     ) -> CapturedCapsule:
         """Seal what of ``found`` was shown to the site, as a new capsule or as newer state of one.
 
@@ -136,7 +136,7 @@ class Capturing:
         shown = await self._proven(given, source, before.policy.origins, tell)
         return await self._renewed(given, before.id, source.state, shown)
 
-    async def _renewed(self, given: PolicyParams, id: str, found: CapsuleState, shown: Shown) -> CapturedCapsule:
+    async def _renewed(self, given: PolicyParams, id: str, found: CapsuleState, shown: ProvenState) -> CapturedCapsule:
         """The next generation of a capsule, under the same id and policy."""
         async with self._capsules.changing:
             record = await self._kept.find(id)
@@ -152,7 +152,7 @@ class Capturing:
             return await self._captured(header, shown, within(found, before.policy.origins), found, record)
 
     async def _captured(
-        self, header: Header, shown: Shown, whole: CapsuleState, found: CapsuleState, before: CapsuleRecord | None
+        self, header: Header, shown: ProvenState, whole: CapsuleState, found: CapsuleState, before: CapsuleRecord | None
     ) -> CapturedCapsule:
         """whole: what ``found`` holds of the origins of the policy."""
         record = await self._capsules.sealed(header, shown.state, before, shown.looks)

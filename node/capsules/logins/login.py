@@ -17,7 +17,7 @@ from node.capsules.logins.passkeys import Heard, Passkeys
 from node.capsules.seal.basic_login import with_given
 from node.capsules.seal.browser_state import from_browser
 from node.capsules.seal.login_state import digests
-from node.capsules.seal.proving import Asked
+from node.capsules.seal.proving import StateToProve
 from node.capsules.seal.reading import state_of
 from node.capsules.seal.sealing import within
 from node.signing import Witness
@@ -176,7 +176,7 @@ class Logins:
     async def _kept(self, given: PolicyParams, login: Login, tell: Tell) -> LoggedIn:
         before = await self._capturing.replaced(given)
         origins = _origins(given, before, login.url)
-        asked = Asked(
+        asked = StateToProve(
             state=within(login.state, origins),
             origins=origins,
             page=login.url,

@@ -21,7 +21,7 @@ from node.capsules.seal.browser_state import from_browser, to_browser
 from node.capsules.seal.capsules import Capsules
 from node.capsules.seal.sealing import within
 from node.capsules.seal.uses import Mounted, Wanted
-from node.live.browsers import End, Kept, LoginShown, Mount, Wish
+from node.live.browsers import End, LoginShown, Mount, NewestState, Wish
 from node.verbs import CallerKind, current_caller
 from protocol import limits
 from protocol.capsule.capsule import Header
@@ -89,7 +89,7 @@ class Mounting:
         with self._noted(header.id, end):
             async with self._capsules.using(header.id, wanted) as used:
                 begun = await asyncio.to_thread(to_browser, used.state, now_s=self._kept.clock.now_ms() // 1000)
-                kept = Kept(begun)
+                kept = NewestState(begun)
                 hidden = await asyncio.to_thread(hidden_values, used.state)
                 finds = asyncio.create_task(asyncio.to_thread(Search, hidden), name=f"preparing to hide {header.id}")
                 try:
@@ -196,7 +196,7 @@ class Mounting:
             over(MeshError("capsule.revoked", "it cannot be judged again"))
             raise
 
-    async def _keep(self, used: Mounted, kept: Kept) -> None:
+    async def _keep(self, used: Mounted, kept: NewestState) -> None:
         """Seal what the browser held at its end, if that is newer. Never raises: the work is done.
 
         Not of a peer's capsule, which the peer alone seals; not of one that was exported, whose copies would end with it.

@@ -53,7 +53,7 @@ class Source(msgspec.Struct, frozen=True, kw_only=True):
     """The page in front; empty where there is none."""
 
 
-class Asked(msgspec.Struct, frozen=True, kw_only=True):
+class StateToProve(msgspec.Struct, frozen=True, kw_only=True):
     """A state that is to be kept, and where it is shown."""
 
     state: CapsuleState
@@ -70,7 +70,7 @@ class Asked(msgspec.Struct, frozen=True, kw_only=True):
     """Whether a state is refused that the page does not show to be a login."""
 
 
-class Shown(msgspec.Struct, frozen=True, kw_only=True):
+class ProvenState(msgspec.Struct, frozen=True, kw_only=True):
     """What is to be kept, and what showed that it is a login."""
 
     state: CapsuleState
@@ -80,7 +80,7 @@ class Shown(msgspec.Struct, frozen=True, kw_only=True):
     """Fields of its record: where it is looked for later, and how it is recognised."""
 
 
-Prove = Callable[[Asked, Tell], Awaitable[Shown]]
+Prove = Callable[[StateToProve, Tell], Awaitable[ProvenState]]
 """Shows a state to its site. Errors: ``capsule.unproven``, ``browser.*``, ``policy.refused``."""
 LiveState = Callable[[str], Awaitable[Source]]
 """What a live session holds. Errors: ``live.*``, ``capsule.issuer``."""
@@ -90,7 +90,7 @@ Hiding = asyncio.Task[Secrets]
 """Secrets that hide what is shown to a site, as soon as they can be searched for."""
 
 
-async def unproven(asked: Asked, tell: Tell) -> Shown:
+async def unproven(asked: StateToProve, tell: Tell) -> ProvenState:
     """A ``Prove`` without a browser: nothing is known of the login."""
     return _kept_whole(asked, "no page was opened")
 
@@ -111,7 +111,7 @@ class Proving:
     def __init__(self, kept: Kept, browsers: Browsers, config: Config) -> None:
         self._kept, self._browsers, self._config = kept, browsers, config
 
-    async def prove(self, asked: Asked, tell: Tell) -> Shown:
+    async def prove(self, asked: StateToProve, tell: Tell) -> ProvenState:
         """Look with the state and without it, then leave out what the page does not need.
 
         Checks, in order: a page of the origins; the state makes the difference (``judge_proof``); after parts were left out, the
@@ -137,8 +137,8 @@ class Proving:
             return await self._compared(asked, without, given, held, hiding, tell)
 
     async def _compared(
-        self, asked: Asked, without: Look, given: Look, held: BrowserState | None, hiding: Hiding, tell: Tell
-    ) -> Shown:
+        self, asked: StateToProve, without: Look, given: Look, held: BrowserState | None, hiding: Hiding, tell: Tell
+    ) -> ProvenState:
         """held: by the browser that had the state, at its end."""
         proof = judge_proof(without, given, asked.until)
         if proof.fails or given.seen is None:
@@ -155,9 +155,9 @@ class Proving:
             minimal = True
         shows = asked.until.text if asked.until and asked.until == Condition(text=asked.until.text) else ""
         looks = {"page": asked.page, "shows": shows or "", "probe": probe, "minimal": minimal}
-        return Shown(state=state, proven="proven", proof=reasons, looks=looks)
+        return ProvenState(state=state, proven="proven", proof=reasons, looks=looks)
 
-    def _renewed(self, asked: Asked, held: BrowserState | None) -> CapsuleState | None:
+    def _renewed(self, asked: StateToProve, held: BrowserState | None) -> CapsuleState | None:
         """What the browser held at its end, if the site has given it another secret; else None."""
         if held is None:
             return None
@@ -166,7 +166,7 @@ class Proving:
         changed = [text for part, text in before.items() if now.get(part, text) != text]
         return newest if any(secret in text for text in changed for secret in secrets) else None
 
-    async def _minimal(self, asked: Asked, probe: Probe, hiding: Hiding, tell: Tell) -> CapsuleState:
+    async def _minimal(self, asked: StateToProve, probe: Probe, hiding: Hiding, tell: Tell) -> CapsuleState:
         """The state without what the page does not need, as far as so many looks show. Errors: ``capsule.unproven``."""
         parts = parts_of(asked.state)
         shown = shown_by(asked.page, asked.origins, parts)
@@ -189,12 +189,12 @@ class Proving:
             "capsule.unproven", "the site ended the login when parts of it were left out: keep it with --whole"
         )
 
-    async def _holds(self, asked: Asked, state: CapsuleState, probe: Probe, hiding: Hiding) -> bool:
+    async def _holds(self, asked: StateToProve, state: CapsuleState, probe: Probe, hiding: Hiding) -> bool:
         look, _ = await self._look(asked, state, hiding)
         return look.seen is not None and judge_page(probe, asked.page, asked.page, look.seen) == "alive"
 
     async def _look(
-        self, asked: Asked, state: CapsuleState | None, hiding: Hiding | None
+        self, asked: StateToProve, state: CapsuleState | None, hiding: Hiding | None
     ) -> tuple[Look, BrowserState | None]:
         """The page in a fresh browser that may read from these origins only, and what the browser held at the end.
 
@@ -212,7 +212,7 @@ class Proving:
             held = await context.last_state(asked.origins) if state is not None and look.seen is not None else None
             return look, held
 
-    async def _opened(self, page: Page, asked: Asked, secrets: Secrets) -> Look:
+    async def _opened(self, page: Page, asked: StateToProve, secrets: Secrets) -> Look:
         url = asked.page
         driver = Driver(page, Gate(report=self._kept.witness.trail.gate), secrets)
         try:
@@ -234,18 +234,18 @@ def _hiding(state: CapsuleState) -> Secrets:
     return secrets
 
 
-def _asks(challenges: Iterable[str], url: str, asked: Asked) -> bool:
+def _asks(challenges: Iterable[str], url: str, asked: StateToProve) -> bool:
     """Whether the site of ``url`` was not answered, and the state is to answer it."""
     origin = origin_of(url)
     answers = any(each.origin == origin for each in asked.state.basic)
     return answers and any(each.endswith(f" {origin}") for each in challenges)
 
 
-def _kept_whole(asked: Asked, why: str) -> Shown:
+def _kept_whole(asked: StateToProve, why: str) -> ProvenState:
     shows = (asked.until.text or "") if asked.until else ""
     # What was known of another page, or of the state before, tells nothing of this one.
     looks = {"page": asked.page, "shows": shows, "probe": Probe(), "minimal": False}
-    return Shown(state=asked.state, proven="unknown", proof=(why,), looks=looks)
+    return ProvenState(state=asked.state, proven="unknown", proof=(why,), looks=looks)
 
 
 def _bound(state: CapsuleState) -> str:

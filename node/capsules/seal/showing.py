@@ -6,7 +6,7 @@ from typing import Literal
 
 from adapters.capsule_records import CapsuleRecord, LedgerRecord
 from node.capsules.seal.kept import Kept
-from node.verbs.capsules.capsule import Held, KeptCapsule, Rules, StateOf
+from node.verbs.capsules.capsule import KeptCapsule, Rules, StateItem, StateOf
 from protocol.capsule.capsule import Capsule
 from protocol.capsule.policy import Policy
 from protocol.capsule.state import CapsuleState
@@ -61,26 +61,27 @@ def _ended(policy: Policy, used: int, now_ms: int) -> Literal["", "expired", "us
     return "used up" if used >= policy.replays_max else ""
 
 
-def held_in(state: CapsuleState) -> tuple[Held, ...]:
+def held_in(state: CapsuleState) -> tuple[StateItem, ...]:
     """What a state holds, without its values."""
     found = [
-        Held(kind="cookie", host=each.domain, name=each.name, bytes=len(each.value), expires_s=each.expires_s)
+        StateItem(kind="cookie", host=each.domain, name=each.name, bytes=len(each.value), expires_s=each.expires_s)
         for each in state.cookies
     ]
     for stored in state.storage:
         host = f"{stored.origin} {stored.key}".rstrip()
         found += [
-            Held(kind="local", host=host, name=each.name, bytes=len(each.value), expires_s=0) for each in stored.local
+            StateItem(kind="local", host=host, name=each.name, bytes=len(each.value), expires_s=0)
+            for each in stored.local
         ]
         found += [
-            Held(kind="session", host=host, name=each.name, bytes=len(each.value), expires_s=0)
+            StateItem(kind="session", host=host, name=each.name, bytes=len(each.value), expires_s=0)
             for each in stored.session
         ]
         for database in stored.databases:
             size = sum(len(entry.key) + len(entry.value) for kept in database.stores for entry in kept.entries)
-            found.append(Held(kind="database", host=host, name=database.name, bytes=size, expires_s=0))
+            found.append(StateItem(kind="database", host=host, name=database.name, bytes=size, expires_s=0))
     found += [
-        Held(kind="basic", host=each.origin, name="", bytes=len(each.user) + len(each.password), expires_s=0)
+        StateItem(kind="basic", host=each.origin, name="", bytes=len(each.user) + len(each.password), expires_s=0)
         for each in state.basic
     ]
     return tuple(found)

@@ -128,9 +128,9 @@ def _probed(home: Path, config: str, url: str, typed: Result) -> Any:
         from node.process.probing_login import probe_login
 
         return run_async(probe_login(home, config, url))
-    from node.process.probing_flow import Asked, probe_flow
+    from node.process.probing_flow import ProbedFlow, probe_flow
 
-    asked = Asked(
+    asked = ProbedFlow(
         url=url,
         file=typed["actions"],
         secrets=read_secrets(only_needed(typed["secrets"], lambda: needed_secrets.of_file(None, typed))),

@@ -8,7 +8,7 @@ from collections.abc import Awaitable, Callable
 from typing import Any, Final, TypeVar
 
 from adapters.ports import Outcome, Page
-from node.explorer.working.mounted import Mounted
+from node.explorer.working.mounted import SharedMount
 from node.explorer.working.worker import Worker
 from node.live.browsers import Browsers, Lent
 from protocol.errors import MeshError
@@ -25,7 +25,7 @@ class KeptPage:
     """A page that does one job at a time. A task of its own holds its context, and does the jobs: whatever ends the context, as the
     time of an agent that is over, ends the job with the reason."""
 
-    def __init__(self, browsers: Browsers, profile: Profile, mounted: Mounted) -> None:
+    def __init__(self, browsers: Browsers, profile: Profile, mounted: SharedMount) -> None:
         self.mounted = mounted
         self.secrets = mounted.secrets()
         self.begun: Outcome | None = None
@@ -37,7 +37,8 @@ class KeptPage:
         self._task = asyncio.create_task(self._hold(browsers, profile), name="a page of a search")
 
     async def run(self, job: Job[T]) -> T:
-        """The result of ``job``. After an error of any kind the page is closed. Errors: those of ``job`` and ``Mounted.opened``."""
+        """The result of ``job``. After an error of any kind the page is closed. Errors: those of ``job`` and
+        ``SharedMount.opened``."""
         self.busy = True
         answer: asyncio.Future[T] = asyncio.get_running_loop().create_future()
         self._jobs.put_nowait((job, answer))
@@ -98,7 +99,7 @@ class KeptPages:
         self._browsers = browsers
         self._pages: dict[str, list[KeptPage]] = {}
 
-    def take(self, search: str, profile: Profile, mounted: Mounted) -> KeptPage:
+    def take(self, search: str, profile: Profile, mounted: SharedMount) -> KeptPage:
         """A page for the next job of a search, under the same guard: one that waits, or a new one."""
         pages = [page for page in self._pages.get(search, ()) if not page.over]
         free = (page for page in pages if not page.busy and page.mounted.mount.guard == mounted.mount.guard)

@@ -15,7 +15,7 @@ from protocol.page.secrets.secrets import Secrets
 from protocol.recording.records.session import Profile
 
 
-class Mounted:
+class SharedMount:
     """A mount that all contexts of a search share, one at a time with a capsule in it: sites end logins that two browsers share."""
 
     def __init__(self, mount: Mount) -> None:

@@ -15,7 +15,7 @@ from node.explorer.progress import Progress, Verified
 from node.explorer.sharing.replica import Replica
 from node.explorer.working.frontier import Frontier
 from node.explorer.working.kept_pages import KeptPage, KeptPages
-from node.explorer.working.mounted import Mounted
+from node.explorer.working.mounted import SharedMount
 from node.explorer.working.worker import Worker, seed_of
 from node.live.acting import Driver, Gate
 from node.live.browsers import Browsers, Lent, Mount, Wish, guard_for, mounted
@@ -61,7 +61,7 @@ class PageWork:
         self._gate = Gate(report=witness.trail.gate, risk_max=config.policy.risk_class_max)
         # All searches share the limit on concurrent exploring; this node's own leases wait for a place.
         self._places = asyncio.Semaphore(max(1, config.explore.workers))
-        self._mounted: dict[str, Mounted] = {}
+        self._mounted: dict[str, SharedMount] = {}
         """Logins in use, by the id of the search."""
 
     @contextlib.asynccontextmanager
@@ -81,7 +81,7 @@ class PageWork:
             work=spec.id,
         )
         async with mounted(self._browsers.mounts, capsule, wish) as mount:
-            self._mounted[spec.id] = Mounted(mount)
+            self._mounted[spec.id] = SharedMount(mount)
             await mount.ready()
             try:
                 yield mount.capsule
@@ -89,7 +89,7 @@ class PageWork:
                 del self._mounted[spec.id]
 
     @contextlib.asynccontextmanager
-    async def _login_for(self, spec: SearchSpec, within: tuple[str, ...] | None) -> AsyncIterator[Mounted]:
+    async def _login_for(self, spec: SearchSpec, within: tuple[str, ...] | None) -> AsyncIterator[SharedMount]:
         """What the contexts of one lease begin with. Behind a login, a branch for a peer is one use of a login of this node's own.
 
         So the login is free between two branches, and each use is judged, counted and signed.
@@ -100,14 +100,14 @@ class PageWork:
             return
         guard = guard_for(self._config.policy, within=within)
         if not spec.login:
-            yield Mounted(Mount(guard=guard))
+            yield SharedMount(Mount(guard=guard))
             return
         capsule = await self._browsers.mounts.own(spec.start_url, "explore")
         risk_max = min(self._config.policy.risk_class_max, limits.WORK_CLASS_MAX)
         wish = Wish(task="explore", guard=guard, start_url=spec.start_url, risk_max=risk_max, work=spec.id)
         async with mounted(self._browsers.mounts, capsule, wish) as mount:
             await mount.ready()
-            yield Mounted(mount)
+            yield SharedMount(mount)
 
     def _gate_of(self, guard: GuardPolicy) -> Gate:
         """The gate of work in a search. It asks nobody: what is refused is noted, and the search goes on elsewhere."""
@@ -121,7 +121,7 @@ class PageWork:
 
         Errors: ``search.start_failed``, ``risk.refused``, ``browser.*``.
         """
-        mounted = self._mounted.get(spec.id) or Mounted(Mount(guard=guard_for(self._config.policy)))
+        mounted = self._mounted.get(spec.id) or SharedMount(Mount(guard=guard_for(self._config.policy)))
         kept = self._kept.take(spec.id, spec.profile, mounted)
 
         async def begin(_: Lent, page: Page) -> Outcome:
@@ -198,7 +198,7 @@ class PageWork:
         Errors: ``delta.invalid`` (no path of actions), ``risk.refused``, ``action.*``, ``browser.*``, ``store.*``.
         """
         actions: list[Action] = [Goto(url=spec.start_url), *(decode_action(step) for step in path)]
-        mounted = self._mounted.get(spec.id) or Mounted(Mount(guard=guard_for(self._config.policy)))
+        mounted = self._mounted.get(spec.id) or SharedMount(Mount(guard=guard_for(self._config.policy)))
         await self._kept.rest(spec.id)
         async with mounted.opened(self._browsers, spec.profile, wait_s=_CLAIM_WAIT_S) as (context, page):
             secrets = mounted.secrets()

@@ -4,7 +4,7 @@ from node.live.browsers.browsers import Browsers, Lent
 from node.live.browsers.first_look import LoginShown
 from node.live.browsers.metering import End
 from node.live.browsers.mounted import mounted_context
-from node.live.browsers.mounting import NO_CAPSULES, CapsuleNames, Kept, Mount, Mounts, NoCapsules, Wish, mounted
+from node.live.browsers.mounting import NO_CAPSULES, CapsuleNames, Mount, Mounts, NewestState, NoCapsules, Wish, mounted
 from node.live.browsers.policy import guard_for, may_open, opening
 
 __all__ = [
@@ -12,11 +12,11 @@ __all__ = [
     "Browsers",
     "CapsuleNames",
     "End",
-    "Kept",
     "Lent",
     "LoginShown",
     "Mount",
     "Mounts",
+    "NewestState",
     "NoCapsules",
     "Wish",
     "guard_for",

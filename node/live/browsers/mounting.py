@@ -46,7 +46,7 @@ class Wish(msgspec.Struct, frozen=True, kw_only=True):
     """What is told of it to who finds the capsule in use: the id of a live session or of a search."""
 
 
-class Kept:
+class NewestState:
     """The newest state of a login that is in use. It stands in memory only."""
 
     def __init__(self, state: BrowserState) -> None:
@@ -62,7 +62,7 @@ class Mount(msgspec.Struct, frozen=True, kw_only=True):
     guard: GuardPolicy
     capsule: str = ""
     """Id of the capsule."""
-    kept: Kept | None = None
+    kept: NewestState | None = None
     origins: tuple[str, ...] = ()
     """Patterns of all that the capsule is for; the guard may let pass fewer."""
     hidden: Mapping[str, str] = {}

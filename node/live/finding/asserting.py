@@ -25,7 +25,7 @@ from protocol.page.actions.locator import disagrees, fitting, resolve
 from protocol.page.actions.scope import part
 from protocol.page.actions.tables import cell_text, cell_trouble, column_texts, named_texts
 from protocol.page.secrets.redaction import redact_address, redact_text
-from protocol.page.secrets.secrets import Secrets, Stored
+from protocol.page.secrets.secrets import Secrets, SecretsAndTokens
 from protocol.page.seen.observation import Cut, Element, Observation
 from protocol.page.seen.whole import cut_by, require_loaded, require_open, require_whole, words_of
 from protocol.recording.records.effects import redact_downloads
@@ -102,7 +102,9 @@ async def _closed(page: Page, observation: Observation, assertion: Assert, pins:
     return await page.closed(within=outer.ref if outer else "", framed=bool(target.frame))
 
 
-async def _explained(error: MeshError, page: Page, assertion: Assert, seen: Seen | None, secrets: Stored) -> MeshError:
+async def _explained(
+    error: MeshError, page: Page, assertion: Assert, seen: Seen | None, secrets: SecretsAndTokens
+) -> MeshError:
     """``error`` of ``assertion``, with what hides or disables its element. seen: what it was judged by, if anything was."""
     target = assertion.target
     if seen is None or target is None or seen.count > 1 or (seen.element is None and target.within is not None):
@@ -112,7 +114,7 @@ async def _explained(error: MeshError, page: Page, assertion: Assert, seen: Seen
     return failed(assertion, seen, _as_stored(seen, secrets)) if why else error
 
 
-def _as_stored(seen: Seen, secrets: Stored) -> Seen:
+def _as_stored(seen: Seen, secrets: SecretsAndTokens) -> Seen:
     return msgspec.structs.replace(
         seen,
         text=None if seen.text is None else redact_text(seen.text, secrets),

@@ -10,7 +10,7 @@ from typing import Final
 from adapters.ports import Page
 from protocol import limits
 from protocol.page.secrets.redaction import redact_address, redact_text
-from protocol.page.secrets.secrets import Stored
+from protocol.page.secrets.secrets import SecretsAndTokens
 
 _ADDRESS: Final = re.compile(r"https?://[^\s\"'<>()]+")
 
@@ -18,7 +18,7 @@ _ADDRESS: Final = re.compile(r"https?://[^\s\"'<>()]+")
 class Console:
     """Of one page."""
 
-    def __init__(self, page: Page, secrets: Stored) -> None:
+    def __init__(self, page: Page, secrets: SecretsAndTokens) -> None:
         self._page = page
         self._secrets = secrets
         self._before: tuple[str, ...] = ()

@@ -15,7 +15,7 @@ from protocol.page.actions.fits import UNPINNED, Pins
 from protocol.page.secrets.personal import TOKEN
 from protocol.page.secrets.redaction import redact_address, redact_text
 from protocol.page.secrets.secret_search import PLACEHOLDER
-from protocol.page.secrets.secrets import Keeps, Secrets, Stored
+from protocol.page.secrets.secrets import Keeps, Secrets, SecretsAndTokens
 from protocol.page.seen.observation import Observation
 from protocol.risk.sites import SiteRule, rule_at
 
@@ -38,7 +38,7 @@ def _saying(rules: Sequence[SiteRule], what: str) -> Callable[[str], bool]:
     return says
 
 
-def stored_names(performed: Action, written: Action, secrets: Stored) -> Action:
+def stored_names(performed: Action, written: Action, secrets: SecretsAndTokens) -> Action:
     """``performed`` with tokens in those names of elements that the page gave. What the author of ``written`` named stays."""
     target, said = target_of(performed), target_of(written)
     if target is not None and (said is None or not _is_authors(said)):
@@ -52,7 +52,7 @@ def _is_authors(locator: Locator) -> bool:
     return bool(locator.name) and not TOKEN.search(locator.name)
 
 
-def by_stored_name(action: Action, secrets: Stored) -> Action:
+def by_stored_name(action: Action, secrets: SecretsAndTokens) -> Action:
     """``action`` with tokens in the names of its elements."""
     target = target_of(action)
     if target is not None:
@@ -62,7 +62,7 @@ def by_stored_name(action: Action, secrets: Stored) -> Action:
     )
 
 
-def stored_name(locator: Locator, secrets: Stored) -> Locator:
+def stored_name(locator: Locator, secrets: SecretsAndTokens) -> Locator:
     """``locator`` with tokens in its name."""
     return msgspec.structs.replace(locator, name=redact_text(locator.name, secrets))
 
@@ -126,7 +126,7 @@ def pins_of(evidence: Evidence | None, url: str, secrets: Secrets) -> Pins:
     return Pins(evidence.fits, lambda text: redact_text(text, stored))
 
 
-def _stored_of(evidence: Evidence, url: str, secrets: Secrets) -> Stored:
+def _stored_of(evidence: Evidence, url: str, secrets: Secrets) -> SecretsAndTokens:
     # What was recorded with tokens is compared with tokens, also where the owner's policy asks for none any more.
     return secrets.stored if any(map(TOKEN.search, _texts(evidence))) else secrets.stored_at(url)
 

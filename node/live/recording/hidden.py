@@ -8,11 +8,11 @@ from adapters.ports import Page
 from protocol.errors import MeshError
 from protocol.page.instructions.hidden_text import HiddenTexts, speaking
 from protocol.page.secrets.redaction import redact_text
-from protocol.page.secrets.secrets import Stored
+from protocol.page.secrets.secrets import SecretsAndTokens
 from protocol.page.seen.observation import Observation
 
 
-async def hidden_on(page: Page, seen: Observation | None, secrets: Stored) -> HiddenTexts:
+async def hidden_on(page: Page, seen: Observation | None, secrets: SecretsAndTokens) -> HiddenTexts:
     """What is stored of it with a step, and whether that is all. seen: the page after the step; of one that cannot be read,
     nothing is known."""
     if seen is None:

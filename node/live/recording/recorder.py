@@ -42,7 +42,7 @@ from protocol.page.secrets.redaction import (
     secrets_named,
     without_value,
 )
-from protocol.page.secrets.secrets import LOGIN_BASIC, Stored
+from protocol.page.secrets.secrets import LOGIN_BASIC, SecretsAndTokens
 from protocol.page.secrets.written import mark_of, note_about
 from protocol.page.seen.observation import Observation
 from protocol.page.seen.web_address import require_plain
@@ -151,7 +151,7 @@ class Recorder:
         """How much is kept of what was seen so far; the last picture may still be missing."""
         return sum(self._blob_sizes.values())
 
-    def stored_at(self, url: str) -> Stored:
+    def stored_at(self, url: str) -> SecretsAndTokens:
         """What is taken out of what the page at ``url`` says before it is stored."""
         return self._secrets.stored_at(url)
 
@@ -346,7 +346,7 @@ class Recorder:
         with_path = not self._caller.startswith(f"{CallerKind.AGENT}:")
         return as_told(effect, self._secrets, with_path=with_path)
 
-    def _redacted(self, seen: Evidence | None, secrets: Stored) -> Evidence | None:
+    def _redacted(self, seen: Evidence | None, secrets: SecretsAndTokens) -> Evidence | None:
         if seen is None:
             return None
         return redacted(seen, lambda text: redact_text(text, secrets), lambda url: self._redacted_address(url, secrets))

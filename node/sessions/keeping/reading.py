@@ -38,7 +38,7 @@ from protocol.wire import cbor, envelope
 _ALL = 2**31 - 1
 
 
-class Reading:
+class StoredSessions:
     """Reads the sessions of a store."""
 
     def __init__(self, witness: Witness, config: Config, store: Store, clock: Clock, peers: Peers) -> None:

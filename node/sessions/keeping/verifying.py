@@ -14,7 +14,7 @@ from adapters.ports import Store
 from node.base import open_named
 from node.sessions.exporting import write_playwright, write_recorder
 from node.sessions.keeping.handover import export_session, import_bundle, write_file
-from node.sessions.keeping.reading import Reading
+from node.sessions.keeping.reading import StoredSessions
 from node.sessions.keeping.reports import open_report
 from node.signing import Witness, artefact_record
 from node.trust import Peers
@@ -33,7 +33,7 @@ _ZIP_START = b"PK"
 class Verifying:
     """Checks what nodes have signed about sessions."""
 
-    def __init__(self, witness: Witness, store: Store, peers: Peers, reading: Reading) -> None:
+    def __init__(self, witness: Witness, store: Store, peers: Peers, reading: StoredSessions) -> None:
         self._witness = witness
         self._store = store
         self._peers = peers

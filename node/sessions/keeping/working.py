@@ -10,7 +10,7 @@ from adapters.ports import Clock, Store
 from node.config import Config
 from node.live.acting import Asks, Gate, LoginForms, Quiet, proposed
 from node.live.browsers import Browsers, Wish
-from node.sessions.keeping.reading import Reading
+from node.sessions.keeping.reading import StoredSessions
 from node.sessions.shared.questions import Questions
 from node.signing import Witness
 from node.trust import Peers
@@ -51,7 +51,7 @@ class Working:
         self.witness, self.config, self.store, self.clock = witness, config, store, clock
         self.browsers, self.peers = browsers, peers
         self.questions = Questions(clock)
-        self.reading = Reading(witness, config, store, clock, peers)
+        self.reading = StoredSessions(witness, config, store, clock, peers)
         self._asks = asks
         self._used: Counter[str] = Counter()
         self._leaving: set[str] = set()

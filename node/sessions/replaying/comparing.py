@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 
 from adapters.ports import SessionStore
-from node.sessions.keeping.reading import Reading
+from node.sessions.keeping.reading import StoredSessions
 from node.sessions.shared.replay_plan import Recorded
 from node.verbs.sessions.session_results import RunDiff, SessionDiff
 from protocol.errors import MeshError
@@ -31,10 +31,10 @@ def is_report(text: str) -> bool:
     return text.lower().startswith("rep-")
 
 
-async def compare_runs(reading: Reading, first_id: str, second_id: str) -> RunDiff:
+async def compare_runs(reading: StoredSessions, first_id: str, second_id: str) -> RunDiff:
     """How two replays of a session compare, or a replay and the recording.
 
-    Errors: those of ``Reading.report`` and ``Reading.recorded``; ``input.invalid`` if they are of different sessions.
+    Errors: those of ``StoredSessions.report`` and ``StoredSessions.recorded``; ``input.invalid`` if they are of different sessions.
     """
     runs = [await _run(reading, which) for which in (first_id, second_id)]
     (first, recorded), (second, other) = runs
@@ -47,7 +47,7 @@ async def compare_runs(reading: Reading, first_id: str, second_id: str) -> RunDi
     return RunDiff(session=recorded.session, first=first, second=second, steps=steps, same=same)
 
 
-async def _run(reading: Reading, which: str) -> tuple[ReplayReport | None, Recorded]:
+async def _run(reading: StoredSessions, which: str) -> tuple[ReplayReport | None, Recorded]:
     return await reading.report(which) if is_report(which) else (None, await reading.recorded(which))
 
 

@@ -25,7 +25,7 @@ from protocol.page.actions.action import Action, Assert, Extract, Wait
 from protocol.page.actions.dialogs import grade_of
 from protocol.page.secrets.personal import TOKEN, Tokens
 from protocol.page.secrets.redaction import redact_address, redact_text, secrets_named
-from protocol.page.secrets.secrets import LOGIN_BASIC, Stored, asks
+from protocol.page.secrets.secrets import LOGIN_BASIC, SecretsAndTokens, asks
 from protocol.page.secrets.written import again, names_in
 from protocol.recording.records.effects import revealed_answer
 from protocol.recording.records.findings import Difference, in_words, merged, noted
@@ -308,7 +308,7 @@ class _Run:
             unsent=self._sends.unsent(),
         )
 
-    async def _stored_at(self, url: str) -> Stored:
+    async def _stored_at(self, url: str) -> SecretsAndTokens:
         """What is taken out of the page at ``url`` before it is compared. Tokens are compared with tokens, whatever the policy for
         the site says by now."""
         step, secrets = self._step_at_hand, self._keyed.stored_at(url)

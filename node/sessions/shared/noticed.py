@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from adapters.ports import Page
 from node.live.finding import Console
 from protocol.page.secrets.redaction import redact_address
-from protocol.page.secrets.secrets import Stored
+from protocol.page.secrets.secrets import SecretsAndTokens
 from protocol.page.showing.markup import MarkupShown
 from protocol.recording.records.effects import redact_notes
 from protocol.recording.replays.call_log import PageLine
@@ -16,7 +16,7 @@ from protocol.recording.replays.call_log import PageLine
 class Noticed:
     """Of one replay on ``page``."""
 
-    def __init__(self, page: Page, secrets: Stored, *, shows: bool) -> None:
+    def __init__(self, page: Page, secrets: SecretsAndTokens, *, shows: bool) -> None:
         """shows: whether all secrets of the recording are known. Otherwise nothing of the console is kept, which may say one."""
         self._page = page
         self._secrets = secrets

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from node.base import counted
 from node.sessions.showing.lines import compare_lines
-from node.sessions.showing.report import Row, beside, render
+from node.sessions.showing.report import StepRow, beside, render
 from node.verbs.sessions.session_results import RunDiff, SessionDiff
 from protocol.recording.records.session import ReplayReport, Step, Verdict
 from protocol.recording.records.snapshot import snapshot_text
@@ -28,7 +28,7 @@ def render_comparison(
     else:
         (recorded,) = ({step.index: step for step in each} for each in steps)
         rows = [
-            Row(
+            StepRow(
                 step=recorded[each.index],
                 did=each.did,
                 status=each.status,
@@ -50,13 +50,13 @@ def _run(report: ReplayReport | None) -> str:
     return "the recording" if report is None else f"replay report {report.id}, {report.verdict.value} {report.reason}"
 
 
-def _recordings(each: StepDiff, old: Step | None, new: Step | None, blobs: Mapping[bytes, bytes]) -> Row:
+def _recordings(each: StepDiff, old: Step | None, new: Step | None, blobs: Mapping[bytes, bytes]) -> StepRow:
     step = old or new
     assert step is not None
     ours, theirs = (blobs.get(one.screenshot, b"") if one else b"" for one in (old, new))
     texts = [snapshot_text(blobs.get(one.snapshot)) if one else None for one in (old, new)]
     marked, words = beside(ours, theirs)
-    return Row(
+    return StepRow(
         step=step,
         did=each.did,
         status=each.status,

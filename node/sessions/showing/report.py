@@ -38,7 +38,7 @@ _STYLE: Final = "session.css"
 _TAGS: Final = {"matched": "good", "differs": "bad", "not performed": "bad", "not reached": "warn"}
 
 
-class Row(msgspec.Struct, frozen=True, kw_only=True):
+class StepRow(msgspec.Struct, frozen=True, kw_only=True):
     """One step of the file."""
 
     step: Step
@@ -80,7 +80,7 @@ def render_recording(
     """A recording. pictures: screenshots by SHA-256; made_ms: now, since 1970. documents: as ``ReplaySeen.documents``; they are at
     hand only where it was just made."""
     rows = [
-        Row(
+        StepRow(
             step=step,
             did=did,
             status="done" if step.ok else step.error,
@@ -130,14 +130,14 @@ def render_replay(
     )
 
 
-def _replayed(each: ToldStep, blobs: Mapping[bytes, bytes], seen: ReplaySeen) -> Row:
+def _replayed(each: ToldStep, blobs: Mapping[bytes, bytes], seen: ReplaySeen) -> StepRow:
     index = each.step.index
     old, new = blobs.get(each.step.screenshot, b""), seen.pictures.get(index, b"")
     text = seen.texts.get(index)
     recorded = None if text is None else snapshot_text(blobs.get(each.step.snapshot))
     marked, words = beside(old, new)
     less = each.why if each.status == "matched" else ""
-    return Row(
+    return StepRow(
         step=each.step,
         did=each.did,
         status=f"{each.status}, {less}" if less else each.status,
@@ -185,7 +185,7 @@ def render(
     session: Session,
     kind: str,
     verdict: Verdict,
-    rows: Sequence[Row],
+    rows: Sequence[StepRow],
     signed: Sequence[Signature],
     made_ms: int,
     **more: Any,

@@ -290,7 +290,7 @@ class KeptCapsule(msgspec.Struct, frozen=True, kw_only=True):
     """The one version of the browser that it is mounted in; empty for any."""
 
 
-class Held(msgspec.Struct, frozen=True, kw_only=True):
+class StateItem(msgspec.Struct, frozen=True, kw_only=True):
     """One thing in the state, without its value."""
 
     kind: Literal["cookie", "local", "session", "database", "basic"]
@@ -304,7 +304,7 @@ class Held(msgspec.Struct, frozen=True, kw_only=True):
 class ShownCapsule(KeptCapsule, frozen=True, kw_only=True):
     """A capsule with what it holds, if that was asked for."""
 
-    holds: tuple[Held, ...] = ()
+    holds: tuple[StateItem, ...] = ()
     weak: tuple[str, ...] = ()
     """What this node's scan found in it, such as a session cookie without `Secure`."""
     lost: tuple[str, ...] = ()

@@ -7,7 +7,7 @@ from typing import Annotated, Final
 import msgspec
 
 from node.verbs.verb import OWNER_AND_AGENTS, OWNER_ONLY, NoParams, Params, Row, Verb, argument, option
-from protocol.log.log_proof import Finding, InclusionProof
+from protocol.log.log_proof import InclusionProof, ProvenEntry
 
 # --- parameters ------------------------------------------------------------------------------------------------------
 
@@ -86,7 +86,7 @@ class Proven(msgspec.Struct, frozen=True, kw_only=True):
     """A proof and the file it was written to."""
 
     proof: InclusionProof
-    finding: Finding
+    finding: ProvenEntry
     out: str
     """Path of the file; empty if none was requested."""
 

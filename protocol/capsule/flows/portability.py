@@ -45,7 +45,7 @@ _EVERYWHERE: Final = re.compile(  # not “all other devices”: that leaves thi
 )
 
 
-class Finding(msgspec.Struct, frozen=True, kw_only=True):
+class TravelFinding(msgspec.Struct, frozen=True, kw_only=True):
     """One thing about a login that decides whether, or how long, it works elsewhere."""
 
     kind: Literal[
@@ -67,37 +67,37 @@ class Finding(msgspec.Struct, frozen=True, kw_only=True):
     """Where it is: hosts and names, never a value."""
 
 
-def findings(state: CapsuleState, *, now_s: int) -> tuple[Finding, ...]:
+def findings(state: CapsuleState, *, now_s: int) -> tuple[TravelFinding, ...]:
     """What is to be known of ``state``, gravest first."""
     found = [*_bound(state), *_untaken(state), *_cookies(state, now_s)]
     for login in state.basic:
-        found.append(Finding(kind="basic", travels=True, what=login.origin))
+        found.append(TravelFinding(kind="basic", travels=True, what=login.origin))
         if login.origin.startswith("http://"):
-            found.append(Finding(kind="in-clear", travels=True, what=f"{login.origin}: basic authentication"))
+            found.append(TravelFinding(kind="in-clear", travels=True, what=f"{login.origin}: basic authentication"))
     for stored in state.storage:
         size = sum(_size(entry) for base in stored.databases for store in base.stores for entry in store.entries)
         if size > limits.CAPSULE_STATE_BYTES_MAX // 4:
-            found.append(Finding(kind="size", travels=True, what=f"{stored.origin}: IndexedDB of {size} bytes"))
+            found.append(TravelFinding(kind="size", travels=True, what=f"{stored.origin}: IndexedDB of {size} bytes"))
     return tuple(sorted(found, key=lambda each: each.travels))
 
 
-def _bound(state: CapsuleState) -> Iterator[Finding]:
+def _bound(state: CapsuleState) -> Iterator[TravelFinding]:
     for lost in state.lost:
         if is_carried(state, lost):
             what = f"{lost.origin}: {lost.what}, in version {state.slice.version} of the browser alone"
-            yield Finding(kind="sliced", travels=True, what=what)
+            yield TravelFinding(kind="sliced", travels=True, what=what)
             continue
         kind: Literal["key-bound", "lost"] = "key-bound" if lost.what.startswith(_KEY) else "lost"
-        yield Finding(kind=kind, travels=False, what=f"{lost.origin}: {lost.what}")
+        yield TravelFinding(kind=kind, travels=False, what=f"{lost.origin}: {lost.what}")
     if any(each.what.startswith(_KEY) and is_carried(state, each) for each in state.lost):
         return  # the key that a token names goes along: whether it is the one, a fresh browser shows
     for cookie in state.cookies:
         if _is_bound(cookie.value):
-            yield Finding(kind="key-bound", travels=False, what=f"{cookie.domain}: cookie {cookie.name}")
+            yield TravelFinding(kind="key-bound", travels=False, what=f"{cookie.domain}: cookie {cookie.name}")
     for stored in state.storage:
         for item in (*stored.local, *stored.session):
             if _is_bound(item.value):
-                yield Finding(kind="key-bound", travels=False, what=f"{stored.origin}: entry {item.name}")
+                yield TravelFinding(kind="key-bound", travels=False, what=f"{stored.origin}: entry {item.name}")
 
 
 def is_carried(state: CapsuleState, lost: Lost) -> bool:
@@ -106,28 +106,28 @@ def is_carried(state: CapsuleState, lost: Lost) -> bool:
     return kept and state.slice.has(origin_of(lost.origin))
 
 
-def _untaken(state: CapsuleState) -> Iterator[Finding]:
+def _untaken(state: CapsuleState) -> Iterator[TravelFinding]:
     for stored in state.storage:
         if stored.key:
             site = site_on_top(stored.origin, stored.key)
             what = f"{stored.origin} within {site or stored.key}"
-            yield Finding(kind="partitioned-storage", travels=bool(site), what=what)
+            yield TravelFinding(kind="partitioned-storage", travels=bool(site), what=what)
         elif stored.session:
             names = ", ".join(item.name for item in stored.session[:8])
-            yield Finding(kind="session-storage", travels=True, what=f"{stored.origin}: {names}")
+            yield TravelFinding(kind="session-storage", travels=True, what=f"{stored.origin}: {names}")
 
 
-def _cookies(state: CapsuleState, now_s: int) -> Iterator[Finding]:
+def _cookies(state: CapsuleState, now_s: int) -> Iterator[TravelFinding]:
     for cookie in state.cookies:
         what = f"{cookie.domain}: cookie {cookie.name}"
         if cookie.expires_s and cookie.expires_s <= now_s:
-            yield Finding(kind="ended", travels=False, what=what)
+            yield TravelFinding(kind="ended", travels=False, what=what)
         elif cookie.expires_s and cookie.expires_s <= now_s + _SOON_S:
-            yield Finding(kind="ends-soon", travels=True, what=what)
+            yield TravelFinding(kind="ends-soon", travels=True, what=what)
         if cookie.partition:
-            yield Finding(kind="partitioned-cookie", travels=True, what=f"{what} within {cookie.partition}")
+            yield TravelFinding(kind="partitioned-cookie", travels=True, what=f"{what} within {cookie.partition}")
         if not cookie.secure:
-            yield Finding(kind="in-clear", travels=True, what=what)
+            yield TravelFinding(kind="in-clear", travels=True, what=what)
 
 
 def _is_bound(value: str) -> bool:
@@ -216,7 +216,7 @@ def place_of(page: Observation, control: Element) -> int:
     return alike.index(control.ref)
 
 
-def verdict_of(found: Standing, notes: Sequence[Finding], *, offered: bool) -> Verdict:
+def verdict_of(found: Standing, notes: Sequence[TravelFinding], *, offered: bool) -> Verdict:
     """What all of it comes to."""
     if found == "dead":
         return "dead"

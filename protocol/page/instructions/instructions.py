@@ -21,7 +21,7 @@ import msgspec
 
 from protocol.page.instructions import instruction_families, instruction_rules
 from protocol.page.instructions.instruction_needs import needs
-from protocol.page.instructions.readings import FOLDED, Folded, Reading, decoded, said
+from protocol.page.instructions.readings import FOLDED, Folded, TextReading, decoded, said
 from protocol.page.seen.names import visible
 
 POINTS_MIN: Final = 4
@@ -207,7 +207,7 @@ def _pieces(text: str) -> Iterator[tuple[int, int, int, int]]:
 
 def _found(text: str, *, hidden: bool) -> Iterator[tuple[int, int, tuple[str, ...], bool]]:
     """Where in ``text`` something speaks to a model, by which rules, and whether it is hidden."""
-    reading = said(Reading(text))
+    reading = said(TextReading(text))
     for start, end, rules in _scan(reading, hidden=hidden):
         parts = reading.parts(start, end)
         begin = next((one for one, other in parts if text[one:other].strip()), parts[0][0])
@@ -218,7 +218,7 @@ def _found(text: str, *, hidden: bool) -> Iterator[tuple[int, int, tuple[str, ..
             if escaped.text[start:end] not in text[first:last]:  # without an escape in it, it is not hidden
                 yield first, last, rules, True
     for start, end, plain in _coded(text):
-        for *_, rules in _scan(Reading(plain), hidden=True):
+        for *_, rules in _scan(TextReading(plain), hidden=True):
             yield start, end, rules, True
 
 
@@ -241,7 +241,7 @@ class _Findings:
         return Instruction(rules=rules, line=line, quote=visible(quote)[:_QUOTE_CHARS_MAX], hidden=hidden)
 
 
-def _scan(reading: Reading, *, hidden: bool) -> Iterator[tuple[int, int, tuple[str, ...]]]:
+def _scan(reading: TextReading, *, hidden: bool) -> Iterator[tuple[int, int, tuple[str, ...]]]:
     """Where in ``reading`` rules of enough points fit within ``_NEAR_CHARS`` of each other."""
     folded = Folded(reading, FOLDED)
     needed = POINTS_MIN_HIDDEN if hidden else POINTS_MIN

@@ -65,7 +65,7 @@ LETTERS: Final = Table(lambda char: char.isalnum())
 """Letters and digits only."""
 
 
-class Reading:
+class TextReading:
     """A text as it is written: the reading that others are made of."""
 
     def __init__(self, text: str) -> None:
@@ -86,10 +86,10 @@ class Reading:
         return tuple(joined)
 
 
-class Folded(Reading):
+class Folded(TextReading):
     """``under`` through one of the tables."""
 
-    def __init__(self, under: Reading, table: Table) -> None:
+    def __init__(self, under: TextReading, table: Table) -> None:
         super().__init__(under.text.translate(table))
         self._under, self._table = under, table
 
@@ -114,10 +114,10 @@ class Folded(Reading):
         return bisect_right(self._ends, start), bisect_right(self._ends, end - 1) + 1
 
 
-class Pieces(Reading):
+class Pieces(TextReading):
     """Pieces of ``under``, each as it is or as something else that stands for all of it."""
 
-    def __init__(self, under: Reading, pieces: Iterable[tuple[int, int, str | None]]) -> None:
+    def __init__(self, under: TextReading, pieces: Iterable[tuple[int, int, str | None]]) -> None:
         """pieces: start, end, and what is read there instead; None for the same."""
         parts: list[str] = []
         # A page can hold more than half a million escapes: a record for each would take a hundred bytes.
@@ -142,7 +142,7 @@ class Pieces(Reading):
             at += 1
 
 
-def decoded(under: Reading) -> Reading | None:
+def decoded(under: TextReading) -> TextReading | None:
     """``under`` with its percent signs, HTML entities and backslash escapes decoded once; None if it has none."""
     return Pieces(under, _unescaped(under.text)) if _ESCAPE.search(under.text) else None
 
@@ -180,15 +180,15 @@ def _decoded(start: int, found: str) -> Iterator[tuple[int, int, str | None]]:
         yield start, start + len(found), chr(min(int(found[2:].strip("{}"), 16), 0x10FFFF))
 
 
-def said(under: Reading) -> Reading:
+def said(under: TextReading) -> TextReading:
     """``under`` without what a snapshot writes around the words of the page; the same if it is no snapshot."""
     return _Said(under) if under.text.lstrip(" ").startswith("- ") else under
 
 
-class _Said(Reading):
+class _Said(TextReading):
     """Where its parts stand is worked out when it is asked for: mostly nothing is found."""
 
-    def __init__(self, under: Reading) -> None:
+    def __init__(self, under: TextReading) -> None:
         first = _SCAFFOLD.match(f"\n{under.text}")
         self._under, self._begin = under, first.end() - 1 if first else 0
         # Split in one call: a page has tens of thousands of lines. Of a line end the end itself stays, of all else nothing.

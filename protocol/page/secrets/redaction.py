@@ -31,7 +31,7 @@ from protocol.page.actions.action import (
 )
 from protocol.page.secrets.secret_keys import naming_key, secret_key
 from protocol.page.secrets.secret_search import PLACEHOLDER, Search
-from protocol.page.secrets.secrets import Secrets, Stored
+from protocol.page.secrets.secrets import Secrets, SecretsAndTokens
 from protocol.page.secrets.token_looks import WEB_TOKEN, is_key, looks_generated, names_a_thing, score
 from protocol.page.seen.observation import truncate
 
@@ -171,11 +171,12 @@ def is_incomplete(url: str) -> bool:
 def redact_text(text: str, secrets: Mapping[str, str]) -> str:
     """``text`` with every given secret value replaced by its placeholder, also in the forms of ``secret_search``.
 
-    secrets: values by name; ``Stored`` also replaces personal data. Where several overlap, the longest gives its name to all of
+    secrets: values by name; ``SecretsAndTokens`` also replaces personal data. Where several overlap, the longest gives its
+    name to all of
     it. Line ends stay where they are.
     """
     tokens = None
-    if isinstance(secrets, Stored):
+    if isinstance(secrets, SecretsAndTokens):
         tokens, secrets = secrets.tokens, secrets.secrets
     if secrets and text:
         search = secrets.search if isinstance(secrets, Secrets) else Search(secrets)
@@ -201,7 +202,7 @@ def redact_address(url: str, secrets: Mapping[str, str], *, with_path: bool = Tr
     assert parts is not None, "the pattern matches every text"
     kept = parts.start(3) if with_path else parts.end(3)
     tokens = None
-    if isinstance(secrets, Stored):
+    if isinstance(secrets, SecretsAndTokens):
         tokens, secrets = secrets.tokens, secrets.secrets
     told = plain[:kept] + redact_text(plain[kept:], secrets)
     # Personal data leaves the path in any case: nobody chooses what it is.

@@ -24,9 +24,9 @@ from protocol.page.instructions.readings import (
     LETTERS,
     Folded,
     Pieces,
-    Reading,
     Span,
     Table,
+    TextReading,
     decoded,
     said,
 )
@@ -118,7 +118,7 @@ class Finder:
         if not self._finds:
             return []
         found: list[Found] = []
-        reading: Reading | None = Reading(text)
+        reading: TextReading | None = TextReading(text)
         # Three times: an address in an address is encoded again, and a page may have encoded what it puts into it.
         for _ in range(_DECODED_MAX + 1):
             if reading is None:
@@ -127,7 +127,7 @@ class Finder:
             reading = decoded(reading)
         return found
 
-    def _in(self, reading: Reading) -> Iterator[Found]:
+    def _in(self, reading: TextReading) -> Iterator[Found]:
         if len(self._folded):
             yield from _hits(self._folded, Folded(reading, FOLDED))
         if len(self._close):
@@ -142,7 +142,7 @@ class Finder:
 
 
 def _in_runs(
-    automaton: ahocorasick.Automaton, reading: Reading, runs: re.Pattern[str], table: Table
+    automaton: ahocorasick.Automaton, reading: TextReading, runs: re.Pattern[str], table: Table
 ) -> Iterator[Found]:
     for run in runs.finditer(reading.text):
         yield from _hits(automaton, Folded(Pieces(reading, [(run.start() - 1, run.end(), None)]), table))

@@ -242,14 +242,14 @@ class Secrets(Mapping[str, str]):
         kept.__dict__.pop("stored", None)
         return kept
 
-    def stored_at(self, url: str) -> Stored:
+    def stored_at(self, url: str) -> SecretsAndTokens:
         """How what the page at ``url`` says is redacted before it is stored."""
-        return Stored(self, None) if self._keeps(url) else self.stored
+        return SecretsAndTokens(self, None) if self._keeps(url) else self.stored
 
     @cached_property
-    def stored(self) -> Stored:
+    def stored(self) -> SecretsAndTokens:
         """How what a page says is redacted before it is stored or compared with what was."""
-        return Stored(self, self._tokens)
+        return SecretsAndTokens(self, self._tokens)
 
     @property
     def search(self) -> Search:
@@ -273,7 +273,7 @@ class Secrets(Mapping[str, str]):
                 yield name, password
 
 
-class Stored(Mapping[str, str]):
+class SecretsAndTokens(Mapping[str, str]):
     """Secrets by name, and the tokens of the installation: what ``redact_text`` takes out of what a page says.
 
     An agent and an author are shown, and name, what stands on the page: there ``Secrets`` alone are taken out.

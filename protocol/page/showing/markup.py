@@ -58,7 +58,7 @@ LEFT_OUT: Final = ("base", "link", "meta", "script", "style")
 """Elements that are not shown at all."""
 
 
-class Node(msgspec.Struct, frozen=True, kw_only=True, array_like=True):
+class MarkupNode(msgspec.Struct, frozen=True, kw_only=True, array_like=True):
     """An element, or a text."""
 
     depth: int
@@ -83,7 +83,7 @@ class Way(NamedTuple):
 class Markup(msgspec.Struct, frozen=True, kw_only=True):
     """A document: at most ``MARKUP_LINES_MAX`` elements and texts, those around the first to which a way leads."""
 
-    nodes: tuple[Node, ...] = ()
+    nodes: tuple[MarkupNode, ...] = ()
     ways: tuple[Way, ...] = ()
     before: int = 0
     """How many elements and texts there are before them, …"""
@@ -145,7 +145,7 @@ def shown(markup: Markup, secrets: Mapping[str, str]) -> MarkupShown:
     return MarkupShown(lines, ways, _cut(markup))
 
 
-def _lines(nodes: Sequence[Node]) -> list[MarkupLine]:
+def _lines(nodes: Sequence[MarkupNode]) -> list[MarkupLine]:
     """A text that is all that an element holds stands with it in one line."""
     outer = min((node.depth for node in nodes), default=0)
     lines: list[MarkupLine] = []
@@ -162,7 +162,7 @@ def _lines(nodes: Sequence[Node]) -> list[MarkupLine]:
     return lines
 
 
-def _tag(node: Node) -> str:
+def _tag(node: MarkupNode) -> str:
     if not node.tag or node.tag.startswith("#"):
         return node.tag
     said = [name + (f'="{value.replace(_QUOTE, "&quot;")}"' if value else "") for name, value in node.attributes]

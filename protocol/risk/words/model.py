@@ -36,7 +36,7 @@ class Thresholds(msgspec.Struct, frozen=True, kw_only=True):
     """Of card, or of secret, as the label of a field."""
 
 
-class Header(msgspec.Struct, frozen=True, kw_only=True):
+class WeightsHeader(msgspec.Struct, frozen=True, kw_only=True):
     """The first line of the file."""
 
     kinds: tuple[str, ...]
@@ -51,7 +51,7 @@ class Header(msgspec.Struct, frozen=True, kw_only=True):
 class Model(msgspec.Struct, frozen=True, kw_only=True):
     """A fitted text model."""
 
-    header: Header
+    header: WeightsHeader
     weights: NDArray[np.int8]
     """Shape (buckets, kinds)."""
     scales: NDArray[np.float32]
@@ -68,7 +68,7 @@ class Model(msgspec.Struct, frozen=True, kw_only=True):
 def decode(data: bytes) -> Model:
     """The model in the bytes of the file. It is part of this package, so that it is not checked against malice."""
     first, _, rows = data.partition(b"\n")
-    header = msgspec.json.decode(first, type=Header)
+    header = msgspec.json.decode(first, type=WeightsHeader)
     assert header.kinds == KINDS and header.buckets == BUCKETS
     weights = np.frombuffer(rows, dtype=np.int8).reshape(header.buckets, len(header.kinds))
     return Model(
@@ -79,7 +79,7 @@ def decode(data: bytes) -> Model:
     )
 
 
-def encode(header: Header, weights: NDArray[np.int8]) -> bytes:
+def encode(header: WeightsHeader, weights: NDArray[np.int8]) -> bytes:
     """The bytes of the file; those of equal weights are equal."""
     return msgspec.json.encode(header) + b"\n" + weights.tobytes()
 

@@ -48,7 +48,7 @@ from protocol.page.seen.observation import Cut, Element, Observation
 from protocol.page.seen.web_address import require_web
 from protocol.page.seen.whole import letters_of
 from protocol.page.showing.covering import Covering
-from protocol.page.showing.markup import Markup, Node, Way
+from protocol.page.showing.markup import Markup, MarkupNode, Way
 from protocol.risk.refused import navigation_refused, site_of
 from protocol.risk.requests import GuardPolicy
 from tests.twins.browser.kept import Kept
@@ -268,8 +268,8 @@ class MemoryPage:
             each
             for item in self._last.elements
             for each in (
-                Node(depth=1, tag="div", attributes=(("role", item.role),), ways=marked.get(item.ref, ())),
-                Node(depth=2, tag="", text=item.name),
+                MarkupNode(depth=1, tag="div", attributes=(("role", item.role),), ways=marked.get(item.ref, ())),
+                MarkupNode(depth=2, tag="", text=item.name),
             )
         ]
         return Markup(nodes=tuple(nodes), ways=(*ways, Way("", len(near))) if near else ways)
