@@ -37,6 +37,8 @@ def with_inner(records: Iterable[type[msgspec.Struct]]) -> list[type[msgspec.Str
 def _inside(found: types.Type, *, top: bool = True) -> Iterator[type[msgspec.Struct]]:
     """The records that the fields of ``found`` hold."""
     match found:
+        case types.Metadata():
+            yield from _inside(found.type, top=top)
         case types.StructType() if not top:
             yield found.cls
         case types.StructType():
@@ -52,8 +54,13 @@ def _inside(found: types.Type, *, top: bool = True) -> Iterator[type[msgspec.Str
 
 
 def row(field: types.Field, note: str) -> str:
-    """The line of one field."""
-    return f"| `{field.encode_name}` | {words(field.type)} | {default_of(field)} | {note} |"
+    """The line of one field, with its unit, and with the label that a person reads where the name does not say it."""
+    content = words(field.type)
+    if isinstance(field.type, types.Metadata) and (said := (field.type.extra or {}).get("shown")):
+        content += f", {said.unit_words}" if said.unit_words else ""
+        if said.label != field.name.replace("_", " "):
+            note = f"*{said.label}*: {note}" if note else f"*{said.label}*"
+    return f"| `{field.encode_name}` | {content} | {default_of(field)} | {note} |"
 
 
 def default_of(field: types.Field) -> str:

@@ -8,7 +8,6 @@ from typing import Any
 import pytest
 
 from node.cli.searches.explore_words import progress_line, read_condition
-from node.cli.searches.schedule import _duration
 from node.cli.sessions.session_replays import _is_other, refusals, status_of_replay
 from protocol import limits
 from protocol.errors import MeshError
@@ -124,11 +123,6 @@ def test_progress_counts_down_and_names_who_has_visited() -> None:
     assert progress_line(event) == line
     assert progress_line(event | {"seconds": 31}).startswith("     0 s left")
     assert progress_line({"x": 1}) == ""
-
-
-def test_a_duration_is_shown_in_its_largest_whole_unit() -> None:
-    shown = {seconds: _duration(seconds) for seconds in (1, 59, 60, 61, 3_600, 3_660, 5_400, 86_400, 90_000, 172_800)}
-    assert list(shown.values()) == ["1s", "59s", "1m", "61s", "1h", "61m", "90m", "1d", "25h", "2d"]
 
 
 # --- sessions --------------------------------------------------------------------------------------------------------

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import shlex
 import sys
 from collections.abc import Callable, Mapping
@@ -14,6 +15,7 @@ import click
 import msgspec
 
 from node.cli.base.common import Result, agree, common_options, emit, is_session_id, run_verb, utc_seconds
+from node.cli.base.render import render
 from node.cli.base.secret_sources import only_needed, read_secrets
 from node.cli.base.text_files import read_text
 from node.verbs import Verb
@@ -22,24 +24,14 @@ from protocol.errors import MeshError
 F = TypeVar("F", bound=Callable[..., Any])
 
 
-def _plainly(result: Any) -> None:
-    """Print a result that has no format of its own: one line per field, lists below the field's name."""
-    for name, value in result.items():
-        if isinstance(value, list):
-            click.echo(f"{name.replace('_', ' ')}:{'' if value else ' none'}")
-            for item in value:
-                shown = "  ".join(f"{k}={v}" for k, v in item.items() if v) if isinstance(item, dict) else item
-                click.echo(f"  {shown}")
-        else:
-            click.echo(f"{name.replace('_', ' '):<17} {value}")
-
-
 @dataclass(frozen=True, kw_only=True)
 class Look:
     """What a command adds to its verb: output, progress lines, confirmation, exit code."""
 
-    text: Callable[[Any], None] = _plainly
-    """Prints a result for a person."""
+    text: Callable[[Any], None] | None = None
+    """Prints a result that is more than its fields, such as a picture; by default they are printed as they are declared."""
+    says: str = ""
+    """A line to print in place of the fields: ``removed {schedule}``."""
     line: Callable[[Result], str] | None = None
     """One line for a progress event; empty for none."""
     prepare: Callable[[Result, Result], None] | None = None
@@ -94,7 +86,7 @@ def command_of(verb: Verb, look: Look) -> click.Command:
             result = look.call(home, verb.name, params, typed, look.line)
         else:
             result = run_verb(home, verb.name, params, show=look.line)
-        emit(result, as_json=as_json, text=look.text)
+        emit(result, as_json=as_json, text=look.text or functools.partial(_print, verb, look))
         status = look.status(result)
         if status:
             sys.exit(status)
@@ -106,6 +98,13 @@ def command_of(verb: Verb, look: Look) -> click.Command:
     if look.confirm:
         command = click.option("--yes", is_flag=True, help="Do not ask for confirmation.")(command)
     return click.command(name=verb.command.split()[-1], help=verb.help)(command)
+
+
+def _print(verb: Verb, look: Look, result: Result) -> None:
+    if look.says:
+        click.echo(look.says.format_map(result))
+    else:
+        render(verb.kinds, result)
 
 
 def _asking(look: Look, home: str | None, typed: Result) -> Result:

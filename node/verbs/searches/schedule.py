@@ -8,6 +8,7 @@ import msgspec
 
 from node.verbs import rows
 from node.verbs.searches.explore import RunParams
+from node.verbs.shown import shown
 from node.verbs.verb import OWNER_AND_AGENTS, OWNER_ONLY, NoParams, Params, Row, Verb, argument, option
 from protocol import limits
 
@@ -124,74 +125,82 @@ class ShowParams(Params, frozen=True, kw_only=True):
 class Spent(msgspec.Struct, frozen=True, kw_only=True):
     """The work of one node in a run."""
 
-    node: str
-    name: str
-    visits: int
-    steps: int
-    cost_ms: int
+    name: Annotated[str, shown("node", column=True)]
+    node: Annotated[str, shown("id", as_="node", column=True)]
+    visits: Annotated[int, shown("visits", column=True)]
+    steps: Annotated[int, shown("steps", column=True)]
+    cost_ms: Annotated[int, shown("spent", as_="duration", unit="ms", column=True)]
 
 
 class Ran(msgspec.Struct, frozen=True, kw_only=True):
     """The record of one due time."""
 
-    schedule: str
-    due_ms: int
-    status: Literal["running", "done", "failed", "skipped", "coalesced", "missed", "interrupted"]
-    manual: bool
-    """Whether it was started by hand; ``due_ms`` is the time of the start."""
-    started_ms: int
-    ended_ms: int
-    search: str
-    """Id of the search. It is chosen before the run begins, so a run that could not begin has an id but no search."""
-    session: str
-    """Recorded session of the path that was found."""
-    reason: str
+    due_ms: Annotated[int, shown("due", as_="time", unit="ms", column=True)]
+    manual: Annotated[bool, shown("by hand", into="due_ms", words=" by hand")]
+    """True if it was started by hand; ``due_ms`` is the time of the start."""
+    status: Annotated[
+        Literal["running", "done", "failed", "skipped", "coalesced", "missed", "interrupted"],
+        shown("status", column=True),
+    ]
+    reason: Annotated[str, shown("reason", into="status", words=" [{}]")]
     """Error code that says why it did not succeed."""
-    spend: list[Spent]
+    schedule: Annotated[str, shown("schedule")]
+    started_ms: Annotated[int, shown("started", as_="time", unit="ms")]
+    ended_ms: Annotated[int, shown("ended", as_="time", unit="ms")]
+    search: Annotated[str, shown("search", column=True)]
+    """Id of the search. It is chosen before the run begins, so a run that could not begin has an id but no search."""
+    session: Annotated[str, shown("session", column=True)]
+    """Recorded session of the path that was found."""
+    spend: Annotated[list[Spent], shown("spent", as_="prose", brief="{name} {cost_ms}", column=True)]
 
 
 class Scheduled(msgspec.Struct, frozen=True, kw_only=True):
     """A schedule."""
 
-    schedule: str
-    state: Literal["active", "paused", "expired"]
-    reason: str
+    schedule: Annotated[str, shown("id", column=True)]
+    state: Annotated[Literal["active", "paused", "expired"], shown("state", column=True)]
+    reason: Annotated[str, shown("reason", into="state", words=" [{}]")]
     """Error code that says why the node paused it; empty if its owner did."""
-    failures: int
+    failures: Annotated[int, shown("failures", unit="failed run", into="state", words=", {} in a row")]
     """Consecutive failed runs."""
-    goal: str
-    start_url: str
-    capsule: str = ""
+    every_s: Annotated[int, shown("when", as_="duration", unit="s", words="every {}", column=True)]
+    cron: Annotated[str, shown("cron", as_="prose", into="every_s", words=" {}")]
+    timezone: Annotated[str, shown("time zone", into="cron", words=" ({})")]
+    """Of the cron expression."""
+    jitter_s: Annotated[int, shown("jitter", as_="duration", unit="s", into="every_s", words=", up to {} later")]
+    next_due_ms: Annotated[list[int], shown("next", as_="time", unit="ms", column=True)]
+    expires_s: Annotated[int, shown("expires", as_="time", unit="s")]
+    misfire: Annotated[str, shown("if missed")]
+    """The policy for due times that passed while the node was not running."""
+    goal: Annotated[str, shown("goal", as_="prose", column=True)]
+    start_url: Annotated[str, shown("start")]
+    seconds: Annotated[int, shown("time limit", as_="duration", unit="s")]
+    """Of each run."""
+    capsule: Annotated[str, shown("login")] = ""
     """Id of the capsule whose login its runs begin with."""
-    capsule_name: str = ""
+    capsule_name: Annotated[str, shown("name", into="capsule", words=" ({})")] = ""
     """What it is called now; empty if it is not here any more."""
-    peers: list[str] | None
+    peers: Annotated[list[str] | None, shown("peers", empty="every peer that grants `branch:assign`")]
     """Names of the peers; None for every peer that grants us ``branch:assign``."""
-    seconds: int
-    cron: str
-    every_s: int
-    timezone: str
-    jitter_s: int
-    expires_s: int
-    misfire: str
-    scopes: list[str]
+    origins: Annotated[list[str], shown("origins", empty="all that the configuration allows")]
+    scopes: Annotated[list[str], shown("scopes")]
     """Scopes of its runs, fixed when it was created."""
-    origins: list[str]
-    notify_on: str
-    notify_webhook: str
+    notify_webhook: Annotated[str, shown("webhook")]
     """Origin of the webhook; the rest of the address may be secret."""
-    notify_command: str
+    notify_command: Annotated[str, shown("command")]
     """Program of the command, without its arguments."""
-    created_ms: int
-    next_due_ms: list[int]
-    runs: list[Ran]
+    notify_on: Annotated[str, shown("notify on")]
+    created_ms: Annotated[int, shown("created", as_="time", unit="ms")]
+    runs: Annotated[list[Ran], shown("last runs", column=True, brief="{due_ms} {status}")]
     """Newest first."""
 
 
 class ScheduleList(msgspec.Struct, frozen=True, kw_only=True):
     """The schedules of this node, each with its next due time and its last run."""
 
-    schedules: list[Scheduled]
+    schedules: Annotated[
+        list[Scheduled], shown("schedules", empty="no schedules yet: `trailmesh explore schedule add`")
+    ]
 
 
 # --- the verbs -------------------------------------------------------------------------------------------------------
