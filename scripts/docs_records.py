@@ -145,7 +145,7 @@ def _length(low: int | None, high: int | None, unit: str) -> str:
 def title_of(record: type[msgspec.Struct]) -> str:
     """The heading of its table. Records of verbs are told apart by their group: several groups have, say, a list."""
     package, _, group = record.__module__.rpartition(".")
-    return f"{group}.{record.__name__}" if package == "node.verbs" else record.__name__
+    return f"{group}.{record.__name__}" if package.startswith("node.verbs") else record.__name__
 
 
 def link(record: type[msgspec.Struct]) -> str:
