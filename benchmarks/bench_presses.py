@@ -132,7 +132,7 @@ async def _pressed(desk: Desk, session: str, role: str, label: str, key: str) ->
     """Why the press was stopped; empty if it was not."""
     target: Any = {"role": role, "name": label} if role else f"css=[id='{key}']"
     try:
-        acted = await desk.call("act", session, action=json.dumps({"click": target}), by=AGENT)
+        acted = await desk.call("act", session, action=json.dumps({"click": target}, ensure_ascii=False), by=AGENT)
     except MeshError as error:
         assert error.code == "risk.refused", error  # else nothing was pressed
         return error.code
