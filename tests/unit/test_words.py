@@ -78,7 +78,7 @@ def test_no_class_of_css_makes_a_label_harmless_that_is_not(name: str, tokens: t
 
 
 @pytest.mark.parametrize(
-    "name", ["Info löschen", "Menu verwijderen", "Supprimer le menu", "Next delete", "Details Delete"]
+    "name", ["Info löschen", "Menu verwijderen", "Supprimer le menu", "Show all delete", "Details Delete"]
 )
 def test_a_grave_word_in_a_label_counts_beside_harmless_ones(name: str) -> None:
     """Guard: protocol/risk/words/__init__.py, _hidden."""
