@@ -13,11 +13,12 @@ from typing import Annotated, Any, Final, Literal, Union, get_args, get_origin, 
 
 import msgspec
 
-Form = Literal["text", "prose", "lines", "time", "duration", "bytes", "node", "names", "hidden"]
+Form = Literal["text", "prose", "lines", "steps", "argument", "time", "duration", "bytes", "node", "names", "hidden"]
 """How a value is written.
 
 ``text``: on one line, never broken; a flag is yes or no, a number a count of its unit. ``prose``: text that a table may break
-between words. ``lines``: each item on a line of its own. ``time``: in UTC. ``duration``: in days to seconds. ``bytes``: up to GiB.
+between words. ``lines``: each item on a line of its own. ``steps``: the same, numbered. ``argument``: as it is typed.
+``time``: in UTC. ``duration``: in days to seconds. ``bytes``: up to GiB.
 ``node``: the short form of a node's id, with its name where ``names`` has it. ``names``: names by node id; not shown itself.
 ``hidden``: for programs only.
 """

@@ -13,7 +13,7 @@ from node.verbs.catalogue import CATALOGUE
 from node.verbs.shown import fields_of, shown
 from scripts.docs_records import row, with_inner
 
-DESCRIBED = frozenset({"schedule"})
+DESCRIBED = frozenset({"explore", "schedule"})
 """Groups whose results describe themselves."""
 RECORDS = with_inner(
     dict.fromkeys(kind for verb in CATALOGUE.values() if verb.name.split(".")[0] in DESCRIBED for kind in verb.kinds)
@@ -21,7 +21,7 @@ RECORDS = with_inner(
 
 
 def test_each_field_of_a_described_result_has_a_label() -> None:
-    assert len(RECORDS) >= 4
+    assert len(RECORDS) >= 9
     bare = [f"{record.__name__}.{each.name}" for record in RECORDS for each in fields_of(record) if not each.described]
     assert bare == []
 
@@ -66,6 +66,11 @@ class Whole(msgspec.Struct, frozen=True, kw_only=True):
     first: Annotated[Part | None, shown("first")] = None
     best: Annotated[Part | None, shown("best", brief="{name} in {cost_ms}")] = None
     names: Annotated[dict[str, str], shown("names", as_="names")] = msgspec.field(default_factory=dict)
+    path: Annotated[list[str], shown("path", as_="steps")] = msgspec.field(default_factory=list)
+    next: Annotated[str, shown("next", as_="argument", words="--for {}")] = ""
+    by: Annotated[str, shown("for", as_="node")] = ""
+    reached: Annotated[bool, shown("reached", empty="no")] = False
+    claims: Annotated[int, shown("claims", unit="claim", into="reached", words=" ({})")] = 0
     secret: Annotated[str, shown("picture", as_="hidden")] = ""
     plain: int = 0
 
@@ -81,7 +86,8 @@ FULL: dict[str, Any] = {
     "state": "paused", "reason": "peer.gone", "at_ms": 1_772_000_000_123, "until_s": 86_400, "takes_ms": 90_061_000, "size": 1536,
     "steps": 1, "good": True, "peers": [], "hosts": ["a", "b"], "log": ["one", "two"],
     "first": {"name": "x", "done": False, "node": NODE, "cost_ms": 1_500}, "best": {"name": "y", "cost_ms": 100},
-    "names": {NODE: "bruno"}, "secret": "hidden", "plain": 3,
+    "names": {NODE: "bruno"}, "path": ["open", "click"], "next": "the shop", "by": "agent:shopper", "reached": True, "claims": 2,
+    "secret": "hidden", "plain": 3,
 }  # fmt: skip
 LINES = """\
 state        paused [peer.gone]
@@ -101,6 +107,12 @@ first:
   by     bruno (NODEABC)
   spent  1.5 s
 best         y in 0.1 s
+path:
+  1. open
+  2. click
+next         --for 'the shop'
+for          agent:shopper
+reached      yes (2 claims)
 plain        3
 """
 
@@ -111,9 +123,10 @@ plain        3
         (FULL, LINES),
         ({"at_ms": 0, "peers": None, "hosts": [], "good": False, "first": None}, "at (UTC)  never\npeers     all\n"),
         ({"state": "", "reason": "peer.gone"}, "state  [peer.gone]\n"),
+        ({"reached": False, "claims": 1}, "reached  no (1 claim)\n"),
         ({"parts": []}, "no parts: `trailmesh make`\n"),
     ],
-    ids=["every form", "little to say", "only a part", "an empty list"],
+    ids=["every form", "little to say", "only a part", "an empty value and a part", "an empty list"],
 )
 def test_a_result_is_printed_as_its_fields_say(
     result: dict[str, Any], lines: str, capsys: pytest.CaptureFixture[str]

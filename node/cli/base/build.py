@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import shlex
 import sys
 from collections.abc import Callable, Mapping
@@ -15,7 +14,7 @@ import click
 import msgspec
 
 from node.cli.base.common import Result, agree, common_options, emit, is_session_id, run_verb, utc_seconds
-from node.cli.base.render import render
+from node.cli.base.render import shows
 from node.cli.base.secret_sources import only_needed, read_secrets
 from node.cli.base.text_files import read_text
 from node.verbs import Verb
@@ -32,6 +31,7 @@ class Look:
     """Prints a result that is more than its fields, such as a picture; by default they are printed as they are declared."""
     says: str = ""
     """A line to print in place of the fields: ``removed {schedule}``."""
+
     line: Callable[[Result], str] | None = None
     """One line for a progress event; empty for none."""
     prepare: Callable[[Result, Result], None] | None = None
@@ -47,6 +47,12 @@ class Look:
     """Called in place of ``run_verb``, with home, verb, parameters, parsed options and ``line``."""
     confirm: str = ""
     """A question that the user must confirm before the call; ``--yes`` confirms it in advance."""
+
+    def printer(self, verb: Verb) -> Callable[[Any], None]:
+        """Prints a result of ``verb``."""
+        if self.says:
+            return lambda result: click.echo(self.says.format_map(result))
+        return self.text or shows(verb)
 
 
 def commands_of(verbs: tuple[Verb, ...], looks: Mapping[str, Look]) -> list[click.Command]:
@@ -86,7 +92,7 @@ def command_of(verb: Verb, look: Look) -> click.Command:
             result = look.call(home, verb.name, params, typed, look.line)
         else:
             result = run_verb(home, verb.name, params, show=look.line)
-        emit(result, as_json=as_json, text=look.text or functools.partial(_print, verb, look))
+        emit(result, as_json=as_json, text=look.printer(verb))
         status = look.status(result)
         if status:
             sys.exit(status)
@@ -98,13 +104,6 @@ def command_of(verb: Verb, look: Look) -> click.Command:
     if look.confirm:
         command = click.option("--yes", is_flag=True, help="Do not ask for confirmation.")(command)
     return click.command(name=verb.command.split()[-1], help=verb.help)(command)
-
-
-def _print(verb: Verb, look: Look, result: Result) -> None:
-    if look.says:
-        click.echo(look.says.format_map(result))
-    else:
-        render(verb.kinds, result)
 
 
 def _asking(look: Look, home: str | None, typed: Result) -> Result:

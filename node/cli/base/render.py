@@ -5,22 +5,29 @@ Labels and formats are those that the fields declare with ``node.verbs.shown``.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from shlex import quote
 from typing import Any, Final
 
 import click
 
 from node.base import counted
 from node.cli.base.common import Result, called, moment, table
+from node.verbs import Verb
 from node.verbs.shown import ResultField, fields_of
 
 _PARTS_S: Final = ((86_400, "d"), (3_600, "h"), (60, "min"), (1, "s"))
 _SIZES: Final = ((1 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB"))
 
 
+def shows(verb: Verb) -> Callable[[Result], None]:
+    """Prints what ``verb`` gives."""
+    return lambda result: render(verb.kinds, result)
+
+
 def render(kinds: tuple[Any, ...], result: Result) -> None:
-    """Print ``result``. kinds: the records that it may be; it is the first that has all its fields."""
-    record = next(kind for kind in kinds if set(result) <= set(kind.__struct_fields__))
+    """Print ``result``. kinds: the records that it may be; the first that has all its fields is taken, else the first."""
+    record = next((kind for kind in kinds if set(result) <= set(kind.__struct_fields__)), kinds[0])
     names = next((result.get(each.name) or {} for each in fields_of(record) if each.shown.form == "names"), {})
     fields = _standing(record, result)
     tables = [field for field in fields if field.many and field.record]
@@ -44,20 +51,27 @@ def _label(field: ResultField) -> str:
 
 def _print_record(fields: list[ResultField], row: Result, names: Mapping[str, str], indent: str) -> None:
     """Print a line for each field, and below its label the lines of a record or of texts that it holds."""
-    told = [(field, _written(field, row, names)) for field in fields]
+    told = [(field, "" if _is_block(field) else _written(field, row, names)) for field in fields]
     width = max((len(_label(field)) for field, said in told if said), default=0)
     for field, said in told:
-        value = row[field.name]
-        if field.record and value and not field.shown.brief:
-            click.echo(f"{indent}{_label(field)}:")
-            for each in value if field.many else [value]:
-                _print_record(_standing(field.record, each), each, names, f"{indent}  ")
-        elif field.shown.form == "lines" and value:
-            click.echo(f"{indent}{_label(field)}:")
-            for line in value:
-                click.echo(f"{indent}  {line}")
-        elif said:
+        if said:
             click.echo(f"{indent}{_label(field):<{width}}  {said}")
+        elif _is_block(field) and row[field.name]:
+            click.echo(f"{indent}{_label(field)}:")
+            _print_block(field, row[field.name], names, f"{indent}  ")
+
+
+def _is_block(field: ResultField) -> bool:
+    """True if its value stands on lines of its own."""
+    return field.shown.form in ("lines", "steps") or bool(field.record and not field.shown.brief)
+
+
+def _print_block(field: ResultField, value: Any, names: Mapping[str, str], indent: str) -> None:
+    for number, each in enumerate(value if field.many else [value], 1):
+        if field.record:
+            _print_record(_standing(field.record, each), each, names, indent)
+        else:
+            click.echo(f"{indent}{f'{number}. ' if field.shown.form == 'steps' else ''}{each}")
 
 
 def _print_list(field: ResultField, rows: list[Result], names: Mapping[str, str], *, alone: bool) -> None:
@@ -91,12 +105,12 @@ def _written(field: ResultField, row: Result, names: Mapping[str, str], *, cell:
     said = _value(field, value, names)
     if said:
         said = field.shown.words.format(said)
+    elif field.optional and value is not None:
+        said = "none"
+    else:
+        said = field.shown.empty or ("no" if cell and field.kind is bool else "")
     said += "".join(_written(part, row, names) for part in field.parts if row.get(part.name))
-    if said:
-        return said if field.shown.into else said.strip()
-    if field.optional and value is not None:
-        return "none"
-    return field.shown.empty or ("no" if cell and field.kind is bool else "")
+    return said if field.shown.into else said.strip()
 
 
 def _value(field: ResultField, value: Any, names: Mapping[str, str]) -> str:
@@ -128,7 +142,9 @@ def _formed(field: ResultField, value: Any, names: Mapping[str, str]) -> str:
         case "bytes":
             return _size(value)
         case "node":
-            return called(value, dict(names))
+            return value if ":" in value else called(value, dict(names))
+        case "argument":
+            return quote(value)
         case _ if unit:
             one, _, many = unit.partition("/")
             return counted(value, one, many)

@@ -3,20 +3,17 @@
 from __future__ import annotations
 
 from pathlib import Path
-from shlex import quote
 from typing import Any, Final
 
 import click
 
-from node.base import counted
 from node.cli.base.build import Look, commands_of, parameter
-from node.cli.base.common import Result, called, common_options, emit, moment, run_verb, short_caller, table
+from node.cli.base.common import Result, common_options, emit, run_verb
+from node.cli.base.render import shows
 from node.cli.searches import schedule
 from node.cli.searches.explore_words import progress_line, read_condition
 from node.verbs.searches import explore as verbs
 from protocol.errors import MeshError
-
-_SENDS_SHOWN: Final = 8
 
 
 @click.group(name="explore", context_settings={"help_option_names": ["-h", "--help"]})
@@ -84,54 +81,7 @@ def run(
         raise MeshError(
             "internal.cancelled", f"interrupted; the results so far are kept{again}", search=search or ""
         ) from None
-    emit(result, as_json=as_json, text=show_summary)
-
-
-def show_summary(r: Result) -> None:
-    """Print a search for people."""
-    click.echo(f"{r['search']}  {r['status']}  {r['goal']}")
-    rows = [
-        [
-            p["name"],
-            p["node"][:7],
-            p["role"],
-            str(p["leases"]),
-            str(p["visits"]),
-            str(p["steps"]),
-            f"{p['cost_ms'] / 1000:.1f} s",
-        ]
-        for p in r["spend"]
-    ]
-    table(
-        f"{counted(r['nodes'], 'action')} found, {counted(r['branches'], 'branch', 'branches')}, {r['seconds']:.0f} s",
-        ["node", "id", "role", "leases", "visits", "steps", "spent"],
-        rows,
-    )
-    if r["verified"]:
-        click.echo(f"verified: found by {r['claimed_by']}, replayed here as {r['session']}")
-        for number, step in enumerate(r["path"], 1):
-            click.echo(f"  {number}. {step}")
-    else:
-        click.echo(f"not reached{': ' + r['reason'] if r['reason'] else ''}")
-    if sends := r.get("would_send"):
-        click.echo(f"{counted(len(sends), 'action')} would have changed something, and nothing of it was sent:")
-        for each in sends[:_SENDS_SHOWN]:
-            click.echo(f"  {each}")
-    if r.get("proposes"):
-        click.echo(f"a page asks for a login, and this node keeps one for its site: --capsule {quote(r['proposes'])}")
-    if r["html"]:
-        click.echo(f"report in {r['html']}")
-
-
-def _show_list(r: Result) -> None:
-    if not r["searches"]:
-        click.echo("no searches yet: `trailmesh explore run`")
-        return
-    rows = [
-        [s["id"], s["status"], called(s["coordinator"], r["names"]), short_caller(s["caller"]), moment(s["created_ms"])]
-        for s in r["searches"]
-    ]
-    table("searches", ["id", "status", "coordinator", "for", "when (UTC)"], rows)
+    emit(result, as_json=as_json, text=shows(verb))
 
 
 @group.command()
@@ -142,22 +92,13 @@ def _show_list(r: Result) -> None:
 def show(home: str | None, search: str | None, html: str, limit: int, as_json: bool) -> None:
     """Show a search; without SEARCH, list them, newest first."""
     if not search:
-        emit(run_verb(home, verbs.LIST.name, {"limit": limit}), as_json=as_json, text=_show_list)
+        emit(run_verb(home, verbs.LIST.name, {"limit": limit}), as_json=as_json, text=shows(verbs.LIST))
         return
     path = str(Path(html).absolute()) if html else ""
-    emit(run_verb(home, verbs.SHOW.name, {"search": search, "html": path}), as_json=as_json, text=show_summary)
+    emit(run_verb(home, verbs.SHOW.name, {"search": search, "html": path}), as_json=as_json, text=shows(verbs.SHOW))
 
 
-def _show_removed(r: Result) -> None:
-    click.echo(f"removed {r['search']}")
-    for peer in r["freed"]:
-        click.echo(f"{peer['name'] or peer['node'][:7]} has {peer['bytes'] / 1024:.0f} KiB of disk space freed")
-
-
-LOOKS: Final = {
-    "explore.stop": Look(text=show_summary),
-    "explore.remove": Look(text=_show_removed, confirm="Remove {search} with all its results?"),
-}
+LOOKS: Final = {"explore.remove": Look(confirm="Remove {search} with all its results?")}
 for _command in commands_of(verbs.VERBS, LOOKS):
     group.add_command(_command)
 group.add_command(schedule.group)

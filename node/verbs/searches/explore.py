@@ -7,6 +7,7 @@ from typing import Annotated, Any, Final
 import msgspec
 
 from node.verbs import rows
+from node.verbs.shown import shown
 from node.verbs.verb import ALL_WHO_WORK, OWNER_AND_AGENTS, OWNER_ONLY, Params, Row, Verb, argument, option
 from protocol import limits
 
@@ -96,91 +97,94 @@ class ShowParams(Params, frozen=True, kw_only=True):
 class PeerSpend(msgspec.Struct, frozen=True, kw_only=True):
     """The work of one node in a search."""
 
-    node: str
-    name: str
-    role: str
-    visits: int
-    steps: int
-    """Actions performed in a browser, from its last message."""
-    cost_ms: int
-    leases: int
-    claims_false: int
-    standing: str = ""
+    name: Annotated[str, shown("node", column=True)]
+    node: Annotated[str, shown("id", as_="node", column=True)]
+    role: Annotated[str, shown("role", column=True)]
+    standing: Annotated[str, shown("standing", into="role", words=" [{}]")] = ""
     """Error code that says why the peer is no longer relied on."""
+    leases: Annotated[int, shown("leases", column=True)]
+    visits: Annotated[int, shown("visits", column=True)]
+    steps: Annotated[int, shown("steps", column=True)]
+    """Actions performed in a browser, from its last message."""
+    cost_ms: Annotated[int, shown("spent", as_="duration", unit="ms", column=True)]
+    claims_false: Annotated[int, shown("false claims", column=True)]
 
 
 class Summary(msgspec.Struct, frozen=True, kw_only=True):
     """A search in numbers."""
 
-    search: str
-    status: str
-    goal: str
-    start_url: str
-    coordinator: str
-    """Node id."""
-    seconds: float
-    """Time it has run."""
-    nodes: int
-    """Actions found: the nodes of the search tree."""
-    branches: int
-    reassigned: int
-    """Branches reassigned to another peer because the first stopped answering."""
-    claims: int
-    verified: bool
-    """Whether a claim of success was replayed here and confirmed."""
-    session: str
-    """The recorded session of that replay."""
-    claimed_by: str
-    path: tuple[str, ...]
-    """The actions that reached the goal, described."""
-    spend: tuple[PeerSpend, ...]
-    reason: str = ""
+    search: Annotated[str, shown("search")]
+    status: Annotated[str, shown("status")]
+    reason: Annotated[str, shown("reason", into="status", words=" [{}]")] = ""
     """Error code that says why it did not reach its goal."""
-    caller: str = ""
+    goal: Annotated[str, shown("goal")]
+    start_url: Annotated[str, shown("start")]
+    coordinator: Annotated[str, shown("coordinator", as_="node")]
+    """Node id."""
+    caller: Annotated[str, shown("for", as_="node")] = ""
     """As ``Listed.caller``."""
-    html: str = ""
-    """Path of the report, if one was written."""
-    would_send: tuple[str, ...] = ()
+    seconds: Annotated[float, shown("time", as_="duration", unit="s")]
+    """Time it has run."""
+    nodes: Annotated[int, shown("found", unit="action")]
+    """Actions found: the nodes of the search tree."""
+    branches: Annotated[int, shown("branches", unit="branch/branches", into="nodes", words=", {}")]
+    reassigned: Annotated[int, shown("reassigned", into="branches", words=" ({} reassigned)")]
+    """Branches reassigned to another peer because the first stopped answering."""
+    verified: Annotated[bool, shown("reached", empty="no")]
+    """True if a claim of success was replayed here and confirmed."""
+    claimed_by: Annotated[str, shown("found by", into="verified", words=", found by {}")]
+    claims: Annotated[int, shown("claims", unit="claim", into="verified", words=" ({})")]
+    session: Annotated[str, shown("replayed as")]
+    """The recorded session of that replay."""
+    path: Annotated[tuple[str, ...], shown("path", as_="steps")]
+    """The actions that reached the goal, described."""
+    would_send: Annotated[tuple[str, ...], shown("would have changed something, and was not sent", as_="lines")] = ()
     """What presses of this node wanted to send that may change something, and by which action. None of it left."""
-    proposes: str = ""
+    proposes: Annotated[
+        str,
+        shown("login", as_="argument", words="a page asks for one, and this node keeps one for its site: --capsule {}"),
+    ] = ""
     """A capsule for the site of a page that asked for a login; empty if none did, or there is no such capsule."""
+    html: Annotated[str, shown("report")] = ""
+    """Path of the report, if one was written."""
+    spend: Annotated[tuple[PeerSpend, ...], shown("work")]
 
 
 class Listed(msgspec.Struct, frozen=True, kw_only=True):
     """One search of a list."""
 
-    id: str
-    status: str
-    coordinator: str
+    id: Annotated[str, shown("id", column=True)]
+    status: Annotated[str, shown("status", column=True)]
+    coordinator: Annotated[str, shown("coordinator", as_="node", column=True)]
     """Node id."""
-    created_ms: int
-    caller: str = ""
+    caller: Annotated[str, shown("for", as_="node", column=True)] = ""
     """Caller that started it here: ``owner``, ``agent:NAME`` or the id of a peer; empty if not recorded."""
+    created_ms: Annotated[int, shown("when", as_="time", unit="ms", column=True)]
 
 
 class SearchList(msgspec.Struct, frozen=True, kw_only=True):
     """The searches that this node takes or took part in."""
 
-    searches: list[Listed]
-    names: dict[str, str] = msgspec.field(default_factory=dict)
+    searches: Annotated[list[Listed], shown("searches", empty="no searches yet: `trailmesh explore run`")]
+    names: Annotated[dict[str, str], shown("names", as_="names")] = msgspec.field(default_factory=dict)
     """Names of the coordinators, by node id; the own one is ``this node``."""
 
 
 class Freed(msgspec.Struct, frozen=True, kw_only=True):
     """Disk space that was freed for a peer."""
 
-    node: str
-    name: str
-    bytes: int
+    name: Annotated[str, shown("node", column=True)]
+    node: Annotated[str, shown("id", as_="node", column=True)]
+    bytes: Annotated[int, shown("size", as_="bytes", unit="bytes", column=True)]
 
 
 class Removed(msgspec.Struct, frozen=True, kw_only=True):
     """Result of removing a search."""
 
-    search: str
-    status: str
+    search: Annotated[str, shown("removed")]
+    status: Annotated[str, shown("status", into="search", words=" ({})")]
     """Its status before it was removed."""
-    freed: list[Freed]
+    freed: Annotated[list[Freed], shown("freed disk space")]
 
 
 # --- the verbs -------------------------------------------------------------------------------------------------------
