@@ -9,31 +9,31 @@ from protocol.errors import MeshError
 
 
 class AuditLine(msgspec.Struct, frozen=True, kw_only=True):
-    """One row as it is stored. All but ``line`` is there to find it, and is checked against it."""
+    """One row as it is stored. Every field but ``line`` serves to find the row, and is checked against it."""
 
     number: int
     at_ms: int
     who: str
     what: str
     line: bytes
-    """What ``protocol.audit`` made of the row."""
+    """The row as ``protocol.audit`` encodes it."""
     digest: str
-    """SHA-256 of ``line``, hex, as of when it was written."""
+    """SHA-256 of ``line`` in hex, computed when the row was written."""
 
 
 class AuditQuery(msgspec.Struct, frozen=True, kw_only=True):
-    """Which rows; an empty field fits all."""
+    """Selects rows; an empty field fits all."""
 
     since_ms: int = 0
     until_ms: int = 0
     """Rows before this moment; 0 for no end."""
     who: str = ""
     what: str = ""
-    """A name, or the beginning of one up to a dot or slash: ``session`` fits ``session.record``."""
+    """A name or its beginning, up to a dot or slash: ``session`` fits ``session.record``."""
     limit: int = 100
 
     def fits(self, row: AuditLine) -> bool:
-        """Whether ``row`` is one of those."""
+        """True if this query selects ``row``."""
         return (
             self.since_ms <= row.at_ms
             and (not self.until_ms or row.at_ms < self.until_ms)

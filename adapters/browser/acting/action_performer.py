@@ -65,7 +65,7 @@ from protocol.page.showing.pinned_selectors import worded
 T = TypeVar("T")
 
 _HELD: Final = "held "
-_HIDDEN_ASKED_MAX: Final = 20  # of what a selector finds and is not shown
+_HIDDEN_ASKED_MAX: Final = 20  # elements that a selector finds but the page does not show
 _MOMENT_S: Final = 0.4  # longer than nearly every action takes
 # A list and a combo box hold their options; text fields in them only take the focus.
 _CONTROLS: Final = json.dumps(sorted(INTERACTIVE_ROLES - {"textbox", "searchbox", "combobox", "listbox"}))
@@ -97,7 +97,8 @@ class Hands:
     async def perform(
         self, action: Action, element: Element | None, internal: str | None, secrets: Secrets, limit: int
     ) -> str:
-        """Do ``action`` on the element with the Playwright ref ``internal``, within ``limit`` ms; what it read, if it reads."""
+        """Do ``action`` on the element with the Playwright ref ``internal``, within ``limit`` ms. Returns the text that a
+        reading action read."""
         self._mask = masker(secrets)
         # Playwright's timeout is shorter, because its error says why an element could not be used. Ours is a safeguard.
         return await self._activity.alive(
@@ -127,7 +128,7 @@ class Hands:
             case Extract(target=None):
                 return await self._page_text(limit, extracts=True)
             case Assert():
-                pass  # ``read`` has judged it; what is left is the wait for a still page
+                pass  # ``read`` has judged it; only the wait for a still page is left
             case SwitchTab() | CloseTab():
                 raise MeshError("action.not_possible", WITHOUT_TABS)
             case Goto() | Back() | Forward() | Reload():
@@ -151,7 +152,7 @@ class Hands:
             raise MeshError("action.text_missing", f"“{shown[:80]}” did not appear in {limit / 1000:g} s") from None
 
     async def grade_of(self, text: str) -> Grade:
-        """How much of what the page shows ``text`` is."""
+        """How much of the text on the page ``text`` matches: the whole of it, whole words, or a part."""
         grades: tuple[Grade, ...] = ("whole", "words")
         for grade in grades:
             if await self._said(text, grade).count():
@@ -165,9 +166,10 @@ class Hands:
         return found.locator("visible=true").or_(self._page.locator("select:visible").filter(has=chosen))
 
     async def _while_there(self, target: Locator, element: Element, work: Coroutine[Any, Any, T]) -> T:
-        """The result of ``work``, unless its target is gone: Playwright would wait for it until the timeout.
+        """The result of ``work``. Fails at once if its target is gone: Playwright would wait for it until the timeout.
 
-        Whether it is there is asked only of work that takes long: asking first would cost every action a twentieth of its time.
+        The presence of the target is checked only when ``work`` takes long: a check first would make every action a twentieth
+        slower.
         """
         serial = self._activity.serial
         task = asyncio.ensure_future(work)
@@ -241,14 +243,14 @@ class Hands:
                     return await self._read(element, target, limit, extracts=True)
         except PlaywrightTimeoutError as error:
             if _DONE in error.message:
-                return ""  # what is late is the page that it leads to, which is waited for as after any other action
+                return ""  # the page that it leads to is late, and is waited for as after any other action
             if not self._activity.navigating and await _gone(target):
                 raise _missing(element) from None
             raise await self._unusable(action, element, internal) from None
         return ""
 
     async def _unusable(self, action: Action, element: Element, internal: str) -> MeshError:
-        """The error for an element that could not be used in time: which state keeps it from that."""
+        """The error for an element that could not be used in time; it names the state that prevents use."""
         pressed = isinstance(action, Click | Check | Hover | ScrollTo)
         why = await self._hindered(internal, writes=isinstance(action, Fill), pressed=pressed) or _UNKNOWN
         called = (
@@ -262,11 +264,11 @@ class Hands:
         return ""
 
     def _seen(self, internal: str, target: Locator) -> Locator:
-        """What is seen of the element: of a hidden control its label."""
+        """The visible form of the element: the label of a hidden control, else the element itself."""
         return target.locator(f"{LABEL}=") if self.finding.stands(internal) else target
 
     async def _pressing(self, element: Element, internal: str, target: Locator, limit: int) -> Pressing | None:
-        """How a control is pressed that its label may stand for; None for any other, which is pressed itself."""
+        """How to press a control by its label; None if the control itself is pressed."""
         stands = self.finding.stands(internal)
         if not (stands or is_box(element)):
             return None
@@ -307,18 +309,18 @@ class Hands:
         await self.filled.write(action, value, element, target, None, work, limit)
 
     async def _require_free(self, internal: str, target: Locator, limit: int) -> None:
-        """Errors: ``browser.unreadable``, where pressing the target would never end."""
+        """Refuse a target whose press would never end. Errors: ``browser.unreadable``."""
         if await self._ask(_TRAPPED, internal, target, limit):
             raise hiding("parentNode")
 
     async def _require_own_point(self, element: Element, internal: str, target: Locator, limit: int) -> None:
-        """Refuse a click that another control within the target would get: what was judged is the target.
+        """Refuse a click that another control within the target would receive: only the target was judged.
 
         Errors: ``action.hits_another``.
         """
         if element.traits.tag == "input" or not await self._ask(_HOLDS, internal, target, limit):
             return
-        await target.click(trial=True, timeout=limit)  # scrolls to where it will be clicked
+        await target.click(trial=True, timeout=limit)  # scrolls to the point that will be clicked
         if other := await self._ask(_ANOTHER, internal, target, limit):
             raise MeshError(
                 "action.hits_another",
@@ -326,12 +328,13 @@ class Hands:
             )
 
     async def _ask(self, function: str, internal: str, target: Locator, limit: int) -> Any:
-        """What ``function`` says of the target, in an isolated world where one is in reach: the page cannot answer for it there."""
+        """The result of ``function`` for the target, in an isolated world if one is in reach: the page cannot forge the answer
+        there."""
         answers = await self._worlds.everywhere(scripts.by_ref(function, json.dumps(internal)))
         return answers[0] if answers else await target.evaluate(function, timeout=limit)
 
     async def read(self, element: Element | None, internal: str | None, attribute: str) -> str | None:
-        """As ``adapters.ports.Page.read``, of ``element`` with the Playwright ref ``internal``."""
+        """As ``adapters.ports.Page.read``, for ``element`` with the Playwright ref ``internal``."""
         if element is None or internal is None:
             return await self._page_text(limits.STEP_TIMEOUT_MS)
         if attribute and element.traits.input_type == "password" and attribute.lower() == "value":
@@ -351,9 +354,9 @@ class Hands:
         return tidy(well_formed(str(text)))
 
     async def _on_held(self, action: Action, element: Element, handle: ElementHandle, limit: int) -> str:
-        """Read a piece of a line, which has no ref, or give files to a hidden field for them.
+        """Read a piece of a line, which has no ref, or give files to the hidden file field behind it.
 
-        What else is done to a piece of a line would come to what is around it, which was not judged.
+        Any other action on a piece of a line would hit the elements around it, which were not judged.
 
         Errors: ``action.not_possible``.
         """
@@ -365,7 +368,7 @@ class Hands:
         return await _text_of(element, handle, extracts=True)
 
     async def sent(self, element: Element | None, internal: str | None) -> tuple[str, ...] | None:
-        """As ``adapters.ports.Page.sent``, of ``element`` with the Playwright ref ``internal``."""
+        """As ``adapters.ports.Page.sent``, for ``element`` with the Playwright ref ``internal``."""
         if element is None or internal is None or element.traits.input_type == "password":
             return None
         held = self.finding.held.get(internal)
@@ -394,7 +397,7 @@ async def _attribute_of(handle: ElementHandle, name: str) -> str | None:
 
 
 async def _ends(task: asyncio.Task[Any]) -> bool:
-    """Whether ``task`` ends within a moment."""
+    """True if ``task`` ends within a moment."""
     await asyncio.wait({task}, timeout=_MOMENT_S)
     return task.done()
 

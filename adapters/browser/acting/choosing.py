@@ -14,7 +14,7 @@ from protocol.page.seen.observation import Element
 
 
 def payloads(given: Sequence[GivenFile]) -> list[FilePayload]:
-    """``given`` in the form of Playwright."""
+    """``given`` as Playwright takes files."""
     return [
         {"name": file.name, "mimeType": mimetypes.guess_type(file.name)[0] or "", "buffer": file.data} for file in given
     ]

@@ -8,12 +8,12 @@ from playwright.async_api import Locator, Page
 
 from protocol.errors import MeshError
 
-_STEPS: Final = 10  # pages learn of a drag by several moves, and of where it ends by more than one
+_STEPS: Final = 10  # pages detect a drag, and the place where it ends, by several moves
 
 
 async def drag(page: Page, source: Locator, onto: Locator, limit: int) -> None:
     """Drag ``source`` onto ``onto``. Errors: ``action.not_possible``, and those of Playwright."""
-    # Before the button is pressed: from then on what is dragged lies under the pointer itself.
+    # Before the button is pressed: from then on the dragged element lies under the pointer itself.
     await onto.hover(trial=True, timeout=limit)
     await source.hover(timeout=limit)
     await page.mouse.down()

@@ -1,7 +1,7 @@
 """Replaces the content of editors: elements that are edited in place, and code editors that read a hidden text area.
 
-They keep a selection of their own, which they learn of by keys and not by what a script sets. So everything is selected by the key
-for it, and the new text is inserted as one input. What the editor then shows is read back.
+Editors keep a selection of their own, which follows keys and ignores scripts. So the key for it selects everything, and the new
+text is inserted as one input. Then the text that the editor shows is read back.
 """
 
 from __future__ import annotations
@@ -14,14 +14,14 @@ from protocol.errors import MeshError
 
 _SURFACES: Final = "textarea, [contenteditable=''], [contenteditable=true], [contenteditable=plaintext-only]"
 _KNOWN: Final = ".CodeMirror,.cm-editor,.monaco-editor,.ace_editor"
-# A text area that nobody could see takes keys for something else.
+# An invisible text area takes keys for another purpose.
 _KIND: Final = f"""e => {{
   const box = e.getBoundingClientRect(), hidden = box.width < 10 || box.height < 10 || getComputedStyle(e).opacity === '0';
   if (e.isContentEditable) return 'content';
   if (e.closest('{_KNOWN}')) return e.matches('textarea') ? 'surrogate' : '';
   return e.matches('textarea') ? (hidden ? 'surrogate' : 'field') : '';
 }}"""
-# Two frames: an editor takes over a new selection in the next one.
+# Two frames: an editor adopts a new selection in the next one.
 _NEXT: Final = "() => new Promise(done => requestAnimationFrame(() => requestAnimationFrame(() => done())))"
 _SHOWN: Final = f"""e => {{
   if (e.isContentEditable) return e.innerText;
@@ -33,7 +33,7 @@ _LINES_READ: Final = 5  # an editor draws only the lines in view
 
 
 async def replace(page: Page, target: Locator, value: str, limit: int) -> None:
-    """Make ``value`` the content of ``target``: a text area, an editor, or what holds one.
+    """Make ``value`` the content of ``target``: a text area, an editor, or an element that holds one.
 
     Errors: ``action.not_possible``, and those of Playwright.
     """
@@ -41,7 +41,7 @@ async def replace(page: Page, target: Locator, value: str, limit: int) -> None:
     if not kind:
         inside = target.locator(_SURFACES)
         if await inside.count() != 1:
-            await target.fill(value, timeout=limit)  # says what it is instead
+            await target.fill(value, timeout=limit)  # its error names the kind of element
             return
         target = inside
         kind = await target.evaluate(_KIND, timeout=limit)
@@ -62,7 +62,7 @@ async def replace(page: Page, target: Locator, value: str, limit: int) -> None:
 
 
 def _replaced(before: str, after: str, value: str) -> bool:
-    """Whether an editor shows ``value``, and no line of before that is not in it. It may show line numbers too."""
+    """True if an editor shows ``value`` and no earlier line outside of it. It may show line numbers too."""
     shown = _lines(after)
     wanted = [line for line in _lines(value) if line]
     old = [line for line in _lines(before) if any(map(str.isalpha, line)) and not any(line in each for each in wanted)]

@@ -21,12 +21,12 @@ _FRAMES_ASKED_MAX: Final = 20
 
 
 async def read_far_labels(page: Page, roots: Sequence[AriaNode], facts: Facts) -> None:
-    """Add what frames hide that ``facts`` tells nothing of. It costs a round trip for each such frame, and none without one."""
+    """Add the hidden controls of frames that ``facts`` does not cover. Each such frame costs a round trip."""
     if len(facts.documents) >= len(page.frames):
         return
     untold = list(_untold(roots, facts))
     if any(not frame.url for frame in page.frames):
-        # A frame without a document answers nobody, and says nothing.
+        # A frame without a document never answers, and shows nothing.
         untold = [frame for frame in untold if frame.children]
     for frame in untold[:_FRAMES_ASKED_MAX]:
         with contextlib.suppress(PlaywrightError):  # the frame has gone
@@ -36,14 +36,14 @@ async def read_far_labels(page: Page, roots: Sequence[AriaNode], facts: Facts) -
 def _untold(roots: Sequence[AriaNode], facts: Facts) -> Iterator[AriaNode]:
     told = {ref for each in facts.standing for ref in each.around}
     for node in (node for root in roots for node in root.walk()):
-        # One of which nothing was read has no label that is seen, and a frame without a document never answers.
+        # A frame from which nothing was read has no visible label, and a frame without a document never answers.
         empty = node.role != "iframe" or not node.ref or not node.children
         if not empty and node.ref not in told and _prefix(node) not in facts.bases:
             yield node
 
 
 def _prefix(frame: AriaNode) -> str:
-    """How the refs in ``frame`` begin; of one without any, a beginning that no other has."""
+    """The prefix of the refs in ``frame``; if it has no refs, a prefix that no other frame has."""
     inner = next((node.ref for node in frame.walk() if node is not frame and node.ref), "")
     return inner.rpartition("e")[0] if inner else f"h{frame.ref}"
 
@@ -64,7 +64,7 @@ async def _read(page: Page, frame: AriaNode, facts: Facts) -> None:
 
 
 def _around(frame: AriaNode, said: str) -> list[str]:
-    """The refs of what says the text of a label in ``frame``."""
+    """The refs of the nodes in ``frame`` that hold the text of a label."""
     for node in frame.walk():
         texts = [node.text, *(child.text for child in node.children if child.role == "text")]
         if said and node.ref and any(said in " ".join(text.split()) for text in texts):

@@ -1,1 +1,1 @@
-"""Shared by all rooms of the browser: errors, text, what a page may do without a request."""
+"""Shared by all rooms of the browser: errors, text, and the table of page actions without a request."""

@@ -1,7 +1,7 @@
-"""Tells, by what comes to the console of a page, which service of the browser was refused to it.
+"""Reads from the console of a page which service of the browser was refused to it.
 
-A page could see a script of ours that watches such calls, so there is none. A refusal that the page keeps to itself is not known.
-None of notifications is: ``Notification.requestPermission`` only answers “denied”.
+A page could detect a script of ours that watches such calls, so there is none. A refusal that the page does not log stays
+unknown. Refused notifications are always unknown: ``Notification.requestPermission`` only answers “denied”.
 """
 
 from __future__ import annotations
@@ -11,12 +11,13 @@ from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
 _WORKER: Final = "Service Worker registration blocked by Playwright"
-"""What Playwright writes to the console in place of a registration, in a context that blocks them."""
+"""Playwright's console message for a service worker, in a context that blocks their registration."""
 _CLIPBOARD: Final = re.compile(r"NotAllowedError: Failed to execute '(read|readText|write|writeText)' on 'Clipboard'")
 
 
 def denied(said: Iterable[Mapping[str, Any]]) -> str:
-    """What was refused, as a note; empty if nothing was. said: what a call of the console was given, or what was thrown."""
+    """A note that names the refused service; empty if none was refused. said: the arguments of a console call, or the thrown
+    value."""
     for one in said:
         if one.get("value") == _WORKER:
             return "a service worker of the page was refused: none runs here"

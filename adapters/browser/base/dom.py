@@ -1,8 +1,8 @@
-"""How scripts read the DOM: by what the prototypes hold, so that no name which a page gives to something can stand in the way.
+"""How scripts read the DOM: through the prototypes, so that no name in the page can hide a property.
 
-A form shows its fields as properties of its own, a document its forms and pictures: ``<input name=parentNode>`` hides
-``form.parentNode``, and there are as many such names as there are properties. So no script asks a form, a document, or an element
-that may be one, for a property directly.
+A form exposes its fields as own properties, and a document exposes its forms and pictures: ``<input name=parentNode>`` hides
+``form.parentNode``, and any property can be hidden so. So no script reads a property directly from a form, a document, or an
+element that may be one.
 """
 
 from __future__ import annotations
@@ -27,4 +27,4 @@ const prop = (o, n) => { const d = describe(o, n); return d ? d.get ? d.get.call
 const invoke = (o, n, ...given) => describe(o, n).value.apply(o, given);
 const all = (root, selector) => invoke(root, 'querySelectorAll', selector);
 """
-"""``prop``, ``invoke`` and ``all``, for the beginning of a script."""
+"""``prop``, ``invoke`` and ``all``, to be put at the beginning of a script."""

@@ -1,6 +1,6 @@
 """Translates Playwright's exceptions to ``MeshError``.
 
-Its texts can hold typed values and addresses: none of them is passed on.
+Their texts can hold typed values and addresses, so no text is passed on.
 """
 
 from __future__ import annotations
@@ -42,13 +42,13 @@ _REASONS: Final = {
     "ERR_EMPTY_RESPONSE": "the site closed the connection without an answer",
     "ERR_INTERNET_DISCONNECTED": "this machine has no network",
     "ERR_NAME_NOT_RESOLVED": "no host has this name",
-    # What a launched browser says of all of these, since it connects through the tunnel.
+    # A launched browser connects through the tunnel, so it reports all these failures by this name.
     "ERR_SOCKS_CONNECTION_FAILED": "no connection: no server listens at this address and port, or no host has this name",
     "ERR_SSL_PROTOCOL_ERROR": "the site does not speak TLS at this port",
     "ERR_TOO_MANY_REDIRECTS": "the site answers with one redirect after another, without end",
     "ERR_TUNNEL_CONNECTION_FAILED": "no connection to the host and port came about",
 }
-"""Chromium's names for network failures, in words. Others are said by their names."""
+"""Words for Chromium's names of network failures. Other failures keep their names."""
 
 _ANSWERED: Final = frozenset(
     {
@@ -70,11 +70,11 @@ _ANSWERED: Final = frozenset(
         "ERR_UNSAFE_REDIRECT",
     }
 )
-"""Failures after an answer: the site was reached, and gave no page."""
+"""Failures after an answer: the site was reached but sent no page."""
 
 
 def is_gone(error: BaseException) -> bool:
-    """Whether ``error`` says that the page, the browser or the way to it no longer exists."""
+    """True if ``error`` means that the page, the browser or the connection to it no longer exists."""
     if type(error).__name__ == "TargetClosedError":
         return True
     return isinstance(error, (PlaywrightError, ConnectionError)) and bool(_GONE.search(str(error)))
@@ -87,7 +87,7 @@ def net_code(error: BaseException) -> str:
 
 
 def unreadable(error: PlaywrightError) -> str:
-    """What Playwright or Chromium cannot read in a selector, in its words, which repeat nothing but the selector; else empty."""
+    """The part of a selector that Playwright or Chromium cannot read, in its words, which repeat only the selector; else empty."""
     found = _SELECTOR.match(error.message.partition(": ")[2])
     return found[1][:_SELECTOR_CHARS_MAX] if found else ""
 
@@ -110,5 +110,5 @@ def translated(otherwise: str, doing: str, late: str = "browser.timeout") -> Ite
 
 
 def hiding(name: str) -> MeshError:
-    """The error for a page of which a form's field hides the DOM property ``name`` from whoever reads it."""
+    """The error for a page in which a form's field hides the DOM property ``name``."""
     return MeshError("browser.unreadable", f"a form of the page has a field named “{name}”", name=name)

@@ -1,4 +1,4 @@
-"""Takes secrets out of what pages say."""
+"""Removes secrets from the texts of pages."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ Mask = Callable[[str], str]
 
 
 def masker(secrets: Mapping[str, str], passwords: Sequence[str] = ()) -> Mask:
-    """A function that replaces the values of secrets, and what password fields hold, in all forms of ``secret_search``."""
+    """A function that replaces the values of secrets and the contents of password fields, in all forms of ``secret_search``."""
     if not passwords:
-        # Of nothing to look for there is nothing to ask for each of a page's texts.
+        # With nothing to search for, no text of a page needs a search.
         nothing = isinstance(secrets, Secrets) and not secrets
         return (lambda text: text) if nothing else (lambda text: redact_text(text, secrets))
     typed = Search({value: value for value in passwords})
-    # Given secrets first: a field for passwords may hold one of them, and then shows its name.
+    # Given secrets first: a password field may hold one of them, and then its name is shown.
     return lambda text: typed.replace(redact_text(text, secrets), lambda _: "‹password›")

@@ -1,4 +1,4 @@
-"""Where text of pages enters. A page's text is any sequence of 16-bit units, half an emoji too; from here on it is Unicode."""
+"""The entrance of page text. A page's text is any sequence of 16-bit units, half an emoji too; past this point it is Unicode."""
 
 from __future__ import annotations
 
@@ -10,20 +10,20 @@ from playwright.async_api import Playwright, async_playwright
 
 _HALVES: Final = re.compile("[\ud800-\udfff]")
 _ESCAPED: Final = re.compile(rb"\\ud[89a-f]", re.IGNORECASE)
-"""How JSON writes half a character."""
+"""JSON's escape for half a character."""
 _STORED: Final = frozenset({"origins", "entries"})
-"""Parts of answers that hold what pages have stored: of a login, that goes back to the letter or is left out (``state.py``)."""
+"""Parts of answers that hold what pages have stored. As part of a login they are restored unchanged or left out (``state.py``)."""
 
 
 def well_formed(text: str) -> str:
-    """``text`` with U+FFFD for half a character: JavaScript has such strings, UTF-8 and so everything we sign has not."""
+    """``text`` with U+FFFD for each half character: JavaScript strings may hold halves, but UTF-8 and our signed data cannot."""
     return text if text.isascii() else _HALVES.sub("\ufffd", text)
 
 
 def loads(data: str | bytes) -> Any:
     """The value of the JSON ``data``, with ``well_formed`` texts. Raises ``ValueError``."""
     value = json.loads(data)
-    # Only escapes bring halves: to look at each of a thousand texts takes as long as to read them.
+    # Only escapes produce halves: checking each of a thousand texts takes as long as reading them.
     return _mended(value) if _ESCAPED.search(data if isinstance(data, bytes) else data.encode()) else value
 
 
@@ -36,10 +36,10 @@ def _mended(value: Any) -> Any:
 
 
 async def started() -> Playwright:
-    """A driver of which all is read by ``loads``: snapshots, values of scripts, events, dialogs, names of files."""
+    """A driver whose answers all pass ``loads``: snapshots, values of scripts, events, dialogs, names of files."""
     manager = async_playwright()
     driver = await manager.start()
-    # There is no public way in. Without this one, halves would have to be looked for behind each of its hundred calls.
+    # There is no public hook. Without this one, each of its hundred calls would need a check for halves.
     assert manager._client is not None, "it was started"
     manager._client._transport.deserialize_message = loads  # type: ignore[method-assign]
     return driver

@@ -1,6 +1,7 @@
-"""What a page can do that no request tells of, and how each is kept: one table.
+"""One table of everything a page can do without a request, and how each is contained.
 
-The launch arguments, the script for attached browsers, the notes beside a step and the table of docs/unrequested.md derive from it.
+The launch arguments, the script for attached browsers, the notes beside a step and the table of docs/unrequested.md derive from
+it.
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ import json
 from typing import Final, Literal, NamedTuple
 
 Kept = Literal["off", "asked", "noted"]
-"""Not there or refused; not without a yes or a given means; done, and told with the action."""
+"""``off``: absent or refused. ``asked``: needs a yes or a given means. ``noted``: done, and reported with the action."""
 
 
 class Deed(NamedTuple):
@@ -22,17 +23,17 @@ class Deed(NamedTuple):
     features: tuple[str, ...] = ()
     """Features of Chromium that are switched off."""
     blink: tuple[str, ...] = ()
-    """Features of its engine that are switched off, also where a site has a token for a trial of them (origin trial)."""
+    """Features of its engine that are switched off, even for a site with a token for an origin trial."""
     arguments: tuple[str, ...] = ()
     """Further launch arguments."""
     removed: tuple[str, ...] = ()
-    """What is removed from each document of an attached browser, as its arguments are its owner's."""
+    """Properties removed from each document of an attached browser, whose launch arguments its owner chose."""
     events: tuple[str, ...] = ()
-    """Events of a document by which the deed is told."""
+    """Events of a document that report the deed."""
     note: str = ""
-    """What is told then."""
+    """The note that these events cause."""
     attached: str = ""
-    """What does not hold in an attached browser; empty if it holds as well."""
+    """The limits of this row in an attached browser; empty if there are none."""
 
 
 _NOT_GRANTED: Final = "a context is granted no permission, so it is refused at once"
@@ -57,7 +58,7 @@ DEEDS: Final = (
             "IdentityCredential",
             "IdentityProvider",
             "CredentialsContainer",
-            # ``get`` reads its options several times: a page could show other ones to a wrapper than to the real function.
+            # ``get`` reads its options several times: a page could give a wrapper other options than the real function.
             "Navigator.prototype.credentials",
         ),
     ),
@@ -275,15 +276,15 @@ DEEDS: Final = (
         note="the page took the full screen or the pointer",
     ),
 )
-"""The table. Permissions are refused by ``browser.context_options``, other programs by ``profile_directory.environment``."""
+"""The table. ``browser.context_options`` refuses permissions, and ``profile_directory.environment`` other programs."""
 
 _SCHEMES: Final = frozenset({"about", "blob", "chrome", "chrome-error", "data", "file", "http", "https", "javascript"})
-"""Those that Chromium opens itself, or refuses without a word."""
+"""Schemes that Chromium opens itself, or refuses without a message."""
 
 _OTHERS: Final = next(deed for deed in DEEDS if "`mailto:`" in deed.name)
 BINDING: Final = "__trailmesh_did"
 NOTES: Final = {event: deed.note for deed in DEEDS for event in deed.events}
-"""What is told of an event of a document."""
+"""The note for each event of a document."""
 
 NOTES_SCRIPT: Final = f"""(() => {{
   const told = globalThis.{BINDING};
@@ -291,8 +292,8 @@ NOTES_SCRIPT: Final = f"""(() => {{
   for (const kind of {json.dumps(sorted(NOTES))})
     EventTarget.prototype.addEventListener.call(globalThis, kind, event => {{ if (event.isTrusted) told(kind); }}, true);
 }})()"""
-"""Tells of the events of ``NOTES``, in an isolated world. A page that writes its document anew (``document.open``) is not heard any
-more: the listeners go with the old one."""
+"""Reports the events of ``NOTES``, in an isolated world. It stops when a page rewrites its document (``document.open``), which
+removes the listeners."""
 
 REMOVES: Final = f"""
 for (const path of {json.dumps(sorted({each for deed in DEEDS for each in deed.removed}))}) {{
@@ -302,20 +303,20 @@ for (const path of {json.dumps(sorted({each for deed in DEEDS for each in deed.r
   if (of) delete of[name];
 }}
 """
-"""Removes from a document of an attached browser, before its scripts run, what its arguments leave there. It runs in the page's own
-world."""
+"""Removes from a document of an attached browser, before its scripts run, what launch arguments would switch off. It runs in
+the page's own world."""
 
 
 def features_off() -> tuple[str, ...]:
-    """Of Chromium, for ``--disable-features``."""
+    """Features of Chromium, for ``--disable-features``."""
     return tuple(each for deed in DEEDS for each in deed.features)
 
 
 def arguments_off() -> tuple[str, ...]:
-    """The launch arguments of the table, without its features of Chromium: only the last list of those counts."""
+    """The launch arguments of the table, without ``--disable-features``: Chromium counts only the last list of those."""
     blink = [each for deed in DEEDS for each in deed.blink]
     further = (each for deed in DEEDS for each in deed.arguments)
-    # The first does nothing against a token for a trial, the second nothing against what is on by itself.
+    # The first cannot override an origin trial token, the second cannot switch off a default.
     return (
         f"--disable-blink-features={','.join(blink)}",
         f"--origin-trial-disabled-features={'|'.join(blink)}",
@@ -324,6 +325,6 @@ def arguments_off() -> tuple[str, ...]:
 
 
 def other_program(url: str) -> str:
-    """The note about an address that another program would open; empty for any other."""
+    """The note about an address that another program would open; empty for any other address."""
     scheme = url.partition(":")[0].lower()
     return "" if not scheme or scheme in _SCHEMES else f"{_OTHERS.note}: {scheme}:"

@@ -1,1 +1,1 @@
-"""Judges, holds and passes on what a browser sends: tunnel, guard, limits."""
+"""Judges, holds and passes on the requests of a browser: tunnel, guard, limits."""

@@ -29,52 +29,52 @@ from protocol.page.actions.dialogs import Dialog, DialogKind
 T = TypeVar("T")
 
 _KEPT_MAX: Final = 100
-"""How many pop-ups and dialogs are remembered until they are read; a page could open any number of them."""
+"""How many pop-ups and dialogs are kept until they are read; a page could open any number of them."""
 
 
 _ANSWERS_MAX: Final = 20_000
-_LISTENS_S: Final = 0.01  # after the last answer: whoever waited for it goes on first
+_LISTENS_S: Final = 0.01  # after the last answer, so that its waiter goes on first
 _GIVEN_UP: Final = "net::ERR_ABORTED"
 
 
 class Activity:
-    """Follows the events of one page. Reads only what Chromium reports; asks the page nothing."""
+    """Follows the events of one page. It reads only Chromium's reports and never asks the page."""
 
     def __init__(self, *, leaves: bool = False) -> None:
-        """leaves: the page may be left whatever it asks (``beforeunload``)."""
+        """leaves: the page may be left even if it asks to stay (``beforeunload``)."""
         self._leaves = leaves
         self.serial = 0
         """Grows with every navigation and scripted request that begins."""
         self.documents = 0
-        """How many documents the page has come to."""
+        """How many documents the page has loaded."""
         self.popups: list[str] = []
         self.dialogs: list[Dialog] = []
         self.chooser = False
-        """Whether the page has asked for a file since the action began. It gets none."""
+        """True if the page has asked for a file since the action began. It gets none."""
         self.console_errors: list[str] = []
-        """What the page has written to its console as errors, or did not catch."""
+        """The errors that the page has logged to its console or did not catch."""
         self.answers: list[tuple[str, str]] = []
         """Method and address of the requests of scripts that were answered since the last action that acts."""
         self.given = NOTHING
-        """What the action at hand is performed with: says how dialogs are answered."""
+        """The means of the current action; they say how dialogs are answered."""
         self.waiting: Holding | None = None
         """Its requests that wait for a yes; None before there is a guard."""
         self.caused = Caused()
-        """Which requests the step at hand causes."""
+        """Follows which requests the current step causes."""
         self.gone: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._loading: set[str] = set()
         self._requests: Counter[tuple[str, str]] = Counter()
-        """Method and address of what scripts wait for an answer to."""
+        """Method and address of each script request that waits for its answer."""
         self._earlier: Counter[tuple[str, str]] = Counter()
-        """Those among them that were sent before the action began."""
+        """Those of ``_requests`` that were sent before the action began."""
         self._announced: Counter[tuple[str, str]] = Counter()
-        """Those among them of which only the preflight was sent so far."""
+        """Those of ``_requests`` whose preflight alone was sent so far."""
         self._streams: Counter[tuple[str, str]] = Counter()
-        """Those among them that were answered, and whose answer has not come to its end."""
+        """Those of ``_requests`` whose answer has begun but not ended."""
         self._held = 0
         """Requests of scripts that wait for the guard to say whether they may be sent."""
         self._listens = False
-        """Whether Playwright tells of the answers that the page gets."""
+        """True while Playwright reports the answers that the page gets."""
         self._page: Page | None = None
         self._main = ""
         self._dom_pending = False
@@ -83,9 +83,9 @@ class Activity:
         self._asked_at = 0.0
         """When the main frame began to load."""
         self.committed = False
-        """True once the first bytes have come of the document that the main frame began to load last."""
+        """True once the first bytes of the newest document of the main frame have come."""
         self.unfinished = False
-        """True while the document of the main frame loads on after the wait for it was given up."""
+        """True while the document of the main frame still loads though the wait for it was given up."""
         self._notes: dict[str, None] = {}
         self._changed = asyncio.Event()
         self._tasks: set[asyncio.Task[None]] = set()
@@ -103,12 +103,12 @@ class Activity:
         session.on("Page.domContentEventFired", self._dom_ready)
         session.on("Page.windowOpen", self._window_opened)
         page.on("dialog", self._dialog)
-        # Not Playwright's events: these come over this session anyway.
+        # Not Playwright's events: this session reports these anyway.
         session.on("Runtime.consoleAPICalled", self._console)
         session.on("Runtime.exceptionThrown", self._thrown)
         session.on("Runtime.bindingCalled", self._did)
-        # For good, as it is rare that a request fails. The other two events come with each picture: they are asked for only while
-        # a script waits.
+        # For good, as requests rarely fail. The other two events come with each picture, so they are subscribed only while a script
+        # waits.
         page.on("requestfailed", self._request_failed)
         page.on("crash", lambda _: self.lost())
         page.on("close", lambda _: self.lost())
@@ -167,10 +167,10 @@ class Activity:
         self._page.remove_listener("filechooser", self._chooser)
 
     async def sends(self, method: str, url: str, *, announced: bool = False) -> None:
-        """A script's request is about to be let go; returns once its end will be heard of.
+        """A script's request is about to be let go. Returns once its end will be reported.
 
-        announced: it is the preflight that is let go. The request itself comes next, unless the site refuses; nobody tells
-        of the end of a preflight, but in both cases of that of the request.
+        announced: only its preflight is let go. The request follows unless the site refuses. No event reports the end of a
+        preflight, but one always reports the end of its request.
         """
         if self._page is None:
             return
@@ -225,8 +225,8 @@ class Activity:
     def _request_failed(self, request: Request) -> None:
         asked = _asked(request)
         if self.waiting is not None and self.waiting.gave_up(*asked, _body(request)):
-            return  # it never left, so nobody waited for its end
-        # A page that gives up its own request, or leaves, has not met a fault.
+            return  # it was never sent, so nobody waited for its end
+        # A request that the page aborts, or that ends because the page leaves, is no fault.
         if self._requests[asked] > self._earlier[asked] and request.failure != _GIVEN_UP:
             self.caused.failed(*asked)
         self._request_ended(request)
@@ -235,7 +235,7 @@ class Activity:
         self.ended(*_asked(request))
 
     def ended(self, method: str, url: str) -> None:
-        """What a script asked for has come to its end."""
+        """A script's request has ended."""
         asked = method, url
         if not self._requests[asked]:
             return
@@ -250,12 +250,12 @@ class Activity:
         self._changed.set()
 
     def waits(self, method: str, url: str) -> None:
-        """A request of a script is held: nobody waits for its end, though its preflight was let go."""
+        """A request of a script is held: nobody waits for its end, even if its preflight was let go."""
         if self._announced[method, url]:
             self.ended(method, url)
 
     def _dialog(self, dialog: PlaywrightDialog) -> None:
-        # Of an unknown type it is nothing that an action could expect.
+        # No action can expect a dialog of unknown type.
         kind: DialogKind = cast(DialogKind, dialog.type) if dialog.type in get_args(DialogKind) else "alert"
         met = Dialog(kind=kind, message=dialog.message[: limits.DIALOG_CHARS_MAX])
         accepted = kind == dialog.type and (self.given.accepts(met) or (self._leaves and kind == "beforeunload"))
@@ -266,31 +266,31 @@ class Activity:
         self._changed.set()
 
     async def join(self, loads: Awaitable[object]) -> None:
-        """Learn whether the main frame shows a document that began to load before anybody listened. loads: the page says so."""
+        """Learn if the main frame shows a document that began to load before ``follow``. loads: asks the page."""
         turns = self._turns
-        # What came meanwhile is newer than the answer.
+        # Events that came meanwhile are newer than the answer.
         if await loads and self._turns == turns:
             self._loading.add(self._main)
             self._dom_pending, self.committed, self._asked_at = True, True, time.monotonic()
 
     def use_as_it_is(self) -> None:
-        """Wait no longer for the document that the main frame shows, though it still loads."""
+        """Stop waiting for the document that the main frame shows, though it still loads."""
         self.unfinished, self._dom_pending = True, False
         self._loading.discard(self._main)
         self._changed.set()
 
     def note(self, text: str) -> None:
-        """Have ``text`` told beside the step at hand, or beside the next one; nothing if it is empty."""
+        """Report ``text`` beside the current step, or the next one; an empty text is ignored."""
         if text and len(self._notes) < _KEPT_MAX:
             self._notes[text] = None
 
     def notes(self) -> tuple[str, ...]:
-        """The notes of the step that were not told yet. A second call gives none of them."""
+        """The notes of the step that were not reported yet. A second call returns none of them."""
         told, self._notes = tuple(self._notes), {}
         return told
 
     def stirred(self) -> None:
-        """Something happened that somebody may wait for."""
+        """Wake whoever waits for a change of the page."""
         self._changed.set()
 
     def _console(self, event: Mapping[str, Any]) -> None:
@@ -307,13 +307,13 @@ class Activity:
         self.note(denied(said))
 
     def _did(self, event: Mapping[str, Any]) -> None:
-        """The page did what no request tells of."""
+        """The page did something that no request shows."""
         if event["name"] == BINDING:
             self.note(NOTES.get(event["payload"], ""))
 
     def _error(self, said: Sequence[Mapping[str, Any]]) -> None:
         if len(self.console_errors) < limits.CONSOLE_ERRORS_MAX:
-            # Of an exception, the first line; the others say where in the script it was.
+            # The first line of an exception; the other lines are positions in the script.
             texts = (str(one.get("value", one.get("description", ""))) for one in said)
             first = " ".join(text.partition("\n")[0] for text in texts)
             self.console_errors.append(first[: limits.CONSOLE_ERROR_CHARS_MAX])
@@ -331,7 +331,7 @@ class Activity:
         self._changed.set()
 
     def spawn(self, work: Awaitable[Any]) -> None:
-        """Run ``work`` beside the flow; how it ends matters to nobody."""
+        """Run ``work`` in the background; its outcome is ignored."""
 
         async def run() -> None:
             # A listener runs inside Playwright's dispatch, where an exception would break all later events of the page.
@@ -345,9 +345,9 @@ class Activity:
     # --- questions ---
 
     def begin(self, given: Given, *, waits: bool = False, looks: bool = False) -> None:
-        """An action starts: what was requested before is none of its business (a long poll would never end).
+        """An action starts. Earlier requests do not belong to it (a long poll would never end).
 
-        waits: it only waits, and may wait for an answer that the action before it has caused. looks: it causes no request.
+        waits: it only waits, perhaps for an answer that the action before it has caused. looks: it causes no request.
         """
         if not waits:
             self.answers.clear()
@@ -356,14 +356,14 @@ class Activity:
         self.caused.begin(self._earlier, looks=looks)
 
     def end(self) -> tuple[Dialog, ...]:
-        """The action is over: the dialogs since the last one. Those that come from now on are dismissed."""
+        """The action is over. Returns the dialogs since the last one; later ones are dismissed."""
         self.given = NOTHING
         dialogs, self.dialogs = tuple(self.dialogs), []
         return dialogs
 
     @property
     def unanswered(self) -> list[tuple[str, str]]:
-        """What scripts asked for since the action began and have no answer to; a stream that still flows is answered."""
+        """Script requests sent since the action began that have no answer yet; a running stream counts as answered."""
         return list((self._requests - self._earlier - self._streams).elements())
 
     @property
@@ -378,37 +378,37 @@ class Activity:
 
     @property
     def navigating(self) -> bool:
-        """Whether the main frame is on its way to a document that is not parsed yet."""
+        """True while the main frame loads a document that is not parsed yet."""
         return self._dom_pending
 
     @property
     def frames_loading(self) -> int:
-        """How many frames load, without the main one."""
+        """How many frames load, apart from the main one."""
         return len(self._loading - {self._main})
 
     @property
     def navigating_ms(self) -> int:
-        """For how long the main frame has been on its way to a document; 0 if it is not."""
+        """How long the main frame has been loading a document; 0 if it is not."""
         return round((time.monotonic() - self._asked_at) * 1000) if self._dom_pending else 0
 
     @property
     def fetching(self) -> bool:
-        """Whether a script waits for an answer to what it asked since the action began."""
+        """True while a script waits for an answer to a request sent since the action began."""
         return self._held > 0 or self._requests.total() > self._earlier.total()
 
     @property
     def idle(self) -> bool:
-        """Whether nothing loads."""
+        """True if nothing loads."""
         return not (self._loading or self.fetching or self._dom_pending)
 
     async def answered(self, limit_s: float) -> None:
-        """Wait for the answers to what scripts asked for since the action began, at most ``limit_s``."""
+        """Wait for the answers to script requests sent since the action began, at most ``limit_s``."""
         end = time.monotonic() + limit_s
         while self.unanswered and not self.gone.done() and (left := end - time.monotonic()) > 0:
             await self.changed(left)
 
     async def answer_to(self, wait: Wait, limit_ms: int) -> None:
-        """Return once a request was answered for which ``wait`` waits. Errors: ``action.assertion_failed``."""
+        """Return once a request that ``wait`` describes was answered. Errors: ``action.assertion_failed``."""
         end = time.monotonic() + limit_ms / 1000
         while not any(fits_response(wait, *asked) for asked in self.answers):
             left = end - time.monotonic()
@@ -433,11 +433,10 @@ class Activity:
         more_ms: Callable[[], int] = lambda: 0,
         late: str = "browser.timeout",
     ) -> T:
-        """The result of ``work``, but no later than ``timeout_ms`` and no later than the page's end.
+        """The result of ``work``, or an error after ``timeout_ms`` or once the page ends.
 
-        more_ms: how much longer it may take, asked once that time is over.
-        late: the code for work that takes longer: ``browser.slow`` for what the page itself must answer.
-        Errors: ``browser.crashed``, ``late``, ``otherwise``.
+        more_ms: the extra time that it may take, asked once that time is over. late: the code if ``work`` takes longer:
+        ``browser.slow`` if the page itself must answer. Errors: ``browser.crashed``, ``late``, ``otherwise``.
         """
         task = asyncio.ensure_future(work)
         either: set[asyncio.Future[Any]] = {task, self.gone}
@@ -454,12 +453,12 @@ class Activity:
         finally:
             if not task.done():
                 task.cancel()
-            # Retrieved here, so that a late failure is not reported as one nobody looked at.
+            # Retrieved here, so that a late failure is not reported as an unhandled exception.
             task.add_done_callback(lambda done: done.cancelled() or done.exception())
 
 
 def _body(request: Request) -> bytes | None:
-    """None if there is none, or it is not known."""
+    """The body of ``request``; None if it has none, or it is unknown."""
     with contextlib.suppress(PlaywrightError):
         return request.post_data_buffer
     return None

@@ -1,9 +1,9 @@
-"""Which requests for documents and data a step caused, and which of them went wrong.
+"""Which requests for documents and data a step caused, and which of them failed.
 
-A step causes what is sent while it is performed. Not so requests of timers: a request that the page sends again and again while no
-step is performed is one of those. A timer can also send just before a step ends: what reads, and is asked for again, is not
-waited for if it was open when the step began (a long poll), or if the step only waits or reads and causes nothing itself. Streams,
-beacons and reports are no requests for data here.
+A step causes the requests that are sent while it is performed, except those of timers. The page repeats a timer's request while
+no step is performed. A timer can also send just before a step ends: a repeated read is not waited for if it was open when the
+step began (a long poll), or if the step only waits or reads and so causes nothing. Streams, beacons and reports do not count as
+requests for data here.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from protocol.recording.records.session import RequestFault
 from protocol.risk.refused import refused, request_line, site_of
 
 CAUSED_KINDS: Final = frozenset({"document", "xhr", "fetch", ""})
-"""Kinds of requests that decide on a step; empty for the document of a window."""
+"""Kinds of requests that decide the outcome of a step; empty for the document of a window."""
 _BETWEEN_MAX: Final = 100
 _SENT_MAX: Final = 1_000
 _TIMES_OF_TIMER: Final = 2
@@ -26,13 +26,13 @@ _ERROR_PAGE: Final = "chrome-error:"
 
 
 class FrameDocument(NamedTuple):
-    """The document of one frame, as its own clock names it."""
+    """The document of one frame, identified by its own clock."""
 
     began: float
-    """Its ``performance.timeOrigin``: tells it from an earlier document with the same address."""
+    """Its ``performance.timeOrigin``: distinguishes it from an earlier document with the same address."""
     url: str
     status: int
-    """HTTP status; 0 if it did not come by HTTP."""
+    """HTTP status; 0 if it was not loaded by HTTP."""
 
 
 class _Wrong(NamedTuple):
@@ -47,21 +47,21 @@ class Caused:
 
     def __init__(self) -> None:
         self.documents: tuple[FrameDocument, ...] = ()
-        """Those of the last observation."""
+        """The documents of the last observation."""
         self._before: frozenset[FrameDocument] = frozenset()
         self._acting = False
         self._looks = False
         self._sent: set[tuple[str, str]] = set()
-        """What scripts read since the document of the page came, without queries."""
+        """Addresses, without queries, that scripts have read since the page's document came."""
         self._sent_before: frozenset[tuple[str, str]] = frozenset()
-        """Those among them that were asked for before the step began."""
+        """Those of ``_sent`` that were asked for before the step began."""
         self._open_before: frozenset[tuple[str, str]] = frozenset()
-        """Those that had no answer when the step began."""
+        """Requests that had no answer when the step began."""
         self._between: Counter[tuple[str, str]] = Counter()
         self._methods: dict[str, str] = {}
         self._wrong: list[_Wrong] = []
         self.asked = False
-        """Whether a script has asked for data since the step began, because of it."""
+        """True if a script has asked for data since the step began, because of it."""
 
     def begin(self, unanswered: Iterable[tuple[str, str]] = (), *, looks: bool = False) -> None:
         """A step begins. unanswered: requests of scripts that are open; looks: the step causes none."""
@@ -74,14 +74,14 @@ class Caused:
         self.asked = False
 
     def counts(self, method: str, url: str) -> bool:
-        """Whether a request that is sent now, or was sent since the step began, is caused by the step."""
+        """True if the current step causes a request that is sent now, or was sent since it began."""
         asked = _asked(method, url)
         if not self._acting:
-            # Only what reads: what writes is no timer's even if a page saves by itself.
+            # Only reads: a write is never a timer's, even if a page saves by itself.
             if method == "GET" and (asked in self._between or len(self._between) < _BETWEEN_MAX):
                 self._between[asked] += 1
             return False
-        # Once is not enough: what a step causes can be late.
+        # Once is not enough: a request that a step causes can be late.
         return self._between[asked] < _TIMES_OF_TIMER
 
     def sends(self, method: str, url: str) -> None:
@@ -116,25 +116,25 @@ class Caused:
     def end(
         self, unanswered: Iterable[tuple[str, str]], page_url: str, mask: Callable[[str], str]
     ) -> tuple[RequestFault, ...]:
-        """The step is over: what went wrong, at most ``REQUEST_FAULTS_MAX``. unanswered: requests of scripts."""
+        """The step is over. Returns the failed requests, at most ``REQUEST_FAULTS_MAX``. unanswered: requests of scripts."""
         for method, url in unanswered:
             if not self._asks_again(*_asked(method, url)):
                 self._note(_Wrong(method, url, "open"))
         self._note_documents(page_url)
         if self.documents and self.documents[0] not in self._before:
-            self._sent.clear()  # it is another page that asks
+            self._sent.clear()  # another page asks now
         self._acting = False
         lines = ((each, mask(request_line(refused(each.method, each.url, ""), page_url))) for each in self._wrong)
         faults = (RequestFault(request=line, fault=each.fault, status=each.status) for each, line in lines)
         return tuple(dict.fromkeys(faults))[: limits.REQUEST_FAULTS_MAX]
 
     def _asks_again(self, method: str, path: str) -> bool:
-        """Whether a request that is open at the end of the step is one of a timer."""
+        """True if a request that is open at the end of the step belongs to a timer."""
         known = self._sent_before if self._looks else self._open_before
         return method == "GET" and (method, path) in known
 
     def _note_documents(self, page_url: str) -> None:
-        """Documents that came with the step: that of the page, and those of frames of the same site."""
+        """Note the documents that came with the step: the page's, and those of frames of the same site."""
         for document in self.documents:
             if document in self._before:
                 continue

@@ -1,4 +1,4 @@
-"""When every GET of a page is looked at: after a press that sounds grave, and once a secret was typed."""
+"""Decides when every GET of a page is examined: after a press of a control with grave words, and once a secret was typed."""
 
 from __future__ import annotations
 
@@ -11,18 +11,18 @@ from protocol.page.secrets.secret_search import Search
 from protocol.page.secrets.secrets import NO_SECRETS, Secrets
 
 _AFTER_S: Final = 10.0
-"""A script that was started by the press may send as late as this."""
+"""How late a script that the press started may still send."""
 
 
 class PageFacts(TypedDict):
-    """Facts about the page that ``judge_request`` weighs with a request."""
+    """Facts about the page that ``judge_request`` weighs along with a request."""
 
     grave: bool
     tells: bool
 
 
 async def _nothing() -> None:
-    """Where each request is paused anyway."""
+    """Do nothing, where each request is paused anyway."""
 
 
 class Closely:
@@ -30,11 +30,11 @@ class Closely:
 
     def __init__(self) -> None:
         self.pauses: Callable[[], Awaitable[None]] = _nothing
-        """Has each request pause; awaited before the action."""
+        """Makes each request pause; awaited before the action."""
         self._opens = ""
         """The address that the action opens."""
         self._acts = False
-        """A grave press is being performed."""
+        """True while a grave press is performed."""
         self._until = 0.0
         self._typed: dict[str, str] = {}
         """The values of secrets that were typed, by name."""
@@ -43,18 +43,18 @@ class Closely:
 
     @property
     def grave(self) -> bool:
-        """A control of grave words is at work."""
+        """True while a control with grave words takes effect."""
         return self._acts or time.monotonic() < self._until
 
     @property
     def looks(self) -> bool:
-        """No request may leave without being judged."""
+        """True if every request must be judged before it leaves."""
         return self.grave or bool(self._typed)
 
     async def begin(self, action: Action, secrets: Secrets, *, grave: bool, url: str = "") -> None:
-        """``action`` is about to be performed; from here on nothing leaves unseen if it is one of those that count.
+        """``action`` is about to be performed; if it counts, every later request is examined.
 
-        url: the address of the page. What stands in it, its site knows: it is no secret there.
+        url: the address of the page. Its site knows that address already, so nothing in it counts as a secret there.
         """
         self._acts = grave
         self._opens = action.url if isinstance(action, Goto) else ""
@@ -66,13 +66,13 @@ class Closely:
             await self.pauses()
 
     def end(self) -> None:
-        """The action is over, perhaps by an error."""
+        """The action is over, perhaps with an error."""
         if self._acts:
             self._acts, self._until = False, time.monotonic() + _AFTER_S
 
     def says(self, url: str) -> PageFacts:
         """The facts for a request to ``url``."""
-        # An address that the action opens is the author's, and names only secrets that may stand in it.
+        # The author of the action wrote the address that it opens, and it names only secrets that may stand in it.
         opened = bool(self._opens) and url.partition("#")[0] == self._opens.partition("#")[0]
         found = self._search.find(url) if self._search is not None and not opened else []
         return PageFacts(grave=self.grave, tells=any(not self._secrets.may_stand_in(each.name, url) for each in found))

@@ -1,4 +1,4 @@
-"""Has a person decide, while an action is performed, about what waits because of it."""
+"""Lets a person decide, while an action is performed, about the requests that it causes and that wait."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ _UNKNOWN: Final = "what it sent was let go, and nobody knows if it arrived"
 
 
 class Deciding:
-    """Of one action."""
+    """Decides about the held requests of one action."""
 
     def __init__(
         self, given: Given, guard: NetworkGuard, activity: Activity, let_go: Callable[[int], Awaitable[Fate]]
     ) -> None:
         self._decides, self._guard, self._activity, self._let_go = given.decides, guard, activity, let_go
         self._unsent: dict[bytes, Leaving] = {}
-        """By digest: what the page gave up and has sent again counts once."""
+        """By digest, so that a request the page gives up and sends again counts once."""
 
     async def more(self) -> bool:
-        """True if something waited and is decided now, so that the page goes on."""
+        """True if a request waited and is decided now, so that the page goes on."""
         if self._decides is None:
             return False
         new = self._guard.holding.told()
@@ -46,5 +46,5 @@ class Deciding:
 
     @property
     def unsent(self) -> tuple[Leaving, ...]:
-        """What has not left: a no, the page gave it up, or nobody knows."""
+        """The requests that have not left: refused, given up by the page, or of unknown fate."""
         return tuple(self._unsent.values())

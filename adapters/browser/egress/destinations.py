@@ -1,8 +1,8 @@
-"""Where the requests of one browser lead: judged for each request, and held to when a connection is made.
+"""Where the requests of one browser lead: judged for each request, and enforced for each connection.
 
 The guard knows who asks, but not where Chromium will connect; the tunnel knows where, but not for whom. So the guard notes
-which hosts in private networks it has let through, and the tunnel connects to no others: a name that leads elsewhere by
-the time of the connection gets nowhere.
+which hosts in private networks it has let through, and the tunnel connects to no others: a name that resolves elsewhere at the
+time of the connection is refused.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from protocol.risk.requests import GuardPolicy
 from protocol.wire.destination import NetworkZone, place_of
 
 Attempt = Literal["connected", "no_name", "refused", "unreachable", "late"]
-"""How an attempt to connect ended. ``late``: nobody answered it in time."""
+"""How an attempt to connect ended. ``late``: no answer came in time."""
 K = TypeVar("K")
 V = TypeVar("V")
 
@@ -30,32 +30,32 @@ _USUAL_PORT: Final = {"http": 80, "https": 443}
 
 
 class Destinations:
-    """Of one browser: its guards write it, its tunnel reads it."""
+    """The destinations of one browser: its guards write them, its tunnel reads them."""
 
     def __init__(self, wall: Wall | None = None) -> None:
         self.wall = wall or Wall()
-        """What else the tunnel asks before it connects."""
+        """A further check of the tunnel before it connects."""
         self._found: dict[str, tuple[float, tuple[str, ...]]] = {}
-        """Names, until when what they resolved to is used again, and what that was."""
+        """By name: the addresses that it resolved to, and the time until which they are used again."""
         self._admitted: dict[tuple[str, int], None] = {}
         """Hosts and ports in private networks that a guard has let through."""
         self._ends: dict[tuple[str, int], Attempt] = {}
-        """How the last attempt to connect to each place ended."""
+        """How the last attempt to connect to each host and port ended."""
 
     def note(self, host: str, port: int, end: Attempt) -> None:
-        """The tunnel says how its last attempt to connect there ended."""
+        """The tunnel reports how its last attempt to connect there ended."""
         _remember(self._ends, (host.lower(), port), end)
 
     def attempt(self, url: str) -> Attempt | None:
-        """How the last attempt to connect to the place of ``url`` ended; None if none has ended yet."""
+        """How the last attempt to connect to the host of ``url`` ended; None if none has ended yet."""
         parts = urlsplit(url)
         port = parts.port or _USUAL_PORT.get(parts.scheme, 0)
         return self._ends.get(((parts.hostname or "").strip("[]"), port))
 
     async def refuse(self, url: str, policy: GuardPolicy) -> str | None:
-        """The rule by which ``policy`` refuses a request that goes where ``url`` leads now; None if it may go there.
+        """The rule by which ``policy`` refuses a request to the addresses that ``url`` resolves to now; None if it may go there.
 
-        A name that cannot be resolved leads nowhere yet.
+        A name that cannot be resolved is not refused.
         """
         parts = urlsplit(url)
         if parts.scheme not in _USUAL_PORT or not parts.hostname:
@@ -69,7 +69,7 @@ class Destinations:
         return None
 
     async def ways(self, host: str, port: int) -> list[tuple[Any, ...]]:
-        """What ``host`` resolves to, as ``getaddrinfo`` has it, without the places that no guard has let through.
+        """The addresses of ``host``, as ``getaddrinfo`` gives them, except those that no guard has let through.
 
         Errors: ``OSError``, ``UnicodeError``.
         """
@@ -97,7 +97,7 @@ class Destinations:
 
 
 def _looked_up(host: str) -> str:
-    """The name that is looked up for ``host``: names below ``localhost`` are this machine (RFC 6761), and no resolver is asked."""
+    """The name to look up for ``host``: names below ``localhost`` are this machine (RFC 6761), and no resolver is asked."""
     return "localhost" if host.lower().rstrip(".").endswith(".localhost") else host
 
 
@@ -107,7 +107,7 @@ def _may_lead(host: str, address: str, admitted: bool) -> bool:
 
 
 def _remember(kept: dict[K, V], key: K, value: V) -> None:
-    """Keep it as the newest; the oldest go when there are too many: a page can ask for any number of names."""
+    """Keep it as the newest entry. The oldest are dropped when there are too many: a page can ask for any number of names."""
     kept.pop(key, None)
     kept[key] = value
     while len(kept) > _KEPT_MAX:

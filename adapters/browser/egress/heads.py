@@ -19,14 +19,14 @@ class Head(NamedTuple):
 
     method: str
     url: str
-    """As the browser means it, from the line and the field ``Host``."""
+    """The address that the browser requests, from the request line and the field ``Host``."""
     headers: Mapping[str, str]
     """Names in lower case."""
     raw: bytes
 
 
 class Heads:
-    """Takes bytes as they come, and gives them back in pieces: heads, and what belongs to none."""
+    """Splits incoming bytes into request heads and the bytes between them."""
 
     def __init__(self, scheme: str = "http") -> None:
         self._scheme = scheme
@@ -34,13 +34,13 @@ class Heads:
         self._body_bytes = 0
 
     def receive(self, data: bytes) -> None:
-        """What came in."""
+        """Take in ``data``."""
         self._bytes += data
 
     def next(self) -> Head | bytes | None:
-        """The next piece; None if more must come first.
+        """The next piece; None if more bytes are needed.
 
-        Errors: ``ValueError`` for anything of which it cannot be known where the next request begins.
+        Errors: ``ValueError`` if the beginning of the next request cannot be determined.
         """
         if self._body_bytes and self._bytes:
             piece = bytes(self._bytes[: self._body_bytes])

@@ -1,7 +1,7 @@
-"""Reads what the first message of TLS (ClientHello, RFC 8446 section 4.1.2) says of the protocol that is to be spoken over it.
+"""Reads from the first message of TLS (ClientHello, RFC 8446 section 4.1.2) which protocol will run over it.
 
 Chromium offers HTTP/2 where it opens a page or a file, and HTTP/1.1 alone for a WebSocket; TURN over TLS offers nothing. So the
-kind of traffic shows although its content does not.
+kind of traffic is visible although its content is not.
 """
 
 from __future__ import annotations
@@ -12,13 +12,13 @@ _HANDSHAKE: Final = 22
 _CLIENT_HELLO: Final = b"\x01"
 _ALPN: Final = 16
 _BYTES_MAX: Final = 16 * 1024
-"""Of a first message. Those of Chromium have two KiB."""
+"""Limit of a first message. Those of Chromium have two KiB."""
 
 
 def offered(data: bytes) -> tuple[str, ...] | None:
-    """The protocols that a client offers (ALPN, RFC 7301), most wanted first; None if more of the message must come first.
+    """The protocols that a client offers (ALPN, RFC 7301), most wanted first; None if more of the message is needed.
 
-    data: all that the client has sent so far. Errors: ``ValueError`` for anything that does not begin as TLS does.
+    data: all bytes of the client so far. Errors: ``ValueError`` if they do not begin as TLS does.
     """
     message = _message(data)
     if message is None:
@@ -37,7 +37,7 @@ def offered(data: bytes) -> tuple[str, ...] | None:
 
 
 def _message(data: bytes) -> bytes | None:
-    """The body of the first handshake message, put together from its records; None if it is not there as a whole."""
+    """The body of the first handshake message, joined from its records; None if it is incomplete."""
     body, rest = b"", data
     while len(rest) >= 5:
         length = int.from_bytes(rest[3:5])
@@ -67,7 +67,7 @@ def _names(content: bytes) -> list[str]:
 
 
 class _Reader:
-    """Takes bytes from the front."""
+    """Takes bytes from the front of a message."""
 
     def __init__(self, data: bytes) -> None:
         self._data, self._at = data, 0

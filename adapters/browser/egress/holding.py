@@ -1,7 +1,7 @@
 """The requests of one page that wait for a yes (docs/adr/0067-hold-what-leaves.md).
 
-Those of scripts stay paused in the browser. A paused document would block the page: it is refused, kept, and sent anew, with its
-own method, headers and body, as long as the page shows the document that asked for it.
+Requests of scripts stay paused in the browser. A paused document would block the page, so it is refused and kept. It is sent
+again with its own method, headers and body, while the page still shows the document that asked for it.
 """
 
 from __future__ import annotations
@@ -20,28 +20,28 @@ from protocol.approval.leaving import Fate, request_exact
 from protocol.recording.records.manifest import Effect
 from protocol.trust.origin import origin_of
 
-_ANSWERS_S: Final = 1.0  # a page that says nothing for so long waits for a synchronous request
+_ANSWERS_S: Final = 1.0  # a page that is silent for so long waits for a synchronous request
 
 
 class Held:
-    """One request that waits, until its fate is known."""
+    """One waiting request, until its fate is known."""
 
     def __init__(self, leaving: Leaving, event: Mapping[str, Any], body: str, *, document: bool) -> None:
         loop = asyncio.get_running_loop()
         self.leaving, self.event, self.document = leaving, event, document
         self.body = body.encode("utf-8", "surrogateescape")
         self.decision: asyncio.Future[bool] = loop.create_future()
-        """Resolves to True once it may go."""
+        """Resolves to True once the request may leave."""
         self.fate: asyncio.Future[Fate] = loop.create_future()
         self.told = self.gone = False
-        """``told``: an outcome named it. ``gone``: it was let go."""
+        """``told``: an outcome has reported it. ``gone``: it was let go."""
 
     @property
     def key(self) -> tuple[str, str]:
         return self.event["request"]["method"], self.event["request"]["url"]
 
     def end(self, fate: Fate) -> None:
-        """It is over; a second call changes nothing."""
+        """Set its final fate; a second call changes nothing."""
         if not self.fate.done():
             self.fate.set_result(fate)
         if not self.decision.done():
@@ -53,35 +53,35 @@ async def _never() -> bool:
 
 
 _NUMBERS: Final = itertools.count(1)
-"""One row for all pages: the tabs of a session have no number twice."""
+"""One sequence for all pages: no number occurs twice among the tabs of a session."""
 
 
 class Holding:
-    """The requests of one page that wait."""
+    """The waiting requests of one page."""
 
     def __init__(self) -> None:
         self._held: dict[int, Held] = {}
         self._holds = False
         self._ending: Counter[tuple[str, str]] = Counter()
-        """Requests that were refused after they had waited. The browser reports each as failed; that report means no other one."""
+        """Refused requests that had waited. The browser reports each of them as failed; that report concerns no other request."""
         self._new = asyncio.Event()
         self._until = 0.0
         """The time until which late requests of the last action are held."""
         self._resent: Held | None = None
-        """The document that is about to be sent anew."""
+        """The document that is about to be sent again."""
         self.answers: Callable[[], Awaitable[bool]] = _never
         """Resolves to True if the page answers."""
         self.blocks: Callable[[Held], None] = lambda held: None
-        """Told of a request that its page waits for without answering: it is refused."""
+        """Called with a request that blocks its page: it is refused."""
 
     # --- the action at hand ---
 
     def begin(self, *, holds: bool) -> None:
-        """An action begins. holds: what it causes and needs a yes waits for it."""
+        """An action begins. holds: requests that it causes and that need a yes are held."""
         self._holds, self._until = holds, float("inf")
 
     def end(self, *, late: bool) -> None:
-        """The action has ended. late: what it causes from now on is held as well."""
+        """The action has ended. late: requests that it causes from now on are held as well."""
         self._until = time.monotonic() + (limits.HELD_LATE_S if late else 0)
 
     @property
@@ -90,14 +90,14 @@ class Holding:
         return self._holds and time.monotonic() < self._until
 
     def told(self) -> tuple[Leaving, ...]:
-        """Those that wait and of which no outcome has told."""
+        """The waiting requests that no outcome has reported."""
         new = [each for each in self._held.values() if not each.told and not each.fate.done()]
         for each in new:
             each.told = True
         return tuple(each.leaving for each in new)
 
     async def late(self) -> tuple[Leaving, ...]:
-        """Those that wait since the last action has ended, once there are any; empty once it is too late."""
+        """Requests that began to wait after the last action ended, once there are any; empty after the time for them."""
         while not (new := self.told()) and (left := self._until - time.monotonic()) > 0:
             self._new.clear()
             try:
@@ -107,12 +107,12 @@ class Holding:
                 break
         return new
 
-    # --- what the guard refuses ---
+    # --- refusals of the guard ---
 
     def take(
         self, event: Mapping[str, Any], kind: str, body: str | None, effect: Effect, *, main: bool, at: str
     ) -> bool:
-        """Hold what the guard refuses for want of a yes; False if it is of no kind that waits, or too many wait.
+        """Hold a request that the guard refuses for want of a yes. False if its kind cannot wait, or too many wait.
 
         main: it belongs to the main frame of the page, and to no worker. at: the address of the page.
         """
@@ -124,7 +124,7 @@ class Holding:
             return False
         request, number = event["request"], next(_NUMBERS)
         method, url, headers = request["method"], request["url"], request["headers"]
-        # Sent anew, it would look as if the person had opened the address: a site could not tell that another one asks for it.
+        # Sent again, it would look as if the person had opened the address: a site could not tell that another site asks for it.
         if (document and origin_of(url) != origin_of(at)) or len(url) > limits.URL_CHARS_MAX:
             return False
         content_type = next((value for name, value in headers.items() if name.lower() == "content-type"), "")
@@ -145,18 +145,18 @@ class Holding:
         return True
 
     def _forget(self) -> None:
-        """Drop the oldest of those whose fate is known; somebody may still ask for the last ones."""
+        """Drop the oldest requests of known fate; somebody may still ask for the newest ones."""
         over = [number for number, each in self._held.items() if each.fate.done()]
         for number in over[: -limits.HELD_PER_PAGE_MAX]:
             del self._held[number]
 
     def waits(self, event: Mapping[str, Any]) -> Held | None:
-        """The request that ``event`` told of, if it stays paused."""
+        """The held request of ``event``, if it stays paused."""
         found = (each for each in self._held.values() if each.event is event and not each.document)
         return next(found, None)
 
     async def until_told(self, held: Held) -> bool:
-        """True if a paused request may go, once that is known."""
+        """Wait for the decision about a paused request. True if it may leave."""
         if held.event.get("resourceType") == "XHR" and not await self._answers() and not held.fate.done():
             held.end("refused")
             self.blocks(held)
@@ -172,14 +172,14 @@ class Holding:
         except TimeoutError:
             return False
 
-    # --- what becomes of them ---
+    # --- fates of the requests ---
 
     def gave_up(self, method: str, url: str, body: bytes | None) -> bool:
-        """The page gave a request up, or it failed: one that was let go may have arrived. Whether it waited until then."""
+        """The page gave up a request, or it failed: one that was let go may have arrived. Returns whether it was still waiting."""
         if self._ending[method, url]:
             self._ending[method, url] -= 1
             return True
-        # The oldest one alone: a page that gives a request up may have sent it again by now.
+        # Only the oldest one: a page that gives up a request may have sent it again by now.
         found = next((each for each in self._alike(method, url, body) if not each.document), None)
         if found is not None:
             found.end("unknown" if found.gone else "withdrawn")
@@ -192,14 +192,14 @@ class Holding:
             found.end("sent")
 
     def _alike(self, method: str, url: str, body: bytes | None) -> Iterator[Held]:
-        """Those of unknown fate, oldest first, that an event about a request may mean. body: None if it tells none."""
+        """Requests of unknown fate, oldest first, that an event may concern. body: None if the event has none."""
         for each in self._held.values():
             same = each.key == (method, url) and (not (body and each.body) or each.body == body)
             if same and not each.fate.done():
                 yield each
 
     def left(self) -> None:
-        """The page shows another document: what the last one asked for and was not let go is withdrawn."""
+        """The page shows another document: held requests of the last one are withdrawn."""
         for each in self._held.values():
             if not each.gone:
                 each.end("withdrawn")
@@ -209,25 +209,26 @@ class Holding:
         for each in self._held.values():
             each.end("unknown" if each.gone else "withdrawn")
 
-    # --- for who asks ---
+    # --- answers to callers ---
 
     @property
     def numbers(self) -> frozenset[int]:
-        """Those that are known."""
+        """The numbers of the known requests."""
         return frozenset(self._held)
 
     async def fate(self, number: int) -> Fate:
-        """Its fate, once that is known."""
+        """The fate of a request, once it is known."""
         held = self._held.get(number)
         return await asyncio.shield(held.fate) if held else "withdrawn"
 
     def refuse(self, number: int) -> None:
-        """It does not leave."""
+        """Refuse a request: it does not leave."""
         if (held := self._held.get(number)) and not held.gone:
             held.end("refused")
 
     async def let_go(self, number: int, send: Callable[[str], Awaitable[bool]]) -> Fate:
-        """Let it go, once; what became of it. send: opens the address of a document, and says whether the site answered."""
+        """Let a request go, once. Returns its fate. send: opens the address of a document, and returns whether the site
+        answered."""
         held = self._held.get(number)
         if held is None or held.fate.done() or held.gone:
             return held.fate.result() if held and held.fate.done() else "withdrawn"
@@ -252,7 +253,7 @@ class Holding:
             held.end("sent" if left and answered else "unknown" if left else "refused")
 
     def resends(self, event: Mapping[str, Any]) -> Mapping[str, Any] | None:
-        """The request that is sent in place of the one that ``event`` told of; None if that is not a document sent anew."""
+        """The request to send in place of the one in ``event``; None unless that is a document being sent again."""
         held = self._resent
         if held is None or event.get("resourceType") != "Document" or event["request"]["url"] != held.leaving.url:
             return None

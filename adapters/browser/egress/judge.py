@@ -1,9 +1,9 @@
 """Intercepts all requests of a launched browser by CDP ``Fetch`` on the browser target, and asks the guard.
 
-It pauses every hop of every request of every frame, process, window and worker, first ones included, before anything
-is sent; so there is no race with a window that opens or a frame that moves to another process. Only plain reads of files are
-sent without a pause (``plain.PlainReads``). In a browser that is somebody else's it would make their tabs wait too:
-``routing.Routing`` is for those.
+It pauses every hop of every request of every frame, process, window and worker, first ones included, before anything is sent.
+So it cannot lose a race against a new window, or a frame that moves to another process. Only plain reads of files are sent
+without a pause (``plain.PlainReads``). In somebody else's browser it would also pause their tabs, so ``routing.Routing`` serves
+there.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ class BrowserJudge:
     """Brings each request of a browser before the guard of the page it belongs to."""
 
     def __init__(self, session: CDPSession, wall: Wall | None = None) -> None:
-        """wall: that of the browser's tunnel; None if there is no tunnel."""
+        """wall: that of the browser's tunnel; None without a tunnel."""
         self._session = session
         self._plain = PlainReads(session, wall)
         if wall is not None:
@@ -37,29 +37,29 @@ class BrowserJudge:
         self._contexts: dict[NetworkGuard, str] = {}
         self._frames: dict[str, NetworkGuard] = {}
         self._coming: dict[str, Windows | None] = {}
-        """Of windows whose first document was judged: who counts them."""
+        """By window whose first document was judged: the ``Windows`` that count it."""
         self._mains: dict[str, NetworkGuard] = {}
-        """The main frames of pages."""
+        """The guards of pages, by their main frames."""
         self._waiting = 0
-        """How many requests wait for a yes: they count for no limit."""
+        """How many requests wait for a yes: they count towards no limit."""
         self._workers: set[str] = set()
         self._shared: set[str] = set()
-        """Workers that several pages can share. Playwright reports their requests to no page."""
+        """Workers that several pages can share. Playwright attributes their requests to no page."""
         self._credited: dict[str, None] = {}
-        """Requests whose site was given credentials; the oldest first."""
+        """Requests for which credentials were sent to the site; the oldest first."""
         self._tasks: set[asyncio.Task[None]] = set()
         self._over = False
         self._ended: Callable[[], None] = lambda: None
 
     async def start(self) -> None:
-        """Judge from now on. What belongs to no guard is refused."""
+        """Begin to judge. A request that belongs to no guard is refused."""
         self._session.on("Fetch.requestPaused", self._paused)
         self._session.on("Fetch.authRequired", lambda event: self._spawn(self._authenticate(event)))
         self._session.on("close", lambda _: self._end())
         await self._plain.start()
 
     def watch(self, ended: Callable[[], None]) -> None:
-        """Have ``ended`` called once nobody judges any more: what Chromium has paused it lets go then."""
+        """Call ``ended`` once judging has stopped: Chromium then lets its paused requests go."""
         self._ended = ended
         if self._over:
             ended()
@@ -72,10 +72,10 @@ class BrowserJudge:
     async def admit(
         self, page: Page, session: CDPSession, guard: NetworkGuard, target: Mapping[str, Any] | None = None
     ) -> None:
-        """``page`` may send from now on, under ``guard``. Other pages of its context are windows: they may not, or, in a context
-        with tabs, no more than their first document.
+        """``page`` may send from now on, under ``guard``. Other pages of its context are windows. They may not send, except for
+        their first document in a context with tabs.
 
-        target: what Chromium says of the page, if it was asked already.
+        target: Chromium's facts about the page, if it was asked already.
         """
         target = target or (await session.send("Target.getTargetInfo"))["targetInfo"]
         await self._plain.admit(guard.policy)
@@ -88,7 +88,7 @@ class BrowserJudge:
         session.on("Page.frameAttached", lambda event: self._frames.update({event["frameId"]: guard}))
 
     def release(self, guard: NetworkGuard) -> None:
-        """The page of ``guard`` is gone."""
+        """The page of ``guard`` has closed."""
         if self._pages.pop(guard, None) is not None:
             self._plain.release(guard.policy)
         self._contexts.pop(guard, None)
@@ -111,7 +111,7 @@ class BrowserJudge:
         task.add_done_callback(self._tasks.discard)
 
     async def _authenticate(self, event: Mapping[str, Any]) -> None:
-        """Answer a site that asks for HTTP authentication, once for a request: what it refused, it would refuse again."""
+        """Answer a site that asks for HTTP authentication, once per request: the site would refuse the same answer again."""
         request = event["requestId"]
         self._plain.asks(event["request"]["url"])
         guard = self._frames.get(event["frameId"]) or self._guard_of(await self._target(event["frameId"]) or {})
@@ -151,7 +151,7 @@ class BrowserJudge:
         except PlaywrightError:
             if held is not None:
                 held.end("withdrawn")
-            # The page or the browser has gone, or the page gave the request up while it was judged: nobody tells of its end.
+            # The page or the browser has gone, or the page gave up the request while it was judged: no event reports its end.
             owner = self._frames.get(event.get("frameId", ""))
             if owner is not None:
                 owner.gave_up(event)
@@ -159,7 +159,7 @@ class BrowserJudge:
             await self._give_up(event["frameId"])
 
     async def _told(self, guard: NetworkGuard, held: Held) -> bool:
-        """True if a held request may go, once that is known."""
+        """Wait for the decision about a held request. True if it may leave."""
         self._waiting += 1
         try:
             return await guard.holding.until_told(held)
@@ -167,7 +167,8 @@ class BrowserJudge:
             self._waiting -= 1
 
     def _turned_away(self, turned: Turned) -> None:
-        """The tunnel refused what no guard has let through. A page is told of it where no other could have asked."""
+        """The tunnel refused a connection that no guard let through. A page is informed if no other page could have asked for
+        it."""
         if not turned.own and len({*self._contexts.values()}) == 1:
             for guard in self._pages:
                 guard.turned_away(turned)
@@ -193,10 +194,10 @@ class BrowserJudge:
     async def _permits_window(
         self, event: Mapping[str, Any], target: Mapping[str, Any], opener: NetworkGuard
     ) -> NetworkGuard | None:
-        """The judgement on what a window beside the page asks for, which cannot be driven yet.
+        """The judgement on a request of a window that cannot be driven yet.
 
-        Where there are tabs, its document is judged as one of the page that opened it; all else waits until it is a tab, with a
-        guard of its own. Where there are none, the answer is no.
+        Where there are tabs, its document is judged as one of the page that opened it. Its other requests wait until it is a
+        tab with a guard of its own. Without tabs, all are refused.
         """
         frame, windows, is_document = event["frameId"], opener.windows, event.get("resourceType") == "Document"
         if windows is None or target.get("subtype"):
@@ -213,7 +214,7 @@ class BrowserJudge:
         return opener if known and permitted(event, opener) else None
 
     async def _give_up(self, window: str) -> None:
-        """Close a window of which the first document was refused: Playwright would never tell of it."""
+        """Close a window whose first document was refused: Playwright would never report it."""
         if window not in self._coming:
             return
         windows = self._coming.pop(window)
@@ -224,7 +225,8 @@ class BrowserJudge:
                 await self._session.send("Target.closeTarget", {"targetId": window})
 
     def _guard_of(self, target: Mapping[str, Any]) -> NetworkGuard | None:
-        """That of the page that opened ``target``; else, as for a worker that pages share, that of any page of its context."""
+        """The guard of the page that opened ``target``. For others, such as a worker that pages share, the guard of any page of
+        its context."""
         opener = self._frames.get(target.get("openerFrameId", ""))
         if opener is not None:
             return opener
@@ -232,7 +234,7 @@ class BrowserJudge:
         return next((guard for guard, known in self._contexts.items() if known == context), None)
 
     async def _target(self, frame: str) -> Mapping[str, Any] | None:
-        """What Chromium knows of another window, a worker or a frame at the top of its own process."""
+        """Chromium's facts about another window, a worker or the top frame of a process; None if there is no such target."""
         try:
             answered = await self._session.send("Target.getTargetInfo", {"targetId": frame})
         except PlaywrightError:
@@ -241,11 +243,11 @@ class BrowserJudge:
         return target
 
     async def _owner(self, frame: str) -> NetworkGuard | None:
-        """The guard of a frame below one of another site: only that site's process knows of it."""
+        """The guard of a frame inside a frame of another site: only that site's process knows it."""
         for guard, page in list(self._pages.items()):
             left = {asyncio.ensure_future(_tree(child)) for child in page.frames if child is not page.main_frame}
             while left:
-                # Who answers first: a process that hangs must not have the requests of another one refused.
+                # The first answer counts: a process that hangs must not get the requests of another one refused.
                 done, left = await asyncio.wait(left, return_when=asyncio.FIRST_COMPLETED)
                 if any(frame in task.result() for task in done):
                     return guard
@@ -259,7 +261,7 @@ def _remember(kept: dict[str, None], request: str) -> None:
 
 
 def _refused(event: Mapping[str, Any], guard: NetworkGuard) -> None:
-    """The judgement on what a window beside the page asks for: no."""
+    """The judgement on a request of a window beside the page: refused."""
     if event.get("resourceType") == "Document":
         guard.pop_up(event["request"]["method"], event["request"]["url"])
     else:
@@ -267,7 +269,8 @@ def _refused(event: Mapping[str, Any], guard: NetworkGuard) -> None:
 
 
 async def _tree(frame: Frame) -> set[str]:
-    """The ids of ``frame`` and of all below it in its process; none if the process is its parent's, or does not answer in time."""
+    """The ids of ``frame`` and of all frames below it in its process. Empty if its parent's process hosts it or does not answer
+    in time."""
     try:
         async with asyncio.timeout(limits.STEP_TIMEOUT_MS / 1000):
             session = await frame.page.context.new_cdp_session(frame)

@@ -1,4 +1,4 @@
-"""What a page was refused after a press had ended, because of it: the page may show that it was done."""
+"""The requests that a page was refused after a press had ended, because of it: the page may claim success."""
 
 from __future__ import annotations
 
@@ -15,29 +15,29 @@ _KEPT_MAX: Final = 200
 
 
 class Late:
-    """Of one page."""
+    """The late refusals of one page."""
 
     def __init__(self) -> None:
         self._until = 0.0
         self._refused: dict[Refused, None] = {}
 
     def begin(self, action: Action) -> None:
-        """An action begins: what a press is refused its own outcome tells, and what is opened sends by itself."""
+        """An action begins. A press reports its own refusals, and an opened page sends by itself."""
         if isinstance(action, PRESSES | _OPENS):
             self._until = 0.0
 
     def end(self, action: Action) -> None:
-        """It has ended."""
+        """The action has ended."""
         if isinstance(action, PRESSES):
             self._until = time.monotonic() + limits.HELD_LATE_S
 
     def refuses(self, request: Refused) -> None:
-        """The guard refused this."""
+        """The guard refused ``request``."""
         changes = may_be_approved(request.rule) or may_change(request.rule)
         if changes and time.monotonic() < self._until and len(self._refused) < _KEPT_MAX:
             self._refused[request] = None
 
     def taken(self) -> tuple[Refused, ...]:
-        """What came since the last call."""
+        """The refusals since the last call."""
         refused, self._refused = tuple(self._refused), {}
         return refused

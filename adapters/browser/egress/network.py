@@ -1,7 +1,7 @@
 """The network guard of one page: judges its requests and records the refused ones.
 
-How requests come before it differs: ``judge.BrowserJudge`` for a browser that is ours, ``routing.Routing`` for one that
-is somebody else's. WebSockets are routed in both.
+Requests reach it in two ways: through ``judge.BrowserJudge`` in our own browser, through ``routing.Routing`` in somebody
+else's. WebSockets are routed in both.
 """
 
 from __future__ import annotations
@@ -60,31 +60,31 @@ _REPLACING: Final = frozenset(
         "x-rewrite-method",
     }
 )
-"""Headers by which a site takes another method than the one that is sent."""
+"""Headers that replace the method of a request in the eyes of a site."""
 _COMMANDING: Final = frozenset(
     {"x-october-request-handler", "x-winter-request-handler", "next-action", "soapaction", "x-amz-target"}
 )
-"""Headers that name what a POST does, whatever its address and its body say."""
+"""Headers that name the operation of a POST, regardless of its address and body."""
 _READ_ANEW: Final = frozenset({"Document", "XHR", "Fetch"})
 _SCRIPTED: Final = frozenset({"fetch", "xhr"})
 _POP_UP_S: Final = 3.0
-"""How long a window that opened may take to ask for its document: it needs a process of its own first."""
+"""How long a window that opened may take to request its document: it needs a process of its own first."""
 
 
 class Said(NamedTuple):
-    """What the headers of a request say that decides on it."""
+    """The facts in the headers of a request that matter for its judgement."""
 
     content_type: str
     announced: str
     """The method that a CORS preflight asks for; empty for any other request. Scripts cannot set that header."""
     replaced_by: str
-    """The method that a header puts in the place of the real one."""
+    """The method that a header substitutes for the real one."""
     commanded: bool
-    """Whether a header names what is done."""
+    """True if a header names the operation."""
 
 
 def choosing(headers: Mapping[str, str]) -> tuple[str, ...]:
-    """The headers that name what a request does, each ``name: value``."""
+    """The headers that name the operation of a request, each ``name: value``."""
     lower = {name.lower(): value for name, value in headers.items()}
     return tuple(f"{name}: {value}" for name, value in lower.items() if name in _COMMANDING and value.strip())
 
@@ -99,7 +99,7 @@ def said(method: str, headers: Mapping[str, str]) -> Said:
 
 
 def kind_of(event: Mapping[str, Any]) -> str:
-    """What ``Fetch.requestPaused`` calls the kind of a request, in the words that Playwright has for it."""
+    """The kind of a request of ``Fetch.requestPaused``, in Playwright's words."""
     return str(event.get("resourceType", "other")).lower()
 
 
@@ -113,7 +113,7 @@ class NetworkGuard:
         destinations: Destinations | None,
         windows: Windows | None = None,
     ) -> None:
-        """destinations: where names lead; None if the configuration has the browser resolve them by rules of its own.
+        """destinations: where names lead; None if the browser resolves them by its own configured rules.
 
         windows: those that may be opened beside the page; None if none may.
         """
@@ -127,44 +127,45 @@ class NetworkGuard:
         self._document: Refused | None = None
         self._led_by: list[str] = []
         self.secrets = NO_SECRETS
-        """Those of the action at hand: what answers a site that asks for HTTP authentication."""
+        """The secrets of the current action, which answer a site that asks for HTTP authentication."""
         self._answered: dict[str, None] = {}
         self._asked: dict[str, None] = {}
         self.closely = Closely()
-        """When each of its GETs is looked at, and for what."""
+        """Decides when each of its GETs is examined, and for what."""
         self.asked_for = ""
         """The document that was let through last."""
         self._pop_ups: dict[str, str] = {}
         self.sending = Sending(activity)
-        """Its requests that change something."""
+        """Follows its requests that change something."""
         self._sockets = 0
         self.holding = activity.waiting = Holding()
         """Its requests that wait for a yes."""
         self.holding.blocks = self._blocks
         self.late = Late()
         self._passed: set[bytes] = set()
-        """Requests that a yes for once has let through since the action began."""
+        """Requests let through by a yes for once since the action began."""
         self.streams = Streams(activity, lambda url: self._refuse(refused("GET", url, STREAM_FULL), ""))
         """Its EventSources."""
 
     async def watch_sockets(self, of: BrowserContext | Page) -> None:
-        """Judge WebSockets from now on; those of a page that has a guard of its own do not come before that of its context."""
+        """Judge WebSockets from now on. For a page with a guard of its own, that guard judges, not its context's."""
         await of.route_web_socket("**/*", self._socket)
 
     def begin(self, given: Given) -> None:
-        """An action begins, which is performed with ``given``."""
+        """An action begins, performed with ``given``."""
         self._passed.clear()
         self.holding.begin(holds=given.holds)
 
     def taken(self) -> tuple[tuple[Refused, ...], tuple[RequestForm, ...], tuple[bytes, ...]]:
-        """What was refused since the last call, and of what an owner could allow forms and digests (``Blocked``)."""
+        """The refused requests since the last call. For those that an owner could allow, also their forms and digests
+        (``Blocked``)."""
         requests, self._refused = tuple(self._refused.values()), {}
         forms, self._forms = tuple(self._forms), {}
         exacts, self._exacts = tuple(self._exacts), {}
         return requests, forms, exacts
 
     def expects_document(self) -> None:
-        """The page is about to open an address: what was refused of another one before says nothing about it."""
+        """The page is about to open an address: refusals of earlier documents no longer matter."""
         self._document = None
         self._led_by.clear()
 
@@ -194,9 +195,9 @@ class NetworkGuard:
         frame: str = "",
         hold: Hold | None = None,
     ) -> bool:
-        """True if a request may leave; one that may not is reported. body: empty if there is none, None if it is not known.
+        """True if a request may leave; a refused one is reported. body: empty if there is none, None if it is not known.
 
-        frame: where it is sent from. hold: takes it if only a yes is missing, and says whether it waits for that.
+        frame: the frame that sends it. hold: called if only a yes is missing; returns whether the request waits for it.
         """
         told = said(method, headers)
         watched: Mapping[str, Any] = {}
@@ -206,7 +207,7 @@ class NetworkGuard:
             rule = judge_request(method, url, kind, is_navigation, body, self.policy, **told._asdict(), **watched)
         except (
             Exception
-        ):  # a defect: a request without a decision would block its page, and one that passed would be worse
+        ):  # a defect: without a decision the request would block its page, and letting it through would be worse
             rule = "address"
         asked = ReadRequest(
             method,
@@ -259,12 +260,12 @@ class NetworkGuard:
         self._refuse(refused(method, url, "method"), kind_of(held.event))
 
     def keep_back(self, leaving: Leaving) -> None:
-        """A held request does not leave, as a person has said no: the owner is not asked again."""
+        """A person refused a held request, so it does not leave: the owner is not asked again."""
         self.holding.refuse(leaving.number)
         self._refuse(refused(leaving.effect.method.partition(" ")[0], leaving.url, "method"), "")
 
     def _covered(self, asked: ReadRequest, exact: bytes, rule: str) -> str | None:
-        """None if the owner has allowed the request for the action that is being performed; else ``rule``, which refuses it.
+        """None if the owner has allowed the request for the current action; else ``rule``, which refuses it.
 
         exact: its digest; empty if not all of it is known.
         """
@@ -274,15 +275,15 @@ class NetworkGuard:
             if cover.covers(method, asked.url, kind, asked.body, chosen=asked.chosen, exact=exact, announced=announced):
                 if not cover.exacts or announced:
                     return None
-                if exact not in self._passed:  # a yes for once: a page that sends twice gets it once
+                if exact not in self._passed:  # a yes for once lets through only the first of two equal requests
                     self._passed.add(exact)
                     return None
         if announced and self.holding.due:
-            return None  # without a body or a cookie; what it announces is held
+            return None  # no body and no cookie; the request that it announces is held
         return rule
 
     def _asks(self, asked: ReadRequest, exact: bytes) -> None:
-        """Note the form of what was refused for want of a yes."""
+        """Note the form of a request that was refused for want of a yes."""
         if not asked.announced:
             self._wants(request_form(_as_taken(asked), asked.url, asked.content_type, asked.body, asked.chosen), exact)
 
@@ -293,10 +294,10 @@ class NetworkGuard:
             self._exacts[exact] = None
 
     def credentials(self, event: Mapping[str, Any], *, again: bool) -> Basic | None:
-        """What answers a site that asks for HTTP authentication (``Fetch.authRequired``): the secret that was given for exactly its
-        origin, by basic authentication alone, and once. What is not answered is noted (``challenged``).
+        """Answers a site that asks for HTTP authentication (``Fetch.authRequired``). It uses the secret that was given for
+        exactly this origin, by basic authentication alone, and once. Unanswered requests are noted (``challenged``).
 
-        again: the request was answered before, so the site has refused that.
+        again: the site has refused the answer to this request.
         """
         asked, request = event["authChallenge"], event["request"]
         origin, scheme = origin_of(str(asked.get("origin", ""))), str(asked.get("scheme", "")).lower()
@@ -312,23 +313,24 @@ class NetworkGuard:
         return known
 
     def challenged(self) -> tuple[tuple[str, ...], tuple[str, ...]]:
-        """Since the last call: the names of secrets that answered a site; and who asked in vain: ``basic https://host``."""
+        """Since the last call: the names of secrets that answered a site, and the sites that got no answer (``basic
+        https://host``)."""
         answered, asked = tuple(self._answered), tuple(self._asked)
         self._answered, self._asked = {}, {}
         return answered, asked
 
     @property
     def connects(self) -> bool:
-        """Whether it is known here how attempts to connect end."""
+        """True if this guard learns how attempts to connect end."""
         return self._destinations is not None
 
     def attempt(self) -> Attempt | None:
-        """How the last attempt to connect to the site of that document ended; None if none has, or nobody here knows."""
+        """How the last attempt to connect to the site of the asked document ended; None if there was none, or it is unknown."""
         return None if self._destinations is None else self._destinations.attempt(self.asked_for)
 
     async def reaches(self, method: str, url: str, kind: str) -> bool:
-        """Whether a permitted request may go where its address leads; one that may not is reported."""
-        # To look up a name takes time, in which a page would look still whose script has just asked for something.
+        """True if a permitted request may go where its address resolves to; a refused one is reported."""
+        # A lookup takes time. Meanwhile the page must not look still, as its script waits.
         held = self._activity.holding() if kind in _SCRIPTED else contextlib.nullcontext()
         with held:
             rule = None if self._destinations is None else await self._destinations.refuse(url, self.policy)
@@ -340,39 +342,39 @@ class NetworkGuard:
         return False
 
     async def lets(self, method: str, url: str, kind: str) -> None:
-        """A permitted request is about to be let go: what a script of the page asked for is waited for."""
+        """A permitted request is about to be let go: requests of the page's scripts are waited for."""
         if kind in _SCRIPTED:
             await self._activity.sends(method, url)
 
     async def lets_paused(self, event: Mapping[str, Any]) -> None:
-        """The same for what ``Fetch.requestPaused`` tells of, a preflight included: the script waits from there on."""
+        """As ``lets``, for a request of ``Fetch.requestPaused``, a preflight included: the script waits from there on."""
         request = event["request"]
         announced = said(request["method"], request["headers"]).announced
         if kind_of(event) in _SCRIPTED:
             await self._activity.sends(announced or request["method"], request["url"], announced=bool(announced))
 
     def gave_up(self, event: Mapping[str, Any]) -> None:
-        """The page gave up, while it was judged, what ``Fetch.requestPaused`` told of."""
+        """The page gave up a request of ``Fetch.requestPaused`` while it was judged."""
         request = event["request"]
         if kind_of(event) in _SCRIPTED and not said(request["method"], request["headers"]).announced:
             self._activity.ended(request["method"], request["url"])
 
     def pop_up(self, method: str, url: str) -> None:
-        """A window beside the page wants its document. It is never sent; what is no GET cannot be followed either."""
+        """A window beside the page requests its document. It is never sent, and only a GET can be followed."""
         self._pop_ups[_bare(url)] = method
         if method != "GET":
             self._refuse(refused(method, url, WINDOW), "")
 
     def one_too_many(self, method: str, url: str) -> None:
-        """A window beside the page wants its document, and there are too many."""
+        """A window beside the page requests its document, but there are too many windows."""
         self._refuse(refused(method, url, WINDOW), "")
 
     def turned_away(self, turned: Turned) -> None:
-        """The tunnel refused what this guard was never asked about."""
+        """The tunnel refused a request that never reached this guard."""
         self._refuse(refused(turned.method, turned.url, UNSEEN), "")
 
     async def may_follow(self, url: str) -> bool:
-        """Whether the window that opened with ``url`` asks for it by GET, so that the page can go there instead."""
+        """True if the window that opened with ``url`` requests it by GET, so that the page can go there instead."""
         end = time.monotonic() + _POP_UP_S
         while (method := self._pop_ups.pop(_bare(url), "")) == "" and (left := end - time.monotonic()) > 0:
             await self._activity.changed(min(left, 0.02))
@@ -390,10 +392,10 @@ class NetworkGuard:
             self._refused.setdefault(line, request)
 
     async def _socket(self, socket: WebSocketRoute) -> None:
-        """No rule can judge message by message what a WebSocket carries: one is opened only if an entry allows its address."""
+        """Judge a WebSocket. No rule can judge its single messages, so one opens only if an entry allows its address."""
         rule = judge_socket(socket.url, self.policy)
         if rule is None and self.policy.class_max < EVERY_CLASS:
-            rule = CAPSULE_CLASS  # what goes over it may be anything
+            rule = CAPSULE_CLASS  # its messages may do anything
         if rule is None and self._sockets >= limits.SOCKETS_MAX:
             rule = SOCKET_FULL
         if rule is None and self._destinations is not None:
@@ -409,18 +411,18 @@ class NetworkGuard:
 
 
 def _as_taken(asked: ReadRequest) -> str:
-    """The method with the one that the site takes it for: what is approved is that."""
+    """The method, with the one that the site will take it for: approvals cover that."""
     return f"{asked.method} as {asked.replaced_by}" if asked.replaced_by else asked.method
 
 
 Hold = Callable[[ReadRequest], bool]
-"""Takes what is refused for want of a yes, and says whether it waits for that."""
+"""Takes a request that lacks only a yes, and returns whether it waits for that."""
 
 
 def body_of(request: Mapping[str, Any]) -> str | None:
-    """The body of a request; None if it is not known: Chromium leaves out a long one, and one of files.
+    """The body of a request; None if it is not known: Chromium leaves out long bodies and uploaded files.
 
-    Its bytes, each that is no text as a lone surrogate: in Chromium's own text of it they are missing.
+    Each byte that is no text becomes a lone surrogate: Chromium's own text of the body drops these bytes.
     """
     if not request.get("hasPostData"):
         return str(request.get("postData", ""))
@@ -433,9 +435,9 @@ def body_of(request: Mapping[str, Any]) -> str | None:
 
 
 def permitted(event: Mapping[str, Any], guard: NetworkGuard, main: bool | None = None) -> bool:
-    """True if ``guard`` lets through what ``Fetch.requestPaused`` tells of.
+    """True if ``guard`` lets through the request of ``Fetch.requestPaused``.
 
-    main: it is of the main frame of a page (True) or of another frame (False), and can be held; None if nothing of it can.
+    main: it belongs to the main frame of a page (True) or another frame (False), and can be held; None if it cannot be held.
     """
     request, kind = event["request"], kind_of(event)
     body, headers = body_of(request), request.get("headers", {})
@@ -459,7 +461,7 @@ async def answer(
 ) -> None:
     """Let a paused request go on, or end it.
 
-    anew: pages and what scripts read come from the site, not from the HTTP cache. instead: the request that is sent in its place.
+    anew: pages and data of scripts come from the site, not from the HTTP cache. instead: the request to send in its place.
     """
     asked: dict[str, Any] = {"requestId": event["requestId"]}
     if permit:
@@ -472,13 +474,13 @@ async def answer(
             asked["headers"] = [{"name": name, "value": value} for name, value in headers.items()]
         await session.send("Fetch.continueRequest", asked)
         return
-    # "Aborted" cancels a navigation and keeps the page; any other reason would replace it by an error page.
+    # "Aborted" cancels a navigation and keeps the page; any other reason would show an error page.
     reason = "Aborted" if event.get("resourceType") == "Document" else "BlockedByClient"
     await session.send("Fetch.failRequest", {**asked, "errorReason": reason})
 
 
 async def pause_requests(session: CDPSession) -> None:
-    """Have every hop of every request in reach of ``session`` wait for an answer."""
+    """Pause every hop of every request within reach of ``session`` until it is answered."""
     await session.send("Fetch.enable", {"patterns": [{"urlPattern": "*", "requestStage": "Request"}]})
 
 

@@ -1,11 +1,11 @@
-"""What Chromium sends without a pause: plain reads of files that a page loads, from origins that the guard has let through.
+"""The requests that Chromium sends without a pause: plain reads of files for a page, from origins that the guard has let through.
 
 CDP ``Fetch`` pauses each request that fits one of its patterns. A pattern names one kind of request and knows only the
-wildcards ``*`` and ``?``; none says what is *not* to be paused. So the patterns here fit every request but those that are
-certainly permitted: pictures, styles, scripts, fonts and media at an address in which none of ``DOUBTFUL_PARTS`` stands.
-All others are paused and judged, each redirect by itself.
+wildcards ``*`` and ``?``; no pattern excludes requests. So the patterns here fit every request but those that are certainly
+permitted: pictures, styles, scripts, fonts and media whose address contains none of ``DOUBTFUL_PARTS``. All others are paused
+and judged, each redirect by itself.
 
-This holds for one policy. As long as pages with different ones are open in a browser, each of its requests is paused.
+This holds for one policy. While pages with different policies are open in a browser, each of its requests is paused.
 """
 
 from __future__ import annotations
@@ -24,17 +24,17 @@ from protocol.risk.requests import GuardPolicy
 from protocol.trust.origin import origin_of
 
 _ALWAYS: Final = ("Document", "XHR", "Fetch", "Ping", "CSPViolationReport", "Other")
-"""Kinds of which every request is paused. What has no name in this protocol is paused by its address, as files are."""
+"""Kinds of requests that are always paused. Kinds without a name in CDP are paused by their address, as files are."""
 _FILES: Final = frozenset({"Image", "Stylesheet", "Script", "Font", "Media"})
 _CAPITALS: Final = tuple("ABCDEFGHIJKLMNOPQRSTUVWXYZ")
 _RARE: Final = tuple(
     chr(code) for code in range(0x20, 0x7F) if chr(code) not in PLAIN_CHARACTERS and chr(code) not in _CAPITALS
 )
-"""Rare in addresses: one pattern for each is shorter than one for each place. An escape can hide a word, so ``%`` is among them."""
+"""Rare in addresses: one pattern for each is shorter than one for each place. ``%`` is among them, as an escape can hide a word."""
 _COMMON: Final = tuple(PLAIN_CHARACTERS)
 _ORIGINS_MAX: Final = 4
-_KEPT_S: Final = 60.0  # what a name resolves to is looked up again after this time
-_FILES_BEFORE: Final = 3  # one picture from an origin is no reason to send a thousand patterns
+_KEPT_S: Final = 60.0  # afterwards a name is looked up again
+_FILES_BEFORE: Final = 3  # one picture from an origin does not justify a thousand patterns
 
 WINDOW_WITHOUT_FILES: Final = r"""
 if (window === top && opener && opener !== window && !/^https?:$/.test(location.protocol)) {
@@ -44,7 +44,7 @@ if (window === top && opener && opener !== window && !/^https?:$/.test(location.
   (document.head || document.documentElement || document).append(policy);
 }
 """
-"""Has the empty document of a window that a page opened load nothing. Plain reads are not paused, and would be sent
+"""Stops the empty document of a window that a page opened from loading anything. Plain reads are not paused, and would be sent
 before the window is closed.
 
 Playwright runs it while the script that opened the window still waits. The guard refuses any other document of a window.
@@ -52,7 +52,7 @@ Playwright runs it while the script that opened the window still waits. The guar
 
 
 def doubtful(origins: Iterable[str]) -> list[dict[str, str]]:
-    """Patterns of everything that must be judged, where ``origins`` were let through; of everything if there are none."""
+    """Patterns of all requests that must be judged if ``origins`` were let through; of all requests if there are none."""
     starts = [f"{origin}/" for origin in origins]
     if not starts:
         return [{"urlPattern": "*"}]
@@ -64,7 +64,7 @@ def doubtful(origins: Iterable[str]) -> list[dict[str, str]]:
 
 
 def _elsewhere(starts: list[str]) -> Iterator[str]:
-    """Patterns of every address without a character of ``_CAPITALS`` or ``_RARE`` that begins with none of ``starts``."""
+    """Patterns of all addresses that contain no character of ``_CAPITALS`` or ``_RARE`` and begin with none of ``starts``."""
     for begun in sorted({start[:length] for start in starts for length in range(len(start))}):
         goes_on = {start[len(begun)] for start in starts if start.startswith(begun)}
         yield from (f"{_plain(begun + other)}*" for other in _COMMON if other not in goes_on)
@@ -76,29 +76,29 @@ def _plain(text: str) -> str:
 
 
 class PlainReads:
-    """Tells the CDP session of a browser what to pause, by what its guards have permitted."""
+    """Tells the CDP session of a browser which requests to pause, based on what its guards have permitted."""
 
     def __init__(self, session: CDPSession, wall: Wall | None = None) -> None:
-        """wall: that of the tunnel, which is told what is not paused; None if there is no tunnel."""
+        """wall: that of the tunnel, which learns what is not paused; None without a tunnel."""
         self._session = session
         self._wall = wall
         self._policies: list[GuardPolicy] = []
-        """Of the pages that are open."""
+        """The policies of the open pages."""
         self._learned: GuardPolicy | None = None
         """The policy under which ``_origins`` were let through."""
         self._origins: dict[str, asyncio.TimerHandle] = {}
         self._seen: Counter[str] = Counter()
         self._asking: set[str] = set()
-        """Origins that asked for HTTP authentication: what is not paused waits for ever for the answer."""
+        """Origins that asked for HTTP authentication: a request that is not paused would wait for ever for the answer."""
         self._tasks: set[asyncio.Task[None]] = set()
 
     async def start(self) -> None:
-        """Pause what is doubtful from now on; everything, at first."""
+        """Pause doubtful requests from now on; at first these are all."""
         patterns = doubtful(self._origins)
         await self._session.send("Fetch.enable", {"patterns": patterns, "handleAuthRequests": True})
 
     async def admit(self, policy: GuardPolicy) -> None:
-        """A page opens under ``policy``. What was learned under another one does not count for it."""
+        """A page opens under ``policy``. Origins learned under another policy do not count for it."""
         self._policies.append(policy)
         if self._wall is not None:
             self._wall.opens(policy)
@@ -107,16 +107,17 @@ class PlainReads:
             await self.start()
 
     def release(self, policy: GuardPolicy) -> None:
-        """Its page is gone. What was learned holds for the next one under the same policy: to tell it anew would slow that one."""
+        """The page of ``policy`` has closed. Its origins stay for the next page under that policy: learning them again would
+        slow it down."""
         self._policies.remove(policy)
         if self._wall is not None:
             self._wall.closes(policy)
 
     def permitted(self, event: Mapping[str, Any], policy: GuardPolicy) -> None:
-        """``Fetch.requestPaused`` told of a request that ``policy`` lets through, and that may go where its address leads."""
+        """``policy`` lets through a request of ``Fetch.requestPaused`` that may go where its address resolves to."""
         kind, url = event["resourceType"], event["request"]["url"]
         origin = origin_of(url) if kind == "Document" or kind in _FILES else ""
-        # The address as the browser writes it: with another form of the origin the patterns would fit nothing.
+        # The address as the browser writes it: the patterns would match no other form of the origin.
         if not origin or origin in self._origins or origin in self._asking or not url.startswith(f"{origin}/"):
             return
         self._seen[origin] += 1 if kind in _FILES else _FILES_BEFORE
@@ -129,13 +130,13 @@ class PlainReads:
             self._tell()
 
     async def pause_all(self) -> None:
-        """Have each request pause once this returns, until ``permitted`` tells of the next ones."""
+        """Pause each request from the return of this call on, until ``permitted`` is called again."""
         if self._origins:
             self._forget()
             await self.start()
 
     def asks(self, url: str) -> None:
-        """The site of ``url`` asked for HTTP authentication: all that goes there is paused from now on."""
+        """The site of ``url`` asked for HTTP authentication: all requests to it are paused from now on."""
         origin = origin_of(url)
         if len(self._asking) < _ORIGINS_MAX:
             self._asking.add(origin)
@@ -155,7 +156,7 @@ class PlainReads:
         self._seen.clear()
 
     def _tell(self) -> None:
-        # The patterns are made when they are sent: of two calls that overtake each other none sends what no longer holds.
+        # The patterns are made when they are sent: if two calls overlap, neither sends outdated ones.
         task = asyncio.ensure_future(self._told())
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)

@@ -1,4 +1,4 @@
-"""What passes on the bytes of a connection through the tunnel, and what it looks at on the way."""
+"""Relays pass on the bytes of a connection through the tunnel, and examine them on the way."""
 
 from __future__ import annotations
 
@@ -14,29 +14,29 @@ from protocol import limits
 
 _HELLO: Final = b"\x16"
 _PAGES: Final = "h2"
-"""Chromium offers it wherever it does not open a WebSocket."""
+"""The protocol that Chromium offers except for WebSockets."""
 _WEB: Final = frozenset({_PAGES, "http/1.1"})
 
 
 class Relay(asyncio.Protocol):
-    """Writes what comes in on one connection to the other. Streams would cost twice the time of a request."""
+    """Writes the input of one connection to the other. Streams would double the time of a request."""
 
     def __init__(self, ended: asyncio.Future[None] | None = None) -> None:
-        """ended: to be done at its end; None for one of its own."""
+        """ended: the future to resolve at its end; None to make its own."""
         self._to: asyncio.Transport | None = None
         self.ended = ended or asyncio.get_running_loop().create_future()
-        """Done once nothing more comes in."""
+        """Done once the input has ended."""
 
     def lead(self, to: asyncio.Transport) -> None:
-        """Where what comes in goes."""
+        """Pass input on to ``to``."""
         self._to = to
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        """Of the connection that is opened here: nothing comes in before whoever asked knows that it is open."""
+        """The relay's connection opened. It reads nothing until its asker knows that it is open."""
         cast(asyncio.Transport, transport).pause_reading()
 
     def data_received(self, data: bytes) -> None:
-        """Pass it on. What comes before the way is open breaks the protocol, and ends it."""
+        """Pass ``data`` on. Data before the connection opens violates the protocol, and ends it."""
         if self._to is None:
             self._end()
         else:
@@ -50,17 +50,17 @@ class Relay(asyncio.Protocol):
         return True
 
     def pause_writing(self) -> None:
-        """This connection takes no more for now: what is to be written to it waits in the other one."""
+        """This connection takes no more for now, so the other one stops reading."""
         if self._to is not None:
             self._to.pause_reading()
 
     def resume_writing(self) -> None:
-        """It takes more again."""
+        """This connection takes data again."""
         if self._to is not None:
             self._to.resume_reading()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """Without one of the two there is no use for the other."""
+        """Close the other connection: one is useless without the other."""
         if self._to is not None:
             self._to.close()
         self._end()
@@ -71,18 +71,18 @@ class Relay(asyncio.Protocol):
 
 
 class _Plain(Relay):
-    """The way of plain HTTP to a site: each request is compared with what the guards have let through."""
+    """Relays plain HTTP to a site: each request is compared with those that the guards have let through."""
 
     def __init__(self, place: Destination, wall: Wall, ended: asyncio.Future[None] | None = None) -> None:
         super().__init__(ended)
         self._wall, self._place = wall, place
         self._heads = Heads(place.scheme)
         self._raw = False
-        """Whether it is an open WebSocket by now."""
+        """True once it is an open WebSocket."""
         self._asking: asyncio.Task[None] | None = None
 
     def data_received(self, data: bytes) -> None:
-        """Pass on what may be sent."""
+        """Pass on permitted requests."""
         if self._to is None or self._raw:
             super().data_received(data)
             return
@@ -126,7 +126,7 @@ class _Plain(Relay):
             self._pass()
 
     def _abort(self) -> None:
-        """Nothing of this connection goes on."""
+        """End both connections."""
         self._to = None
         self._end()
 
@@ -137,16 +137,16 @@ class _Plain(Relay):
 
 
 class _Sealed(Relay):
-    """The way of TLS to a site."""
+    """Relays TLS to a site."""
 
     def __init__(self, place: Destination, wall: Wall, ended: asyncio.Future[None] | None = None) -> None:
         super().__init__(ended)
         self._wall, self._place = wall, place
         self._begun: bytes | None = b""
-        """What came so far; None once it is known to begin as the web does."""
+        """The bytes so far; None once they are known to begin as the web's TLS does."""
 
     def data_received(self, data: bytes) -> None:
-        """Pass on what begins as TLS for the web does: what no interception sees (TURN over TCP or TLS) gets no further."""
+        """Pass on TLS of the web only. This blocks traffic that no interception sees (TURN over TCP or TLS)."""
         if self._begun is None or self._to is None:
             super().data_received(data)
             return
@@ -167,7 +167,7 @@ class _Sealed(Relay):
 
 
 class Entrance(Relay):
-    """The way of a connection of which nobody has said what it is for. Its first bytes say it; only then is it judged as such."""
+    """Relays a connection of unknown purpose. Its first bytes reveal the purpose, by which it is then judged."""
 
     def __init__(self, host: str, port: int, wall: Wall) -> None:
         super().__init__()
@@ -177,7 +177,7 @@ class Entrance(Relay):
         self._asking: asyncio.Task[None] | None = None
 
     def data_received(self, data: bytes) -> None:
-        """Find out what it is."""
+        """Find out its purpose."""
         if self._inner is not None:
             self._inner.data_received(data)
             return
@@ -210,7 +210,7 @@ class Entrance(Relay):
         self._end()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """Nothing is asked for any more."""
+        """The connection has closed, so nothing more is asked for."""
         if self._asking is not None:
             self._asking.cancel()
         if self._inner is not None:
@@ -219,7 +219,8 @@ class Entrance(Relay):
 
 
 def _scheme(begun: bytes) -> str:
-    """``http``, ``https``, or ``ws`` for a WebSocket with or without TLS; empty if more must come first. Errors: ``ValueError``."""
+    """``http``, ``https``, or ``ws`` for a WebSocket with or without TLS; empty if more bytes are needed. Errors:
+    ``ValueError``."""
     if begun[:1] == _HELLO:
         offers = offered(begun)
         if offers is None:
@@ -234,5 +235,5 @@ def _scheme(begun: bytes) -> str:
 
 
 def checked(place: Destination, wall: Wall, ended: asyncio.Future[None] | None = None) -> Relay:
-    """What passes on to ``place`` that which may be sent there. ended: as for ``Relay``."""
+    """The relay for connections to ``place``, which passes on only permitted traffic. ended: as for ``Relay``."""
     return (_Sealed if place.scheme in ("https", "wss") else _Plain)(place, wall, ended)

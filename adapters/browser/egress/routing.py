@@ -1,8 +1,8 @@
 """Intercepts requests in an attached browser: Playwright routing, for our context only.
 
-Routing sees the first hop of each request of the context, pop-ups and workers included; CDP ``Fetch`` on the page sees
-the hops after a redirect, which routing never does. Both pause a request, which costs time; ``judge.BrowserJudge`` does
-it once, but would pause the requests of the owner's tabs as well.
+Routing sees the first hop of each request of the context, pop-ups and workers included; CDP ``Fetch`` on the page sees the hops
+after a redirect, which routing never sees. Both pause a request, which costs time. ``judge.BrowserJudge`` pauses it once, but
+would pause the requests of the owner's tabs as well.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ class Routing:
         self._pages: dict[Page, tuple[NetworkGuard, Activity]] = {}
 
     async def start(self) -> None:
-        """Judge from now on. What belongs to no page that was admitted is refused."""
+        """Begin to judge. A request of a page that was not admitted is refused."""
         await self._context.add_init_script(REMOVES)
         await self._context.route("**/*", self._route)
 
@@ -73,12 +73,12 @@ class Routing:
             return  # the page or the browser has gone, so no decision is needed
 
     async def _guard_of(self, request: Request) -> tuple[NetworkGuard | None, bool]:
-        """The guard that judges ``request``, and whether it is of the guard's own page; not so for a window."""
+        """The guard that judges ``request``, and True if the guard's own page sends it, not a window."""
         anybody = next(iter(self._pages.values()), (None, None))[0]
         try:
             page = request.frame.page
         except PlaywrightError:
-            # A navigation whose page does not exist yet comes from a window; a request without a frame from a worker.
+            # A navigation without a page yet comes from a window; a request without a frame comes from a worker.
             return anybody, not request.is_navigation_request() and not request.service_worker
         if page in self._pages:
             return self._pages[page][0], True
@@ -102,9 +102,9 @@ class Routing:
             activity.spawn(self._watch_frame(frame, guard, activity))
 
     async def _watch_frame(self, frame: Frame, guard: NetworkGuard, activity: Activity) -> None:
-        """Judge redirects in a frame of another site too: it may run in a process out of the page session's sight.
+        """Also judge redirects in a frame of another site: it may run in a process that the page session cannot see.
 
-        What the frame requested before this has taken effect is judged by its first hop only.
+        Requests that the frame sent before this takes effect are judged by their first hop only.
         """
         try:
             session = await self._context.new_cdp_session(frame)

@@ -1,7 +1,8 @@
-"""What the actions on a page send that changes something: what the guard lets through although it is no read.
+"""The requests of a page's actions that change something, and that the guard lets through although they are no reads.
 
-An action sends what leaves while it is performed, unless the page sends that by itself: while it loads, or as it did before when
-nobody acted on it. An action that only looks, waits or opens an address sends no more than the document that it opens.
+A request belongs to an action if it leaves while the action is performed. The page's own requests do not: those sent while it
+loads, and repeats of requests without an action. An action that only looks, waits or opens an address sends just the document
+that it opens.
 """
 
 from __future__ import annotations
@@ -49,11 +50,11 @@ class ReadRequest(NamedTuple):
     replaced_by: str
     announced: str
     chosen: Sequence[str] = ()
-    """Headers that name what it does."""
+    """Headers that name its operation."""
     watched: Mapping[str, Any] = {}
-    """What else of it is looked at (``judge_request``)."""
+    """Further facts that ``judge_request`` weighs."""
     is_main: bool = False
-    """It asks for the next document of the page itself."""
+    """True if it requests the next document of the page itself."""
 
 
 class Sending:
@@ -68,7 +69,7 @@ class Sending:
         """Writes that no action caused."""
         self._sent: list[Effect] = []
         self._files: tuple[SentFile, ...] = ()
-        """What the page was given to upload."""
+        """The files that the page was given to upload."""
         self._reading: tuple[GuardPolicy, GuardPolicy] | None = None
 
     def begin(self, action: Action, given: Given) -> None:
@@ -82,13 +83,14 @@ class Sending:
         self._files = (*self._files, *more)[-limits.EFFECT_FILES_MAX :]
 
     def end(self) -> tuple[Effect, ...]:
-        """The action is over: what it has sent, in order."""
+        """The action is over. Returns the effects that it has sent, in order."""
         self._acts = False
         sent, self._sent = tuple(self._sent), []
         return sent
 
     async def rest(self, limit_s: float) -> bool:
-        """Wait until all has left that the action lists, at most ``limit_s``; whether anything of it did since this was asked."""
+        """Wait until all requests that the action lists have left, at most ``limit_s``. Returns whether one left during the
+        wait."""
         listed, end = self._listed, time.monotonic() + limit_s
         before = listed.left if listed else {}
         while listed and listed.left and not (listed.refused or self._activity.gone.done()):
@@ -98,11 +100,11 @@ class Sending:
         return listed is not None and listed.left != before
 
     def leaves_page(self) -> None:
-        """The next document of the page was let through: what is sent from now on, the next page sends while it loads."""
+        """The next document of the page was let through: the next page sends later requests while it loads."""
         self._left = True
 
     def loads(self, asked: ReadRequest) -> bool:
-        """True if the next page sends a request, and the action only led there."""
+        """True if the next page sends a request while it loads, and the action only led there."""
         return self._left and not asked.is_main
 
     def adds(self, effect: Effect) -> None:
@@ -115,10 +117,10 @@ class Sending:
         return may_be_allowed(rule) if rule is not None else not self._is_read(asked, policy)
 
     def not_enough(self, asked: ReadRequest, policy: GuardPolicy, mask: Mask) -> str:
-        """The rule by which a request is refused although ``policy`` names it: its class is not approved, or there is a list, it is
-        not in that, and it was not named beside it. Empty if it may leave.
+        """The rule by which a request is refused although ``policy`` names it; empty if it may leave. Either its class is not
+        approved, or there is a list that does not hold it, and nobody named it beside the list.
 
-        An address that an action opens is that action, and was judged as such.
+        The address that an action opens was judged with the action.
         """
         opened = self._opens and asked.is_main and asked.method == "GET" and not self._left
         if not policy.read_only or opened or asked.announced:
@@ -129,8 +131,8 @@ class Sending:
         return graver(level) if level > self._level_max else ""
 
     def is_beyond(self, asked: ReadRequest, policy: GuardPolicy, mask: Mask) -> bool:
-        """True if a request that changes something is graver than the mounted capsule allows. It has the class of the action
-        before it, if that is graver; one that cannot be read may be anything.
+        """True if a request that changes something is graver than the mounted capsule allows. It takes the class of the action
+        before it, if that is graver; an unreadable one counts as the gravest.
         """
         if policy.class_max >= EVERY_CLASS:
             return False
@@ -147,11 +149,11 @@ class Sending:
         return self._listed.takes(self._graded(asked, mask))
 
     def is_own(self, asked: ReadRequest) -> bool:
-        """True if, where there is a list, the page sends the request by itself: nobody is asked about it then."""
+        """True if there is a list and the page sends the request by itself: then nobody is asked about it."""
         return self._listed is not None and not self._causes(asked)
 
     def judged(self, asked: ReadRequest, rule: str | None, mask: Mask) -> str | None:
-        """Note a request that changes something: it leaves, or ``rule`` refuses it. Returns the rule that is told."""
+        """Note a request that changes something: it leaves, or ``rule`` refuses it. Returns the rule to report."""
         causes, effect = self._causes(asked), self._graded(asked, mask)
         if not causes and len(self._own) < _OWN_MAX and not asked.announced:
             self._own.add(_key(asked))
@@ -182,11 +184,11 @@ class Sending:
         if not self._own:
             return False
         key = _key(asked)
-        # Of a preflight no more is known than where it goes.
+        # For a preflight only its destination is known.
         return any(each[:2] == key[:2] for each in self._own) if asked.announced else key in self._own
 
     def _is_read(self, asked: ReadRequest, policy: GuardPolicy) -> bool:
-        """True if a request that ``policy`` lets through would leave without anybody having named it."""
+        """True if ``policy`` would let a request through that nobody named."""
         if only_reads(policy):
             return True
         if self._reading is None or self._reading[0] is not policy:
@@ -207,7 +209,7 @@ class Sending:
         return rule is None
 
     def effect(self, asked: ReadRequest, mask: Mask) -> Effect:
-        """What a request does. mask: takes the values of secrets out of a body before that is known by its digest."""
+        """The effect of a request. mask: removes the values of secrets from a body before its digest is made."""
         method = asked.announced or asked.method
         method = f"{method} as {asked.replaced_by}" if asked.replaced_by else method
         body = mask(asked.body) if asked.body else asked.body
@@ -215,8 +217,8 @@ class Sending:
 
 
 def _key(asked: ReadRequest) -> tuple[object, ...]:
-    """What tells a request from others that a page sends by itself, but for ids and times in it. Where one address takes many
-    commands, the names of fields tell them apart, and what chooses.
+    """A key of a request without its ids and times, to recognise requests that a page repeats by itself. Where one address
+    takes many commands, the names of fields and the choosing headers are part of the key.
     """
     effect = effect_of(asked.method, asked.url, asked.content_type, asked.body, chosen=asked.chosen)
     is_data = asked.content_type.partition(";")[0].strip().lower() == "application/json"

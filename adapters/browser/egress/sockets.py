@@ -15,7 +15,7 @@ _REFUSED_CODE = 1008  # RFC 6455: a policy is violated
 
 
 async def refuse(socket: WebSocketRoute) -> None:
-    """Close it as refused. One that is closed already stays so."""
+    """Close ``socket`` as refused. A closed one stays closed."""
     try:
         await socket.close(code=_REFUSED_CODE, reason="refused")
     except PlaywrightError:
@@ -23,7 +23,7 @@ async def refuse(socket: WebSocketRoute) -> None:
 
 
 def pass_on(page: WebSocketRoute, full: Callable[[], None]) -> None:
-    """Connect the WebSocket of a page to its site. full: called once, when it is closed because too much went over it."""
+    """Connect the WebSocket of a page to its site. full: called once, when too much traffic closes it."""
     site, flow = page.connect_to_server(), Flow(limits.SOCKET_MESSAGES_MAX, limits.SOCKET_BYTES_MAX)
     closing: list[asyncio.Task[None]] = []
 

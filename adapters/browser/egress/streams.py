@@ -1,4 +1,4 @@
-"""Counts what sites send to the EventSources of a page, and ends those over which too much came."""
+"""Counts the events that sites send to the EventSources of a page, and ends those that receive too much."""
 
 from __future__ import annotations
 
@@ -17,32 +17,33 @@ _TYPE: Final = "text/event-stream"
 
 
 def is_stream(headers: Mapping[str, str]) -> bool:
-    """Whether a request is one of an EventSource; Chromium calls its kind XHR. A script that says so too is counted as one."""
+    """True if a request looks like one of an EventSource, whose kind Chromium calls XHR. A script that imitates it counts as
+    one."""
     return any(name.lower() == "accept" and value.strip().lower() == _TYPE for name, value in headers.items())
 
 
 class Streams:
-    """The EventSources of one page, by their addresses: one that lost its connection asks again by itself.
+    """The EventSources of one page, by their addresses: one that lost its connection reconnects by itself.
 
-    Those of workers and of frames in other processes are bounded in number only.
+    For those of workers and of frames in other processes, only the number is limited.
     """
 
     def __init__(self, activity: Activity, full: Callable[[str], None]) -> None:
-        """full: called once for an address from which too much came."""
+        """full: called once for an address that sent too much."""
         self._activity, self._full = activity, full
         self._session: CDPSession | None = None
         self._counts = False
         self._flows: dict[str, Flow] = {}
         self._addresses: dict[str, str] = {}
-        """Of the requests over which events come."""
+        """By request id: the addresses that send events."""
         self._over: set[str] = set()
 
     def watch(self, session: CDPSession) -> None:
-        """session: of the page."""
+        """session: that of the page."""
         self._session = session
 
     def permits(self, url: str) -> bool:
-        """Whether the page may open one at ``url``; what comes over it is counted from then on."""
+        """True if the page may open one at ``url``; its events are counted from then on."""
         if url in self._over or (url not in self._flows and len(self._flows) >= limits.STREAMS_MAX):
             return False
         self._flows.setdefault(url, Flow(limits.STREAM_EVENTS_MAX, limits.STREAM_BYTES_MAX))
@@ -66,7 +67,7 @@ class Streams:
     def _came(self, event: Mapping[str, Any]) -> None:
         url = self._addresses.get(event["requestId"], "")
         flow = self._flows.get(url)
-        if flow is None:  # it was asked for before this listened
+        if flow is None:  # it was requested before this listened
             url, flow = next(iter(self._flows.items()))
         if not flow.takes(event["data"]) and url not in self._over:
             self._over.add(url)
@@ -74,7 +75,7 @@ class Streams:
             self._activity.spawn(self._stop())
 
     async def _stop(self) -> None:
-        """Have the page load no more: nothing else ends an EventSource from outside. It asks again, and is refused."""
+        """Stop all loading of the page: nothing else ends an EventSource from outside. It reconnects, and is refused."""
         with contextlib.suppress(PlaywrightError):
             if self._session is not None:
                 await self._session.send("Page.stopLoading")

@@ -1,14 +1,14 @@
-"""A SOCKS5 proxy (RFC 1928) on loopback: the only network connection of a launched Chromium, and of our contexts in one that we
-attached to. It forwards bytes unchanged.
+"""A SOCKS5 proxy (RFC 1928) on loopback: the only network connection of a launched Chromium, and of our contexts in an attached
+one. It forwards bytes unchanged.
 
-Requests are judged before, one by one (``judge.BrowserJudge``). The tunnel is the second wall behind that: it opens a connection
-only to a place that a guard has let through a moment ago, and of plain HTTP lets only such requests pass (``wall.Wall``). It
-resolves names itself, so a connection leads to no other place than was judged (``destinations.Destinations``). Datagrams of a
-WebTransport, which no interception sees, are refused behind a proxy. And it can be cut: from then on nothing is sent, whatever
-Chromium still wants.
+Requests are judged before, one by one (``judge.BrowserJudge``). The tunnel is the second wall behind that: it opens a
+connection only to a place that a guard has let through a moment ago, and passes only such requests of plain HTTP
+(``wall.Wall``). It resolves names itself, so a connection leads only to the place that was judged
+(``destinations.Destinations``). Behind a proxy, Chromium refuses datagrams of WebTransport, which no interception sees. The
+tunnel can also be cut: from then on nothing is sent, whatever Chromium tries.
 
-A launched Chromium says by the port at which it asks for what it asks: plain HTTP, TLS, or a WebSocket. A context of an attached
-one has one port for everything, so there the first bytes say it (``relays.Entrance``).
+A launched Chromium uses one port each for plain HTTP, TLS and WebSockets. A context of an attached one has a single port, where
+the first bytes show the kind (``relays.Entrance``).
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ _OPEN: Final = b"\x05\x00\x00\x01" + bytes(6)
 
 
 class Entries(NamedTuple):
-    """Ports of loopback at which a browser asks for connections."""
+    """Ports of loopback where a browser asks for connections."""
 
     http: int
     https: int
@@ -42,7 +42,7 @@ class Entries(NamedTuple):
 
 
 class Tunnel:
-    """Connects where it is asked to, if its wall says so."""
+    """Connects where it is asked to, if its wall permits."""
 
     def __init__(self, destinations: Destinations) -> None:
         self._destinations = destinations
@@ -65,7 +65,7 @@ class Tunnel:
         return int(self._servers[0].sockets[0].getsockname()[1])
 
     def expects(self, host: str) -> asyncio.Event:
-        """What is set once a connection to ``host`` is asked for. There is no such host: nothing is connected."""
+        """An event that is set once a connection to ``host`` is asked for. There is no such host: nothing is connected."""
         self._expected[host] = asyncio.Event()
         return self._expected[host]
 
@@ -88,7 +88,7 @@ class Tunnel:
                 self._expected[wanted[0]].set()
                 return
             inward = await self._admitted(scheme, *wanted)
-            if inward is None:  # before its name is looked up: that is a way out too
+            if inward is None:  # before its name is looked up: a lookup can leak data too
                 writer.write(_UNREACHABLE)
                 return
             outward = Relay()
@@ -117,7 +117,7 @@ class Tunnel:
                 await inward.ended
 
     async def _admitted(self, scheme: str, host: str, port: int) -> Relay | None:
-        """What passes on what is sent there; None if nothing may be. scheme: empty if it is not known yet."""
+        """The relay for traffic to that place; None if none may be sent. scheme: empty if it is not known yet."""
         if not scheme:
             return Entrance(host, port, self._wall) if await self._wall.expects(host, port) else None
         place = await self._wall.connects(scheme, host, port)
@@ -135,7 +135,7 @@ class Tunnel:
             transport.abort()  # data that a site never reads would keep the connection open for ever
 
     def cut(self) -> None:
-        """Drop every connection at once, and take no other. What was not sent until now never is."""
+        """Drop every connection at once, and accept no other. Unsent bytes are never sent."""
         self._cut = True
         for transport in self._open:
             transport.abort()
@@ -164,7 +164,7 @@ def _end_of(error: BaseException) -> Attempt:
 
 
 async def _destination(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> tuple[str, int] | None:
-    """Host and port that Chromium asks for; None if it speaks another language."""
+    """Host and port that Chromium asks for; None if it does not speak SOCKS5."""
     version, methods = await reader.readexactly(2)
     await reader.readexactly(methods)
     if version != _VERSION:

@@ -1,8 +1,8 @@
-"""Which connections and requests of one browser the tunnel lets out: those that a guard has let through a moment ago.
+"""The connections and requests of one browser that the tunnel lets out: those that a guard has let through a moment ago.
 
-The guard sees what Chromium shows it. What Chromium sends without showing it (its updater, its predictions, a feature of the web
-that asks past every interception) comes to the tunnel only, where no guard has let it through. A connection can come before the
-request that it is for, so the tunnel waits for a moment before it refuses.
+The guard sees only what Chromium shows it. Hidden requests (its updater, its predictions, a web feature that bypasses every
+interception) reach only the tunnel, and no guard has let them through. A connection can come before its request, so the tunnel
+waits a moment before it refuses.
 """
 
 from __future__ import annotations
@@ -23,24 +23,24 @@ K = TypeVar("K")
 
 USUAL_PORT: Final = {"http": 80, "https": 443, "ws": 80, "wss": 443}
 _SERVICES: Final = (".google.com", ".googleapis.com", ".gstatic.com", ".gvt1.com", ".googleusercontent.com")
-"""Where Chromium itself asks for updates, suggestions and keys."""
+"""Hosts that Chromium itself asks for updates, suggestions and keys."""
 _METHODS: Final = frozenset({"CONNECT", "WS", "GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"})
 _SOCKET_S: Final = 5.0  # from its judgement until the page connects
-_AFTER_S: Final = 5.0  # what a page sends as it closes leaves after its guard was released
+_AFTER_S: Final = 5.0  # requests that a page sends as it closes leave after its guard was released
 
 
 class Turned(NamedTuple):
-    """What the tunnel refused."""
+    """A refusal of the tunnel."""
 
     method: str
     """``CONNECT`` where only host and port are known."""
     url: str
     own: bool
-    """Whether Chromium asked for itself: no page was open, or the host is one of its services."""
+    """True if Chromium asked for itself: no page was open, or the host is one of its services."""
 
 
 class Destination(NamedTuple):
-    """Where a connection leads, as far as the tunnel sees."""
+    """The place that a connection leads to, as far as the tunnel sees."""
 
     scheme: str
     """``http``, ``https``, ``ws`` or ``wss``."""
@@ -49,14 +49,14 @@ class Destination(NamedTuple):
 
     @property
     def origin(self) -> str:
-        """As an address has it."""
+        """The origin as an address writes it."""
         host = f"[{self.host}]" if ":" in self.host else self.host
         usual = USUAL_PORT[self.scheme] == self.port
         return f"{self.scheme}://{host}" if usual else f"{self.scheme}://{host}:{self.port}"
 
 
 class _Kept(Generic[K]):
-    """Keys that hold until a time. The oldest go first when there are too many: a page can ask for any number."""
+    """Keys that hold until a time. The oldest are dropped when there are too many: a page can ask for any number."""
 
     def __init__(self, most: int, now: Callable[[], float]) -> None:
         self._until: dict[K, float] = {}
@@ -68,7 +68,7 @@ class _Kept(Generic[K]):
             del self._until[next(iter(self._until))]
 
     def drop(self, key: K) -> bool:
-        """Whether it held until now."""
+        """Forget ``key``. True if it held until now."""
         held = key in self
         self._until.pop(key, None)
         return held
@@ -81,21 +81,21 @@ class _Kept(Generic[K]):
 
 
 class Wall:
-    """Of one browser: its guards write it, its tunnel asks it."""
+    """The wall of one browser: its guards write it, its tunnel asks it."""
 
     def __init__(self, now: Callable[[], float] = time.monotonic, wait_ms: int = 0) -> None:
-        """now: seconds that only grow. wait_ms: how long a guard may take; 0 for the usual time."""
+        """now: seconds of a monotonic clock. wait_ms: how long a guard may take; 0 for the usual time."""
         self._now = now
         self._wait_ms = wait_ms
         self.refused: Counter[tuple[str, str]] = Counter()
-        """How often the tunnel refused, by who asked (``browser`` or ``page``) and method."""
+        """How often the tunnel refused, by asker (``browser`` or ``page``) and method."""
         self._policies: Counter[GuardPolicy] = Counter()
-        """Of the pages that are open."""
+        """The policies of the open pages."""
         self._left = _Kept[GuardPolicy](limits.TUNNEL_PLACES_MAX, now)
         self._places = _Kept[Destination](limits.TUNNEL_PLACES_MAX, now)
         self._requests = _Kept[tuple[str, str]](limits.TUNNEL_REQUESTS_MAX, now)
         self._sockets = _Kept[tuple[str, int]](limits.TUNNEL_PLACES_MAX, now)
-        """Addresses of WebSockets that were let through and have not come to the tunnel yet, numbered."""
+        """Numbered addresses of WebSockets that were let through and have not reached the tunnel yet."""
         self._numbers = count()
         self._read: dict[str, tuple[float, GuardPolicy]] = {}
         self._waiting: set[asyncio.Event] = set()
@@ -108,21 +108,21 @@ class Wall:
         self._policies[policy] += 1
 
     def closes(self, policy: GuardPolicy) -> None:
-        """Its page is gone."""
+        """A page under ``policy`` has closed."""
         self._policies[policy] -= 1
         if self._policies[policy] <= 0:
             del self._policies[policy]
             self._left.note(policy, _AFTER_S)
 
     def admit(self, method: str, url: str) -> None:
-        """A guard has let a request through."""
+        """A guard let a request through."""
         if place := place_of(url):
             self._places.note(place, limits.TUNNEL_ADMITTED_S)
             self._requests.note((method, _bare(url)), limits.TUNNEL_ADMITTED_S)
             self._stir()
 
     def admit_socket(self, url: str) -> None:
-        """A guard has let a page open a WebSocket: one connection."""
+        """A guard let a page open a WebSocket: one connection."""
         self._sockets.note((_bare(url), next(self._numbers)), _SOCKET_S)
         self._stir()
 
@@ -134,7 +134,7 @@ class Wall:
             self._places.note(place, lasts)
 
     def watch(self, tell: Callable[[Turned], None]) -> None:
-        """Have ``tell`` called for what is refused."""
+        """Call ``tell`` for each refusal."""
         self._tell = tell
 
     def _stir(self) -> None:
@@ -149,7 +149,7 @@ class Wall:
     # --- asked by the tunnel ---
 
     async def connects(self, scheme: str, host: str, port: int) -> Destination | None:
-        """Where a connection leads that may be opened. One that may not is counted.
+        """The place that a connection may open to; None if it may not, which is counted.
 
         scheme: ``http``, ``https``, or ``ws`` for a WebSocket with or without TLS.
         """
@@ -161,7 +161,7 @@ class Wall:
         return place if await self._in_time(lambda: self._open_to(place), "CONNECT", place.origin) else None
 
     async def expects(self, host: str, port: int) -> bool:
-        """Whether anything was let through to ``host`` and ``port``. One to which nothing was is counted."""
+        """True if any traffic to ``host`` and ``port`` was let through. A refused attempt is counted."""
         places = [Destination(scheme, host.lower(), port) for scheme in ("http", "https")]
 
         def holds() -> bool:
@@ -171,7 +171,7 @@ class Wall:
         return await self._in_time(holds, "CONNECT", usual.origin)
 
     def permits(self, method: str, url: str, replaced_by: str = "") -> bool:
-        """Whether a request that the tunnel can read may go on now. replaced_by: as for ``judge_request``."""
+        """True if a request that the tunnel can read may go on now. replaced_by: as for ``judge_request``."""
         if (method, _bare(url)) in self._requests:
             return True
         place = place_of(url)
@@ -181,24 +181,24 @@ class Wall:
         return judge_request(method, url, "fetch", False, None, policy, replaced_by=replaced_by) is None
 
     async def sends(self, method: str, url: str, replaced_by: str = "") -> bool:
-        """The same for one that may be let through in a moment. One that is not is counted."""
+        """As ``permits``, but waits a moment for the guard. A refusal is counted."""
         return await self._in_time(lambda: self.permits(method, url, replaced_by), method, url)
 
     def opens_socket(self, url: str) -> bool:
-        """Whether a WebSocket of which the tunnel can read the address was let through. One that was not is counted."""
+        """True if a WebSocket with this readable address was let through. A refusal is counted."""
         if any(known == _bare(url) and self._sockets.drop((known, number)) for known, number in self._sockets.held()):
             return True
         self.turn_away("WS", url)
         return False
 
     def _expects(self, place: Destination, found: list[Destination]) -> bool:
-        """Whether a WebSocket to this host and port was let through; where it leads goes to ``found``."""
+        """True if a WebSocket to this host and port was let through; its place is added to ``found``."""
         known = self._socket_to(place.host, place.port)
         if known is None:
             return False
         leads, key = known
         found.append(leads)
-        # The address of a plain one is read once it is connected.
+        # The address of an unencrypted one is read once it is connected.
         return leads.scheme == "ws" or self._sockets.drop(key)
 
     def _socket_to(self, host: str, port: int) -> tuple[Destination, tuple[str, int]] | None:
@@ -212,7 +212,7 @@ class Wall:
         return place in self._places and self._within(place)
 
     def _within(self, place: Destination) -> bool:
-        """Whether an open page may contact ``place`` at all."""
+        """True if an open page may contact ``place`` at all."""
         origin = origin_of(place.origin.replace("ws", "http", 1) if place.scheme in ("ws", "wss") else place.origin)
         policies = [*self._policies, *self._left.held()]
         return any(not policy.origins or fits(policy.origins, origin) for policy in policies)
@@ -235,7 +235,7 @@ class Wall:
             self._waiting.discard(stirred)
 
     def turn_away(self, method: str, url: str) -> None:
-        """Count what is refused, and tell of it."""
+        """Count a refusal, and report it."""
         place = place_of(url)
         own = not self._policies or place is None or place.host.endswith(_SERVICES)
         self.refused["browser" if own else "page", method if method in _METHODS else "other"] += 1
@@ -243,7 +243,7 @@ class Wall:
 
 
 def place_of(url: str) -> Destination | None:
-    """Where a connection for ``url`` leads; None if it needs none."""
+    """The place of a connection for ``url``; None if it needs none."""
     parts = urlsplit(url)
     if parts.scheme not in USUAL_PORT or not parts.hostname:
         return None
@@ -251,6 +251,6 @@ def place_of(url: str) -> Destination | None:
 
 
 def _bare(url: str) -> str:
-    """An address as the line of a request has it: without fragment, and without name and password."""
+    """An address as the request line has it: without fragment, and without name and password."""
     parts = urlsplit(url.partition("#")[0])
     return urlunsplit(parts._replace(netloc=parts.netloc.rpartition("@")[2], path=parts.path or "/"))

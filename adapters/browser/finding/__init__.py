@@ -1,1 +1,1 @@
-"""Finds the element of a page that a selector means."""
+"""Finds the element of a page that a selector matches."""

@@ -1,6 +1,6 @@
-"""Asks Chromium what a page shows in closed shadow trees, which neither Playwright's snapshot nor a script of ours can read.
+"""Asks Chromium for the content of closed shadow trees, which neither Playwright's snapshot nor a script of ours can read.
 
-Opening each tree as its page attaches it would be simpler, and the page could see it: a script may ask whether its tree is open.
+Opening each tree as its page attaches it would be simpler, but the page could detect it: a script may ask if its tree is open.
 """
 
 from __future__ import annotations
@@ -51,11 +51,11 @@ _FIELDS: Final = frozenset({"INPUT", "METER", "PROGRESS", "SELECT", "TEXTAREA"})
 _SPEAKING: Final = frozenset({"aria-label", "aria-labelledby", "role", "tabindex"})
 _WRAPPERS: Final = frozenset({"ARTICLE", "DIV", "FOOTER", "HEADER", "MAIN", "NAV", "SECTION", "SLOT", "SPAN"})
 _UNPAINTED: Final = frozenset({"OPTION", "title"})
-"""These name a list or a drawing. The page does not show them as text."""
+"""The name of a list or a drawing, which the page does not show as text."""
 
 
 class Closed:
-    """Of one page."""
+    """The closed shadow trees of one page."""
 
     def __init__(self, page: Page, session: CDPSession, worlds: Worlds, finding: ElementFinder) -> None:
         self._page = page
@@ -64,7 +64,7 @@ class Closed:
         self._worlds = worlds
 
     async def of_page(self, *, framed: bool) -> Cut | None:
-        """As ``adapters.ports.Page.closed``. framed: not in the main frame, but in every frame."""
+        """As ``adapters.ports.Page.closed``. framed: in every frame, not only in the main one."""
         documents = await _captured(self._session)
         if not framed:
             return await asyncio.to_thread(_cut, documents[:1], framed=False)
@@ -78,8 +78,8 @@ class Closed:
         return await asyncio.to_thread(_cut, documents, framed=True)
 
     async def of_element(self, internal: str, *, said: bool) -> Cut | None:
-        """As ``of_page``, within the element with this Playwright ref. said: only what says something."""
-        with contextlib.suppress(PlaywrightError):  # it has gone: whoever reads it says so
+        """As ``of_page``, within the element with this Playwright ref. said: only parts with words or content."""
+        with contextlib.suppress(PlaywrightError):  # it has gone: its reader will report that
             session, held = await self._held(internal)
             try:
                 return await _within(session, held, said=said) if held else None
@@ -89,7 +89,7 @@ class Closed:
         return None
 
     async def _held(self, internal: str) -> tuple[CDPSession, str]:
-        """The session of the process of an element, and what its object is called there; empty if that cannot be told."""
+        """The session of the process of an element, and its object id there; empty if that cannot be found."""
         handle = self._finding.held.get(internal)
         if handle is None:
             if held := await self._worlds.object(scripts.by_ref("e => e", json.dumps(internal))):
@@ -118,7 +118,7 @@ async def _within(session: CDPSession, held: str, *, said: bool) -> Cut | None:
 
 
 def _has_closed(top: Mapping[str, Any]) -> bool:
-    # Not by recursion: a page can nest deeper than a function may call.
+    # Not by recursion: a page can nest deeper than the call stack allows.
     pending = [top]
     while pending:
         node = pending.pop()
@@ -136,16 +136,16 @@ def _has_trees(captured: _Captured) -> bool:
 
 
 async def _captured(session: CDPSession) -> list[_Captured]:
-    """The documents of a process, the outermost first, and the texts that they name by number."""
+    """The documents of a process, the outermost first, and the texts that they refer to by number."""
     taken = await session.send("DOMSnapshot.captureSnapshot", {"computedStyles": ["visibility"]})
     return [(document, taken["strings"]) for document in taken["documents"]]
 
 
 class _Document:
-    """A document as Chromium lays it out: light children stand where they are shown, in the slots of a shadow tree."""
+    """A document in Chromium's layout: light children stand where they are shown, in the slots of a shadow tree."""
 
     def __init__(self, captured: _Captured, top: int = 0) -> None:
-        """top: the node that it is only looked at within; 0 for all of it."""
+        """top: the node whose inside alone is read; 0 for the whole document."""
         document, self._strings = captured
         self._nodes = document["nodes"]
         self._layout = document["layout"]
@@ -156,9 +156,9 @@ class _Document:
         self._top = -1 if not top else tops[0] if tops else len(self._parents)
         self._names: list[int] = self._nodes["nodeName"]
         self._inside = self._closed()
-        """Of each node whether it stands in a closed tree, or in an open one within such a tree, …"""
+        """For each node: True if it stands in a closed tree, or in an open one within such a tree, …"""
         self._around: list[bool] = []
-        """… and whether it is shown in one that does and may take its name from it. Parents stand before children."""
+        """… and True if it is shown in an element that does, and may take its name from it. Parents stand before children."""
         for parent in self._parents:
             self._around.append(
                 parent >= 0 and (self._around[parent] or (self._inside[parent] and not self._is_plain(parent)))
@@ -172,14 +172,14 @@ class _Document:
         for at, parent in enumerate(self._parents):
             kind = self._types.get(at, "")
             if kind == "open" and parent >= 0 and self._types.get(parent) == "closed" and self._name(parent) == "SLOT":
-                # What an open tree holds is shown in the slot of a closed one: it stands where that tree's host stands.
+                # The content of an open tree is shown in the slot of a closed one: it stands where that tree's host stands.
                 while parent >= 0 and self._types.get(parent) == "closed":
                     parent = self._parents[parent]
             inside.append(kind == "closed" or (kind == "open" and parent >= 0 and inside[parent]))
         return inside
 
     def _is_plain(self, at: int) -> bool:
-        """True for a mere wrapper. The text in its slots is read where the page has written it."""
+        """True for a mere wrapper. The text in its slots is read at its place in the page's markup."""
         return self._name(at) in _WRAPPERS and not self._attributes(at).keys() & _SPEAKING
 
     def _is_within(self, at: int) -> bool:
@@ -190,7 +190,7 @@ class _Document:
         return at == self._top
 
     def shown(self) -> Iterator[tuple[int, str]]:
-        """Texts, and controls without a text, in closed trees, by node."""
+        """The texts, and the controls without text, in closed trees, by node."""
         laid = self._layout
         visible = [bool(style) and self._strings[style[0]] == "visible" for style in laid["styles"]]
         for place, at in enumerate(laid["nodeIndex"]):
@@ -208,12 +208,12 @@ class _Document:
         return self._name(at) in _CONTROLS | _FRAMES or bool(self._attributes(at).keys() & _SPEAKING)
 
     def speaks(self, at: int, text: str) -> bool:
-        """True if ``shown`` gives words, the content of a field or the name of a picture, and not a shape alone."""
+        """True if ``shown`` gives words, the content of a field or the name of a picture, not just a shape."""
         called = any(self._attributes(at).get(name, "").strip() for name in _SPOKEN) if not text else False
         return bool(fold(text)) or called or self._name(at) in _FIELDS
 
     def has_frame(self, at: int) -> bool:
-        """True for a frame, which can say anything."""
+        """True for a frame, which can contain anything."""
         return self._name(at) in _FRAMES
 
     def _is_unpainted(self, at: int) -> bool:
@@ -225,7 +225,7 @@ class _Document:
         return dict(zip(flat[::2], flat[1::2], strict=True))
 
     def callings(self) -> Iterator[str]:
-        """Elements in closed trees can also be called by these: attributes, contents of fields, options, light text in slots."""
+        """Further names of elements in closed trees: attributes, contents of fields, options, light text in slots."""
         values = self._nodes["nodeValue"]
         for at, kind in enumerate(self._nodes["nodeType"]):
             if kind == _ELEMENT and (self._inside[at] or self._around[at]):
@@ -240,8 +240,8 @@ class _Document:
 
 
 def _cut(captured: Sequence[_Captured], *, framed: bool, top: int = 0, said: bool = False) -> Cut | None:
-    """What of these documents was left out, or of the node ``top`` in one of them. framed: also what frames in closed trees say,
-    which may be anything. said: only what says something.
+    """The omitted parts of these documents, or of the node ``top`` in one of them. framed: also frames in closed trees, which
+    may contain anything. said: only parts with words or content.
     """
     count, called, anything = 0, list[str](), False
     for document in (_Document(each, top) for each in captured if _has_trees(each)):

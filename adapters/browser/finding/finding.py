@@ -1,4 +1,4 @@
-"""Finds the element of a page that a selector means, among those of its last observation."""
+"""Finds the element of a page that a selector matches, among those of its last observation."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ from protocol.page.showing.pinned_selectors import pinned
 _HELD: Final = "held "
 _TEXT: Final = "e => e.innerText ?? e.textContent ?? ''"
 _ASK_MS: Final = 1_000
-_HIDDEN_ASKED_MAX: Final = 20  # of what a selector finds and is not shown
+_HIDDEN_ASKED_MAX: Final = 20  # elements that a selector finds but the page does not show
 
 
 @dataclass(slots=True)
@@ -46,7 +46,7 @@ class _Place:
 
 
 def _takes(element: Element | None) -> bool:
-    """Whether it is a control: what is sent to something in it is its."""
+    """True if ``element`` is a control: events sent to something inside it reach it."""
     return element is not None and (element.role in INTERACTIVE_ROLES or element.traits.tag == "summary")
 
 
@@ -61,13 +61,13 @@ class ElementFinder:
         """Elements without a Playwright ref, until the next observation."""
 
     def see(self, view: View | None) -> None:
-        """Let go of the elements of the last observation. view: the new one, once there is one."""
+        """Forget the elements of the last observation. view: the new one, once there is one."""
         self._view = view
         self.held.clear()
 
     @property
     def traps(self) -> bool:
-        """Whether something on the page may not be pressed: ``View.traps``."""
+        """True if something on the page must not be pressed: ``View.traps``."""
         return self._view is not None and self._view.traps
 
     def at(self, internal: str) -> Locator:
@@ -75,7 +75,7 @@ class ElementFinder:
         return at(self._page, self._view, internal)
 
     def stands(self, internal: str) -> bool:
-        """Whether it is a hidden control that its label stands for."""
+        """True if the element is a hidden control that its label stands for."""
         return self._view is not None and internal in self._view.standing
 
     async def ref_at(
@@ -133,8 +133,8 @@ class ElementFinder:
         return "" if found is None else in_words(await found.evaluate(hindrances(writes=False), timeout=_ASK_MS))
 
     async def hindered(self, internal: str, *, writes: bool = False, pressed: bool = False) -> str:
-        """What keeps the element with this Playwright ref from being used. writes: text is to be written into it. pressed: it is to
-        be pressed, or its label.
+        """The obstacle to using the element with this Playwright ref. writes: text is to be written into it. pressed: it or its
+        label is to be pressed.
         """
         function = hindrances(writes=writes)
         if pressed and self.stands(internal):
@@ -143,14 +143,14 @@ class ElementFinder:
         return in_words(answers[0] if answers else await self.at(internal).evaluate(function, timeout=_ASK_MS))
 
     async def _first(self, target: ToFind, view: View) -> Locator | None:
-        """The first element of the frame that fits ``target`` by its first selector, else by role and name, shown or hidden."""
+        """The first element of the frame that matches ``target`` by its first selector, else by role and name, shown or hidden."""
         for _, found in (await self.ways(target, view))[:1]:
             return found.first if await found.count() else None
         return None
 
     async def ways(self, target: ToFind, view: View) -> list[tuple[str, Locator]]:
-        """The ways of ``target`` in words, and all elements of the frame to which each leads, shown or hidden: its selectors, or
-        role and name; a way that gives less than both leads nowhere in particular."""
+        """The ways to ``target`` in words, each with all elements of the frame that it leads to, shown or hidden. A way is a
+        selector, or role and name; a way that lacks either of these two is left out."""
         frame = await self._frame_of(view.nodes_in(target.frame)) if target.frame else self._page.main_frame
         ways: list[tuple[str, Locator]] = []
         for selector in target.selectors or ("",):
@@ -178,7 +178,7 @@ class ElementFinder:
     async def _hidden(
         self, selector: str, every: Locator, view: View, frame: Frame, frame_name: str, mask: Mask
     ) -> Element | None:
-        """What matches and is not shown: the control that a label stands for, or the file field that a button opens."""
+        """The control for a match that is not shown: the control that a label stands for, or the file field that a button opens."""
         count = await every.count()
         if not count:
             return None
@@ -199,7 +199,7 @@ class ElementFinder:
         raise hidden(selector, mask(await _why(every)))
 
     async def _name_of(self, frame: Frame, view: View) -> str:
-        """The prefix of ``frame`` in ``view``; empty for the main frame, and for one that is not in it."""
+        """The prefix of ``frame`` in ``view``; empty for the main frame, and for a frame outside the view."""
         for name in sorted({name for _, name in view.nodes.values() if name}):
             if await self._frame_of(view.nodes_in(name)) == frame:
                 return name
@@ -213,7 +213,7 @@ class ElementFinder:
         return None
 
     async def _known(self, handle: ElementHandle, frame: Frame, known: Collection[str]) -> _Place:
-        """Which of ``known`` stand for the element ``handle`` and for what is around it."""
+        """The refs in ``known`` of the element ``handle`` and of the elements around it."""
         if frame == self._page.main_frame:
             path = await handle.evaluate(scripts.PATH_TO)
             found = await self._worlds.main(scripts.REF_AT.replace("PATH", json.dumps(path)))
@@ -241,7 +241,7 @@ def tidy(text: str) -> str:
 
 
 async def _why(every: Locator) -> str:
-    """What keeps the first of ``every`` from being seen; empty if it does not say."""
+    """The reason why the first of ``every`` is not seen; empty if it gives none."""
     with contextlib.suppress(PlaywrightError):
         return in_words(await every.first.evaluate(hindrances(writes=False), timeout=_ASK_MS))
     return ""

@@ -1,6 +1,6 @@
-"""Says what keeps an element from being seen or used: its own state, that of something around it, or what lies on top of it.
+"""Says why an element cannot be seen or used: its own state, that of an element around it, or an element on top of it.
 
-The script runs in pages, where ``adapters/browser/observing/scripts.py`` says how it must ask.
+The script runs in pages, under the rules of ``adapters/browser/observing/scripts.py``.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _WORDS: Final = {
     "covered": ("", "covers it"),
     "moving": ("does not stop moving", "does not stop moving"),
 }
-"""Of each hindrance the words for the element itself, and those for what is around or above it."""
+"""For each hindrance, the words about the element itself, and those about an element around or above it."""
 
 HINDRANCES: Final = r"""async e => {
 const getter = (p, n) => Object.getOwnPropertyDescriptor(p, n).get;
@@ -154,7 +154,7 @@ return [disabled(e), READS_ONLY && readonly, held(e), covered(e) || frames(), mo
 
 
 def hindrances(*, writes: bool) -> str:
-    """The function that lists the hindrances of an element: of each its kind, and role and name of what is around or above it.
+    """The function that lists the hindrances of an element: for each its kind, and role and name of the element around or above it.
 
     writes: text is to be written into it.
     """
@@ -162,7 +162,7 @@ def hindrances(*, writes: bool) -> str:
 
 
 def in_words(found: Any) -> str:
-    """What ``hindrances`` has found, as the end of a sentence about the element; empty for nothing."""
+    """The hindrances in ``found``, as the end of a sentence about the element; empty for none."""
     said = []
     for one in found if isinstance(found, list) else ():
         kind, role, name = (well_formed(str(part)) for part in one)

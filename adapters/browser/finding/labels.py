@@ -1,4 +1,4 @@
-"""Presses controls, by their label where they are hidden behind it."""
+"""Presses controls, by their label if they are hidden behind it."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from protocol.errors import MeshError
 from protocol.page.seen.observation import Element
 
 Ask = Callable[[str], Awaitable[Any]]
-"""Asks a function of the control, in an isolated world where one is in reach."""
+"""Evaluates a function for the control, in an isolated world if one is in reach."""
 
 _TYPES: Final = frozenset({"checkbox", "radio", "file"})
 _HOLDS_OTHERS: Final = "the label of the {} holds nothing but other controls: a press would reach those"
@@ -22,7 +22,7 @@ _DISABLED: Final = "the {} that the label stands for is disabled"
 
 
 def at(page: Page, view: View | None, internal: str) -> Locator:
-    """The element with the Playwright ref ``internal``, also one that Playwright's snapshot leaves out."""
+    """The element with the Playwright ref ``internal``, even if Playwright's snapshot leaves it out."""
     frame = view.standing.get(internal) if view else None
     if frame is None:
         return page.get_by_ref(internal)
@@ -31,15 +31,15 @@ def at(page: Page, view: View | None, internal: str) -> Locator:
 
 
 def is_box(element: Element) -> bool:
-    """Whether it is a box, a choice or a field for files of the browser's own: pages like to hide them behind their labels."""
+    """True if it is a native box, choice or file field: pages often hide these behind their labels."""
     return element.traits.tag == "input" and element.traits.input_type in _TYPES
 
 
 class Pressing:
-    """How one control is pressed: itself, by its label, or by a key."""
+    """How to press one control: directly, by its label, or by a key."""
 
     def __init__(self, target: Locator, element: Element, told: Any, *, stands: bool) -> None:
-        """told: what ``PRESSED`` says. stands: the control is hidden and its label stands for it."""
+        """told: the result of ``PRESSED``. stands: the control is hidden and its label stands for it."""
         self._target, self._element, self._stands = target, element, stands
         way = told.get("way", "") if isinstance(told, dict) else ""
         self._way: str = way
@@ -47,24 +47,24 @@ class Pressing:
 
     @property
     def own(self) -> bool:
-        """Whether the control is pressed as any other."""
+        """True if the control is pressed directly."""
         return not self._stands and self._way not in ("label", "inner")
 
     @property
     def label(self) -> Locator:
-        """What is pressed in its place."""
+        """The element that is pressed in its place."""
         return self._target.locator(f"{LABEL}=pressed")
 
     async def press(self, limit: int, button: Literal["left", "right"] = "left", count: int = 1) -> None:
-        """Press what stands for the control. Errors: ``action.not_possible``, and those of Playwright."""
-        # Playwright waits for a label, which is never disabled, and not for its control.
+        """Press the element that stands for the control. Errors: ``action.not_possible``, and those of Playwright."""
+        # Playwright would wait for the label, which is never disabled, but not for its control.
         handle = await self._target.element_handle(timeout=limit)
         try:
             await handle.wait_for_element_state("enabled", timeout=limit)
         except PlaywrightTimeoutError:
             raise self._refused(_DISABLED) from None
         if self._way != "inner":
-            # Playwright would wait for the picture to get the press, and an area of it gets that.
+            # Playwright would wait for the picture to receive the press, but an area of it receives that.
             forced = self._way == "area"
             await self.label.click(button=button, click_count=count, position=self._point, timeout=limit, force=forced)
             return
@@ -74,7 +74,7 @@ class Pressing:
             await self._target.press("Space", timeout=limit)
 
     async def check(self, checked: bool, limit: int) -> None:
-        """Press it unless it is ``checked`` as is wanted. The caller sees whether it changes.
+        """Press it unless its state is ``checked`` already. The caller checks the result.
 
         Errors: ``action.not_possible``, and those of Playwright.
         """
@@ -87,5 +87,5 @@ class Pressing:
 
 
 async def pressing(target: Locator, element: Element, ask: Ask, *, stands: bool) -> Pressing:
-    """How ``element`` is pressed now."""
+    """How to press ``element`` now."""
     return Pressing(target, element, await ask(PRESSED), stands=stands)

@@ -1,4 +1,4 @@
-"""Reads the document of a page as it stands, as text for a person, and where the ways lead by which an element was looked for."""
+"""Reads the document of a page as text for a person, and marks the elements that the ways to a target lead to."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from protocol.page.actions.locator import ENTER_FRAME
 from protocol.page.secrets.secrets import Secrets
 from protocol.page.showing.markup import ATTRIBUTES, CLOSED, LEFT_OUT, VALUED, Markup, MarkupNode, Way
 
-_MARKED_MAX: Final = 20  # elements that are marked for one way
+_MARKED_MAX: Final = 20  # elements marked for one way
 _PATHS: Final = f"(all, most) => [all.length, Array.prototype.slice.call(all, 0, most).map({PATH_TO})]"
 _READ: Final = (
     DOM
@@ -94,7 +94,7 @@ _BOUNDS: Final = {
     "WRITTEN": json.dumps(VALUED),
     "NODES": str(limits.MARKUP_NODES_MAX),
     "LINES": str(limits.MARKUP_LINES_MAX),
-    # What is cut before it is redacted must not end within a secret that begins in what is shown.
+    # A cut before redaction must not end within a secret that begins in the shown part.
     "CHARS": str(limits.MARKUP_TEXT_CHARS_MAX + limits.SECRET_CHARS_MAX),
     "ALL": str(limits.MARKUP_CHARS_MAX),
     "MOST": str(limits.MARKUP_ATTRIBUTES_MAX),
@@ -125,7 +125,7 @@ async def read_markup(
 
 def _markup(answer: str, ways: tuple[Way, ...], secrets: Secrets) -> Markup:
     read = loads(answer)
-    # What stands in a password field is known by nobody else, and a page may say it.
+    # Only the document knows the content of a password field, and a page may show it.
     mask = masker(secrets, sorted(text for text in read["typed"] if len(text) > 1))
     nodes = tuple(
         msgspec.structs.replace(
@@ -139,10 +139,10 @@ def _markup(answer: str, ways: tuple[Way, ...], secrets: Secrets) -> Markup:
 
 
 async def _paths(said: str, every: Locator) -> tuple[int, list[Any]]:
-    """To how many elements a way leads, and where the first of them stand in their document."""
+    """How many elements a way leads to, and where the first of them stand in their document."""
     try:
         count, paths = await every.evaluate_all(_PATHS, _MARKED_MAX)
     except PlaywrightError:
-        return 0, []  # not a selector, which is said elsewhere
-    # A selector that enters a frame leads into another document, where the same path is another element.
+        return 0, []  # not a selector, which is reported elsewhere
+    # A selector that enters a frame leads into another document, where the same path means another element.
     return count, [] if ENTER_FRAME in said else paths

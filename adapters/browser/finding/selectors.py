@@ -1,4 +1,4 @@
-"""What a selector finds on a page, by Playwright's own way for each form."""
+"""The elements that a selector finds on a page, by Playwright's own method for each form."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _BY_ROLE: Final = re.compile(
 
 
 def with_hidden(selector: str) -> str:
-    """``selector``, by which Playwright finds also what is not in the tree for assistive technology, if it ends with a role."""
+    """``selector``, changed if it ends with a role: Playwright then also finds elements outside the accessibility tree."""
     found = _BY_ROLE.search(selector)
     if found is None or "[include-hidden" in found["role"]:
         return selector
@@ -23,7 +23,7 @@ def with_hidden(selector: str) -> str:
 
 
 def way(root: Frame | Locator, selector: str) -> Locator:
-    """What ``selector`` finds below ``root``, as Playwright finds it. A text in quotes must be the whole text."""
+    """The elements that ``selector`` finds below ``root`` in Playwright. A text in quotes must be the whole text."""
     kind, _, text = selector.partition("=")
     if selector.startswith("pierce/"):
         return root.locator(

@@ -1,1 +1,1 @@
-"""Starts browsers or attaches to one, and ends them: arguments, profiles, what a machine gives to each."""
+"""Starts browsers or attaches to one, and ends them: arguments, profiles, resources on the machine."""

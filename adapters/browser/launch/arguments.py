@@ -10,14 +10,15 @@ from adapters.browser.launch.profile_directory import PROFILE_ARGUMENT
 from adapters.browser.launch.settings import BrowserSettings
 from protocol.errors import MeshError
 
-# Suggestions below the address bar, which nobody sees here. Chromium renders them as pages of its own in each new window: two
-# thirds of the processor time of opening a context, and a further renderer process for as long as it is open.
+# Suggestions below the address bar, which nobody sees here. Chromium renders them as pages of its own in each new window: that
+# takes two thirds of the processor time of opening a context, and a further renderer process while it is open.
 _UNSEEN_FEATURES: Final = ("WebUIOmniboxPopup", "WebUIOmniboxAimPopup")
-# Chromium asks a service of its vendor what the fields of each form mean, twenty times in ten pages. The tunnel refuses that,
-# but only after it has waited for a guard.
+# Chromium asks a service of its vendor about the fields of each form, twenty times in ten pages. The tunnel refuses that, but only
+# after it has waited for a guard.
 _OWN_REQUESTS: Final = ("AutofillServerCommunication",)
-# The arguments that Playwright 1.65 would add to control Chromium, but that it switches the feature ThirdPartyStoragePartitioning
-# off. Then frames of other sites have no storage at all, where in people's browsers each site on top has its own part of it.
+# The arguments that Playwright 1.65 would add to control Chromium, without one: it switches the feature
+# ThirdPartyStoragePartitioning off. Then frames of other sites have no storage at all, while in people's browsers each site on top
+# has its own part of it.
 DRIVEN_ARGS: Final = (
     "--remote-debugging-pipe",
     "--no-startup-window",
@@ -90,19 +91,19 @@ _EXTRA_ALLOWED: Final = frozenset(
 )
 _DIRECT: Final = "direct://"
 _NO_NAMES: Final = "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1"
-"""The tunnel looks names up. What Chromium looks up beside that (prefetched names, TURN servers) would be a way out."""
+"""The tunnel resolves names. Chromium's own lookups (prefetched names, TURN servers) could leak data."""
 
 
 def own_way(settings: BrowserSettings) -> bool:
-    """Whether the configuration says how sites are reached, by a proxy or by rules for names, in place of the tunnel."""
+    """True if the configuration says how sites are reached, by a proxy or rules for names, instead of the tunnel."""
     return any(argument.startswith(("--proxy-", "--host-resolver-rules")) for argument in settings.extra_args)
 
 
 def network_args(settings: BrowserSettings, entries: Entries | None) -> tuple[str, ...]:
-    """Everything through the tunnel, and no name looked up by Chromium itself.
+    """The arguments that send everything through the tunnel and stop Chromium from resolving names.
 
-    Chromium sends WebSockets, and only those, through the entry for SOCKS. Without a tunnel that is a port where nobody answers: no
-    interception sees those of a worker.
+    Chromium uses the SOCKS entry for WebSockets only. Without a tunnel it is a port where nobody answers: no interception sees
+    the WebSockets of a worker.
     """
     if any(argument.startswith("--proxy-") for argument in settings.extra_args):
         return ()
@@ -114,7 +115,7 @@ def network_args(settings: BrowserSettings, entries: Entries | None) -> tuple[st
 
 
 def launch_args(settings: BrowserSettings, *, profile_directory: str, entries: Entries | None = None) -> list[str]:
-    """Every argument. profile_directory: its path. entries: of the tunnel; None for none.
+    """Every argument. profile_directory: its path. entries: those of the tunnel; None without a tunnel.
 
     Errors: ``config.invalid`` for one that is not on the list.
     """

@@ -1,4 +1,4 @@
-"""Attaches to a running Chromium, uses separate contexts in it, behind our tunnel where it reaches that, and leaves it running."""
+"""Attaches to a running Chromium and uses separate contexts in it, behind our tunnel if it can reach that. Leaves it running."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What our contexts in an attached Chromium stand on: a tunnel to the network, where that browser can reach it."""
+"""The resources of our contexts in an attached Chromium: a tunnel to the network, if that browser can reach it."""
 
 from __future__ import annotations
 
@@ -19,34 +19,34 @@ _OWN_WAYS: Final = ("--proxy-server", "--proxy-pac-url", "--proxy-auto-detect", 
 
 
 class Beside:
-    """Ends when the browser is let go. The browser itself, its other contexts and how they connect stay as they are."""
+    """A tunnel that ends when the browser is let go. The browser, its other contexts and their connections stay as they are."""
 
     def __init__(self, *, tunnel: bool) -> None:
-        """tunnel: whether it is to be used; False where the configuration says how sites are reached."""
+        """tunnel: False if the configuration says how sites are reached."""
         self._wanted = tunnel
         self.destinations = Destinations(Wall(wait_ms=limits.TUNNEL_ATTACHED_WAIT_MS))
         self._tunnel = Tunnel(self.destinations)
         self._proxy = ""
 
     async def prove(self, browser: Browser) -> None:
-        """Use the tunnel for contexts of ``browser`` from now on if it is seen that their requests come through it.
+        """Use the tunnel for contexts of ``browser`` from now on, if a test request comes through it.
 
-        They do not where the browser runs on another machine. Where its owner chose a proxy, sites may be out of reach without it,
-        so our contexts use that as well. Errors: those of Playwright.
+        It does not if the browser runs on another machine. If its owner chose a proxy, some sites may need it, so our contexts
+        use that proxy instead. Errors: those of Playwright.
         """
         if not self._wanted or await _has_own_way(browser):
             return
         try:
             port = await self._tunnel.start_as_one()
         except OSError:
-            return  # as without one: told where it is asked for
+            return  # goes on without a tunnel: reported where it is asked for
         self._proxy = f"socks5://127.0.0.1:{port}"
         if not await self._seen(browser):
             self._proxy = ""
             await self._tunnel.close()
 
     async def _seen(self, browser: Browser) -> bool:
-        host = f"{secrets.token_hex(8)}.invalid"  # nobody has such a name (RFC 6761), and no other page knows it
+        host = f"{secrets.token_hex(8)}.invalid"  # a name that cannot exist (RFC 6761), and that no other page knows
         came = self._tunnel.expects(host)
         context = await browser.new_context(**self.options)
         try:
@@ -59,12 +59,12 @@ class Beside:
 
     @property
     def walled(self) -> bool:
-        """Whether what our contexts send goes through the tunnel."""
+        """True if the traffic of our contexts goes through the tunnel."""
         return bool(self._proxy)
 
     @property
     def options(self) -> dict[str, Any]:
-        """How a context is made so that it connects through the tunnel, loopback included."""
+        """Options of a context that make it connect through the tunnel, loopback included."""
         return {"proxy": {"server": self._proxy, "bypass": "<-loopback>"}} if self._proxy else {}
 
     @property
@@ -73,7 +73,7 @@ class Beside:
         return self.destinations.wall
 
     def cut(self) -> None:
-        """From now on our contexts send nothing, if their way leads through the tunnel."""
+        """From now on our contexts can send nothing through the tunnel."""
         self._tunnel.cut()
 
     async def close(self) -> None:
@@ -82,7 +82,7 @@ class Beside:
 
 
 async def _has_own_way(browser: Browser) -> bool:
-    """Whether the command line of ``browser`` says how sites are reached."""
+    """True if the command line of ``browser`` says how sites are reached."""
     session = await browser.new_browser_cdp_session()
     try:
         line = str((await session.send("SystemInfo.getInfo"))["commandLine"])

@@ -44,7 +44,7 @@ class ChromiumBrowser:
         judge: BrowserJudge | None,
         ground: Ground | Beside,
     ) -> None:
-        """judge: of every request of the browser; None if it is somebody else's too. ground: what ends with it."""
+        """judge: of every request of the browser; None if somebody else uses it too. ground: ends with the browser."""
         self._ground = ground
         self._destinations = ground.destinations
         self._closing: asyncio.Task[None] | None = None
@@ -82,7 +82,7 @@ class ChromiumBrowser:
         return len(self._browser.contexts)
 
     def _gone(self) -> None:
-        """The browser or the way to it is no more: what it still wants to send is let through by nobody."""
+        """The browser or the connection to it is gone: its remaining requests get no permission."""
         self._ground.cut()
         self._lost()
 
@@ -92,13 +92,13 @@ class ChromiumBrowser:
         self._life.lost()
 
     def _unjudged(self) -> None:
-        """Nobody judges any more: nothing may be sent, and the browser ends. Its pages learn of it at once."""
+        """Judging has stopped: nothing may be sent, and the browser ends. Its pages learn of it at once."""
         self._ground.cut()
         self._lost()
         self._begin_to_close()
 
     def _turned_away(self, turned: Turned) -> None:
-        """The tunnel of an attached browser refused what no guard has let through."""
+        """The tunnel of an attached browser refused a connection that no guard let through."""
         asking = [context for context in self._contexts.values() if context.pages]
         if not turned.own and len(asking) == 1:
             asking[0].turned_away(turned)
@@ -143,7 +143,7 @@ class ChromiumBrowser:
         return context
 
     async def _made(self, profile: Profile, state: Mapping[str, Any]) -> tuple[BrowserContext, Page | None]:
-        """A fresh context with ``state``, and the page in which its storage was written if there is any.
+        """A fresh context with ``state``, and the page in which its storage was written, if it has any.
 
         Errors: ``browser.state``, ``browser.launch``; those of Playwright.
         """
@@ -152,7 +152,7 @@ class ChromiumBrowser:
         except PlaywrightError as error:
             if not state["cookies"] or is_gone(error) or isinstance(error, PlaywrightTimeoutError):
                 raise
-            # Its words may hold a cookie.
+            # Playwright's message may hold a cookie.
             raise MeshError("browser.state", "the browser does not take one of the cookies") from None
         try:
             return context, await seeded(context, state["origins"]) if state["origins"] else None
@@ -192,7 +192,7 @@ class ChromiumBrowser:
 
 
 def context_options(profile: Profile) -> dict[str, Any]:
-    """How a context is made: nothing is granted, downloads are deleted, no service worker answers in the place of a site."""
+    """The options of a context: no permissions, deleted downloads, no service workers that answer for a site."""
     return {
         "viewport": {"width": profile.width_px, "height": profile.height_px},
         "screen": {"width": profile.width_px, "height": profile.height_px},
@@ -217,9 +217,10 @@ _OUTLIVES: Final = "--unhandled-rejections=none"
 
 @contextlib.contextmanager
 def _outliving_faults() -> Iterator[None]:
-    """A driver that is started within outlives an answer that it cannot write, instead of ending with all that its browser does.
+    """Make a driver that starts in this block survive an answer that it cannot encode. Otherwise it would end, and its browser
+    with it.
 
-    A page makes it write one: by an object in a database that holds itself. That one answer does not come, and is given up in time.
+    A page can cause such an answer by an object in a database that contains itself. That answer never comes, and times out.
     """
     global _starting
     before = os.environ.get("NODE_OPTIONS", "")
@@ -247,8 +248,8 @@ async def connected(
 ) -> ChromiumBrowser:
     """A browser over a fresh Playwright driver.
 
-    ground: ends with the browser. A ``Ground`` is that of one that nobody else uses, so that each of its requests may wait for us.
-    Errors: ``otherwise`` for whatever Playwright raises.
+    ground: ends with the browser. A ``Ground`` belongs to a browser that nobody else uses, so each of its requests may wait for
+    us. Errors: ``otherwise`` for any error of Playwright.
     """
     try:
         with translated("browser.launch", "starting the browser driver"), _outliving_faults():
@@ -276,7 +277,7 @@ async def connected(
 
 
 async def _grounded(browser: Browser, ground: Ground | Beside) -> BrowserJudge | None:
-    """Begin to judge what ``browser`` sends; what judges all of it, if nobody else uses it."""
+    """Begin to judge the requests of ``browser``. Returns the judge of all its requests, if nobody else uses it."""
     if isinstance(ground, Beside):
         await ground.prove(browser)
         return None

@@ -1,4 +1,4 @@
-"""What a Chromium stands on here: its SOCKS tunnel to the network, and, if it was launched, its profile directory."""
+"""The resources of a Chromium: its SOCKS tunnel to the network, and its profile directory if it was launched."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from protocol.errors import MeshError
 
 
 class Ground:
-    """Ends with the browser."""
+    """Resources that end with their browser."""
 
     def __init__(
         self,
@@ -35,13 +35,13 @@ class Ground:
         self._lock = lock
         self._tunnel = tunnel
         self.entries = entries
-        """Of the tunnel; None without one."""
+        """The entries of the tunnel; None without one."""
         self.destinations = destinations
-        """None without a tunnel: names are resolved elsewhere then, and only addresses that are written out can be judged."""
+        """None without a tunnel: then names are resolved elsewhere, and only literal addresses can be judged."""
 
     @classmethod
     async def made(cls, *, tunnel: bool) -> Ground:
-        """A fresh one. Errors: ``browser.launch``."""
+        """Fresh resources. Errors: ``browser.launch``."""
         await asyncio.to_thread(remove_abandoned)
         with contextlib.ExitStack() as undo:
             profile_directory = make_profile_directory()
@@ -61,16 +61,16 @@ class Ground:
 
     @property
     def wall(self) -> Wall | None:
-        """That of the tunnel."""
+        """The wall of the tunnel; None without one."""
         return self.destinations.wall if self.destinations is not None else None
 
     def cut(self) -> None:
-        """From now on Chromium sends nothing, if its way leads through the tunnel."""
+        """From now on Chromium can send nothing through the tunnel."""
         if self._tunnel is not None:
             self._tunnel.cut()
 
     async def close(self) -> None:
-        """Remove it. Never raises; a second call does nothing."""
+        """Remove the resources. Never raises; a second call does nothing."""
         if self._tunnel is not None:
             await self._tunnel.close()
         await asyncio.to_thread(remove_profile_directory, self.profile_directory)

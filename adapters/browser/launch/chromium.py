@@ -21,14 +21,14 @@ _LEASH: Final = str(Path(leash.__file__))
 
 
 def leashed(*command: str) -> list[str]:
-    """``command``, run so that it ends with this process, where the system can do that."""
+    """``command``, wrapped so that it ends with this process, if the system supports that."""
     if sys.platform != "linux" or not sys.executable:
         return list(command)
     return [sys.executable, "-I", "-S", _LEASH, str(os.getpid()), *command]
 
 
 def launch_options(settings: BrowserSettings, ground: Ground, driver: Playwright) -> dict[str, Any]:
-    """How Playwright starts a Chromium on ``ground``. Errors: ``browser.missing``."""
+    """Playwright's options to start a Chromium on ``ground``. Errors: ``browser.missing``."""
     program, *arguments = leashed(
         find_executable(settings, driver.chromium.executable_path),
         *launch_args(settings, profile_directory=str(ground.profile_directory), entries=ground.entries),
@@ -39,7 +39,7 @@ def launch_options(settings: BrowserSettings, ground: Ground, driver: Playwright
         "ignore_default_args": True,
         "args": arguments,
         "env": environment(ground.profile_directory),
-        # Removed with it, also by the next start after node and driver were killed in the middle of a download.
+        # Removed with it, or by the next start if node and driver were killed during a download.
         "downloads_path": str(ground.profile_directory / "downloads"),
         "timeout": settings.launch_timeout_ms,
         "handle_sigint": False,

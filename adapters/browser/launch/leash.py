@@ -1,10 +1,10 @@
 """Ends Chromium when the node ends, even by SIGKILL. Linux only; a separate program: ``leash.py NODE PROGRAM ARGUMENT…``.
 
-Playwright's driver, a Node.js process, stands between the node and Chromium. It ends Chromium when the node is gone, unless it was
-killed too, or stopped, or is busy. So it does not start Chromium but this program, which starts Chromium and waits for the
-first of three to end: the node, the driver, Chromium. Processes are watched by a descriptor (``pidfd_open``), as a pid can be
-used again. If this program is killed itself, the kernel kills Chromium (``PR_SET_PDEATHSIG``), whose other processes end with
-it. It imports nothing but the standard library: it is started without the packages of the node, in 30 ms.
+Playwright's driver, a Node.js process, stands between the node and Chromium. It ends Chromium when the node is gone, unless it
+was killed too, or stopped, or is busy. So it starts this program instead, which starts Chromium and waits for the first of
+three to end: the node, the driver, Chromium. It watches processes by descriptors (``pidfd_open``), as a pid can be reused. If
+this program is killed, the kernel kills Chromium (``PR_SET_PDEATHSIG``), whose other processes end with it. It imports only the
+standard library: it starts without the packages of the node, in 30 ms.
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ from contextlib import suppress
 from pathlib import Path
 
 _PR_SET_PDEATHSIG = 1
-_PIPES = (3, 4)  # by which the driver speaks to Chromium
+_PIPES = (3, 4)  # the pipes between the driver and Chromium
 _LOST = 1
 _NOT_STARTED = 127
 
 
 def main(node: int, program: list[str]) -> int:
-    """Run ``program`` until it or who wants it ends; its exit code. node: the pid of the driver's parent."""
+    """Run ``program`` until it, the node or the driver ends. Returns its exit code. node: the pid of the driver's parent."""
     libc = ctypes.CDLL(None)
     driver = os.getppid()
     libc.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
@@ -41,7 +41,7 @@ def main(node: int, program: list[str]) -> int:
                 os.execv(program[0], program)  # noqa: S606 (there is no shell to start)
         os._exit(_NOT_STARTED)
     for pipe in _PIPES:
-        with suppress(OSError):  # not there when a person tries this program
+        with suppress(OSError):  # missing when a person tries this program
             os.close(pipe)
     _until_ended([_watch(child), *wanted_by])
     ended, status = os.waitpid(child, os.WNOHANG)
@@ -51,7 +51,8 @@ def main(node: int, program: list[str]) -> int:
 
 
 def _watch(pid: int) -> int:
-    """A descriptor that can be read once the process has ended; -1 where the system has none: then half of this still holds."""
+    """A descriptor that becomes readable once the process has ended; -1 if the system has none: then only half of the watch
+    works."""
     try:
         return os.pidfd_open(pid)
     except OSError:

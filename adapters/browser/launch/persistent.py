@@ -1,7 +1,7 @@
-"""A Chromium of its own for one context, which is that of its profile: what pages store is written to the profile directory.
+"""A Chromium of its own for one context, whose pages store their data in its profile directory.
 
-Everything else is as in ``chromium``: directory in memory, arguments, tunnel, judge, leash. It begins with a slice, and gives one
-back once it has ended (docs/adr/0057-sealed-slice-of-indexeddb.md).
+Everything else is as in ``chromium``: directory in memory, arguments, tunnel, judge, leash. It begins with a slice, and returns
+one once it has ended (docs/adr/0057-sealed-slice-of-indexeddb.md).
 """
 
 from __future__ import annotations
@@ -36,10 +36,10 @@ _POLL_S: Final = 0.02
 
 
 class PersistentChromium(ChromiumBrowser):
-    """``adapters.ports.Browser`` with the one context of its profile."""
+    """``adapters.ports.Browser`` with one context, that of its profile."""
 
     _ending = False
-    """Whether it was ended to be read: nothing has befallen it, and its directory stays."""
+    """True if it was ended on purpose, to be read: that is no crash, and its directory stays."""
 
     def __init__(self, *given: Any) -> None:
         super().__init__(*given)
@@ -61,10 +61,10 @@ class PersistentChromium(ChromiumBrowser):
         return context
 
     async def _sliced(self, origins: Sequence[str]) -> Slice:
-        """End Chromium, so that all is written, and read the folders of ``origins``. Errors: those of ``read_slice``."""
+        """End Chromium, so that all data is written, and read the folders of ``origins``. Errors: those of ``read_slice``."""
         async with self._reading:
             self._ending = True
-            with contextlib.suppress(Exception):  # closing must not raise; whether it has ended is seen below
+            with contextlib.suppress(Exception):  # closing must not raise; its end is checked below
                 await asyncio.wait_for(self._browser.close(), _END_TIMEOUT_S)
             self._ground.cut()
             return await asyncio.to_thread(_read, self.profile_directory, self.info.version, tuple(origins))

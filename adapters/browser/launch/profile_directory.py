@@ -1,7 +1,7 @@
 """The profile directory of a launched Chromium: its user data with our preferences, its lock, its temporary files.
 
-It lies in memory where there is room, and goes with the browser. One whose process was killed stays behind until the next node or
-browser of the same user begins, which also ends the browser, should it still run (``leash``).
+It lies in memory if there is room, and is removed with the browser. If the node's process was killed, it stays until the next
+node or browser of the same user starts. That also ends a browser that still runs (``leash``).
 """
 
 from __future__ import annotations
@@ -25,11 +25,11 @@ from protocol import limits
 from protocol.errors import MeshError
 
 PREFERENCES: Final[dict[str, Any]] = {
-    # Prefetches (by speculation rules) are sent by Chromium's browser process, where they cannot be intercepted.
+    # Chromium's browser process sends prefetches (by speculation rules), where they cannot be intercepted.
     "net": {"network_prediction_options": 2},  # never
 }
 PATH_CHARS_MAX: Final = 60
-"""Chromium locks its profile by a Unix socket in a directory of 44 characters below this one; its path has 107 at most."""
+"""Chromium locks its profile by a Unix socket in a directory of 44 characters below this one; a socket path has at most 107."""
 _USUAL: Final = ("/tmp", "/var/tmp")  # noqa: S108 (what is made there is readable to its owner only)
 _MEMORY: Final = "/dev/shm"  # noqa: S108 (as above)
 _MOUNTS: Final = Path("/proc/self/mounts")
@@ -42,11 +42,11 @@ _POLL_S: Final = 0.02
 _PROC: Final = Path("/proc")
 PROFILE_ARGUMENT: Final = "--user-data-dir="
 _STARTING: Final = ("xdg-open", "xdg-email")
-"""Programs by which Chromium opens an address in another program, on Linux."""
+"""Programs by which Chromium hands an address to another program, on Linux."""
 
 
 def make_profile_directory(roots: Sequence[str] = ()) -> Path:
-    """A fresh directory for one Chromium, below the first of ``roots`` that will do.
+    """A fresh directory for one Chromium, below the first suitable one of ``roots``.
 
     roots: empty for ``usual_roots``. Errors: ``browser.launch``.
     """
@@ -69,10 +69,10 @@ def make_profile_directory(roots: Sequence[str] = ()) -> Path:
 
 
 def usual_roots(memory: str = _MEMORY, mounts: Path = _MOUNTS) -> tuple[str, ...]:
-    """Where directories are made: in memory, so that no disk gets to hold a login; else where temporary files are made; and where
-    that is too deep for Chromium, in the usual places.
+    """Where directories are made: in memory, so that no disk holds a login; else in the place of temporary files; and if that
+    path is too long for Chromium, in the usual places.
 
-    ``TMPDIR`` decides where it is set. Memory counts if it is one of ``mounts`` that keeps files in memory, and has room.
+    ``TMPDIR`` decides if it is set. Memory counts if it is one of ``mounts`` that keeps files in memory, and has room.
     """
     temporary = (tempfile.gettempdir(), *_USUAL)
     if os.environ.get("TMPDIR") or not _in_memory(memory, mounts):
@@ -91,12 +91,11 @@ def _in_memory(path: str, mounts: Path) -> bool:
 
 
 def lock_profile_directory(directory: Path) -> FileLock:
-    """Have ``directory`` known as one in use, as long as the result is held and this process lives. Errors: ``browser.launch``."""
+    """Mark ``directory`` as in use while the result is held and this process lives. Errors: ``browser.launch``."""
     lock = FileLock(directory / _UNOWNED_FILE, timeout=0, mode=0o600, thread_local=False)
     try:
         lock.acquire()
-        # Locked before it gets its final name: a directory whose lock is free was left behind by a crash, however new
-        # it is.
+        # Locked before it gets its final name: a directory whose lock is free was left behind by a crash, even if it is new.
         (directory / _UNOWNED_FILE).rename(directory / _OWNER_FILE)
     except (OSError, Timeout) as error:
         raise MeshError("browser.launch", "its directory cannot be locked", reason="directory") from error
@@ -104,7 +103,7 @@ def lock_profile_directory(directory: Path) -> FileLock:
 
 
 def remove_abandoned(roots: Sequence[str] = ()) -> list[Path]:
-    """End the browsers that killed processes of this user left behind, and remove their directories, which are returned.
+    """End the browsers that killed processes of this user left behind. Removes and returns their directories.
 
     Never raises. roots: as in ``make_profile_directory``.
     """
@@ -130,7 +129,7 @@ def _removed_if_abandoned(directory: Path) -> bool:
 
 
 def end_browser(directory: Path) -> None:
-    """Kill every process whose command line says that ``directory`` is its profile, and wait a while until none is left."""
+    """Kill every process whose command line names ``directory`` as its profile, and wait a while until none is left."""
     until = time.monotonic() + _END_TIMEOUT_S
     while (found := browser_processes(directory)) and time.monotonic() < until:
         for pid in found:
@@ -140,7 +139,7 @@ def end_browser(directory: Path) -> None:
 
 
 def browser_processes(directory: Path) -> list[int]:
-    """The pids of all processes whose command line says that ``directory`` is their profile."""
+    """The pids of all processes whose command line names ``directory`` as their profile."""
     argument = f" {PROFILE_ARGUMENT}{directory} "
     return [pid for pid, command in _processes() if pid != os.getpid() and argument in f" {command} "]
 
@@ -164,22 +163,22 @@ def _is_own(path: Path, kind: Callable[[int], bool]) -> bool:
 
 
 def environment(directory: Path) -> dict[str, str | float | bool]:
-    """What Chromium finds in its environment: this process's, with its temporary files in ``directory``.
+    """The environment of Chromium: that of this process, with temporary files in ``directory``.
 
-    In place of the programs that start others for it, it finds one that does nothing: it starts a mail program for a page without
-    asking anybody.
+    Programs that hand addresses to others are replaced by one that does nothing: Chromium would start a mail program for a page
+    without asking.
     """
     programs, nothing = directory / "programs", shutil.which("true")
     if nothing is not None:
         programs.mkdir(exist_ok=True)
         for name in _STARTING:
             with suppress(FileExistsError):
-                # A link, since nothing is executed from memory on some machines.
+                # A link, since some machines execute nothing from memory.
                 (programs / name).symlink_to(nothing)
     path = os.pathsep.join((str(programs), os.environ.get("PATH", os.defpath)))
     return {**os.environ, "TMPDIR": str(directory), "PATH": path}
 
 
 def remove_profile_directory(directory: Path) -> None:
-    """Remove it with everything in it. Never raises."""
+    """Remove it and its content. Never raises."""
     shutil.rmtree(directory, ignore_errors=True)

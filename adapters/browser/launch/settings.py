@@ -24,17 +24,17 @@ _SYSTEM_PATHS: Final = (
 
 
 class BrowserSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """What the configuration says about the browser."""
+    """The configuration of the browser."""
 
     executable: str = ""
     """Path of a Chromium; empty to look it up."""
     cdp_url: str = ""
-    """Address of a running Chromium (``http://127.0.0.1:9222``), for attaching."""
+    """Address of a running Chromium (``http://127.0.0.1:9222``) to attach to."""
     headless: bool = True
     sandbox: bool = True
     """False starts Chromium without its sandbox: needed as root, and never set automatically."""
     extra_args: tuple[str, ...] = ()
-    """Further launch arguments out of the allowed ones. A proxy is named here: that of the system is not used."""
+    """Further launch arguments, out of the allowed ones. A proxy must be named here: the system's proxy is not used."""
     launch_timeout_ms: int = 15_000
 
 

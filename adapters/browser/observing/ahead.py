@@ -1,7 +1,7 @@
-"""Looks at a page while it is still being watched whether it rests: what was seen counts if nothing has changed since.
+"""Observes a page during the wait for it to become still. The observation counts if nothing has changed since.
 
-Waiting for a page to rest takes 80 ms and more for each step, in which Chromium has nothing else to do. Reading the page, what it
-hides too, and taking its picture fits into that time.
+That wait takes 80 ms and more for each step, in which Chromium is idle. Reading the page and its hidden texts and taking its
+picture fit into that time.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ from protocol.page.instructions.hidden_text import HiddenTexts
 T = TypeVar("T")
 
 _FRESH_S: Final = 0.1
-"""How long after it was found unchanged a picture is one of the page as it is."""
+"""How long a picture stays current after the page was found unchanged."""
 
 
 class Ahead:
-    """Of one page. At most one look at a time."""
+    """Early observations of one page, at most one at a time."""
 
     def __init__(
         self,
@@ -33,15 +33,15 @@ class Ahead:
         self._picture = picture
         self._hidden = hidden
         self._picture_asked = self._hidden_asked = False
-        """Whether it was asked for since the last look: then the next one is likely to be, too."""
+        """True if it was requested since the last observation: then it will probably be requested again."""
         self._task: asyncio.Task[tuple[bytes, HiddenTexts | None]] | None = None
         self._kept: tuple[bytes, HiddenTexts | None] = (b"", None)
         self._fresh_until_s = 0.0
 
     def begin(self) -> None:
-        """Look now."""
+        """Observe now."""
         self._task = asyncio.create_task(self._look(), name="looking ahead")
-        # Whatever went wrong, the look that is then needed meets it again.
+        # If it failed, the observation that follows meets the same error.
         self._task.add_done_callback(lambda done: done.cancelled() or done.exception())
 
     async def _look(self) -> tuple[bytes, HiddenTexts | None]:
@@ -55,10 +55,10 @@ class Ahead:
         try:
             return await self._hidden()
         except MeshError:
-            return None  # a page that hides something for ever is seen all the same
+            return None  # a page whose hidden texts never come is observed all the same
 
     async def counts(self, *, unchanged: bool) -> bool:
-        """Whether the page was seen as it is now. unchanged: since ``begin``."""
+        """True if the observation shows the page as it is now. unchanged: since ``begin``."""
         task, self._task = self._task, None
         if task is None:
             return False
@@ -74,19 +74,19 @@ class Ahead:
         return True
 
     def picture(self) -> bytes:
-        """The picture of the page as it is; empty if a new one is to be taken. It is given once."""
+        """The current picture of the page; empty if a new one must be taken. Returned once."""
         (kept, hidden), self._picture_asked = self._kept, True
         self._kept = b"", hidden
         return kept if time.monotonic() < self._fresh_until_s else b""
 
     def hidden(self) -> HiddenTexts | None:
-        """What the page hides as it is; None if it is to be read. It is given once."""
+        """The current hidden texts of the page; None if they must be read. Returned once."""
         (picture, kept), self._hidden_asked = self._kept, True
         self._kept = picture, None
         return kept if time.monotonic() < self._fresh_until_s else None
 
     def forget(self) -> None:
-        """Something is done on the page: nothing seen before counts."""
+        """Something is done on the page: earlier observations no longer count."""
         self._kept = b"", None
         if self._task is not None:
             self._task.cancel()

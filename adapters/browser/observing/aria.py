@@ -29,13 +29,13 @@ _ESCAPES: Final = {"b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t", "0": "
 
 @dataclass(slots=True)
 class AriaNode:
-    """One node of the snapshot. ``role`` is ``text`` for loose text, which stands in ``text``."""
+    """One node of the snapshot. Loose text has the ``role`` ``text`` and stands in ``text``."""
 
     role: str
     name: str = ""
     ref: str = ""
     pointer: bool = False
-    """Whether the cursor is a pointer over it, which usually means that a script handles clicks."""
+    """True if the cursor over it is a pointer, which usually means that a script handles clicks."""
     attributes: dict[str, str] = field(default_factory=dict)
     """States such as ``checked`` (empty value) or ``level`` (``2``); without ref and cursor."""
     properties: dict[str, str] = field(default_factory=dict)
@@ -53,11 +53,11 @@ class AriaNode:
 
 
 def parse(snapshot: str) -> list[AriaNode]:
-    """The outermost nodes of ``snapshot``. A line that does not fit the format becomes loose text; what follows after
-    ``SNAPSHOT_LINES_MAX`` lines is left out, and ``unread`` counts it.
+    """The outermost nodes of ``snapshot``. A line that does not fit the format becomes loose text. Lines after the first
+    ``SNAPSHOT_LINES_MAX`` are left out; ``unread`` counts them.
     """
     roots: list[AriaNode] = []
-    # Only "\n" separates lines: names may hold other characters that Python counts as line ends.
+    # Only "\n" separates lines: names may hold other characters that Python treats as line ends.
     open_nodes: list[tuple[int, AriaNode]] = []
     for line in snapshot.split("\n", limits.SNAPSHOT_LINES_MAX)[: limits.SNAPSHOT_LINES_MAX]:
         stripped = line.lstrip(" ")
@@ -80,7 +80,7 @@ def parse(snapshot: str) -> list[AriaNode]:
 
 
 def unread(snapshot: str) -> int:
-    """How many lines of ``snapshot`` are behind those that ``parse`` reads."""
+    """How many lines of ``snapshot`` follow those that ``parse`` reads."""
     return max(0, snapshot.count("\n") + 1 - limits.SNAPSHOT_LINES_MAX)
 
 
@@ -108,7 +108,7 @@ def _node(content: str) -> AriaNode:
 
 
 def _quote_end(content: str) -> int:
-    """Where the single-quoted key that starts ``content`` ends; a doubled quote is part of it."""
+    """The index of the quote that ends the single-quoted key at the start of ``content``; a doubled quote is part of the key."""
     position = 1
     while position < len(content):
         if content[position] == "'":
@@ -127,7 +127,7 @@ def _json_text(quoted: str) -> str:
 
 
 def _scalar(value: str) -> str:
-    """A YAML scalar as the renderer writes it: plain, or in double quotes with escapes."""
+    """A YAML scalar as Playwright writes it: plain, or in double quotes with escapes."""
     if len(value) >= 2 and value[0] == value[-1] == '"':
         return _ESCAPE.sub(_unescape, value[1:-1])
     if len(value) >= 2 and value[0] == value[-1] == "'":

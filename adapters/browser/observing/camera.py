@@ -1,8 +1,8 @@
 """Takes the screenshots of a page.
 
-Chromium can write a PNG in half of the time if it may be a third larger, which Playwright does not ask for; a recorder makes
-it small afterwards. Pages with a password field or with a frame out of reach go Playwright's way, which covers such fields. What
-else must not be seen is covered where it is painted (``covering``).
+Chromium can write a PNG in half of the time if it may be a third larger, an option that Playwright does not use; a recorder
+makes it small afterwards. For pages with a password field or an unreachable frame, Playwright takes the picture, as it covers
+such fields. Other secret text is covered where it is painted (``covering``).
 """
 
 from __future__ import annotations
@@ -25,18 +25,18 @@ _FAST: Final = {"format": "png", "optimizeForSpeed": True}
 
 
 class Camera:
-    """Of one page."""
+    """The camera of one page."""
 
     def __init__(self, page: PlaywrightPage, session: CDPSession, worlds: Worlds) -> None:
         self._page = page
         self._session = session
         self._worlds = worlds
-        self._one = asyncio.Lock()  # the end of a picture that nobody waits for any more lets the page go on
+        self._one = asyncio.Lock()  # the end of a picture that nobody waits for any more resumes the page
 
     async def picture(self, cover: Covering | None = None) -> bytes:
         """The page as PNG: without caret, finite animations at their end, password fields covered.
 
-        cover: what else is covered, where it is painted. Errors: ``action.not_possible`` (nobody can tell where that is).
+        cover: text to cover where it is painted. Errors: ``action.not_possible`` (its place cannot be determined).
         """
         async with self._one:
             frames = len(self._with_documents())
@@ -52,16 +52,16 @@ class Camera:
             return await self._hiding("disabled")
 
     def _with_documents(self) -> list[Frame]:
-        """The frames of the page. Without a document one shows nothing, and answers nobody."""
+        """The frames of the page that have a document. A frame without one shows nothing, and never answers."""
         return [frame for frame in self._page.frames if frame.url]
 
     async def _covering(self, cover: Covering, *, plain: bool) -> bytes:
         for _ in range(_ATTEMPTS):
             before = await placed(self._session)
-            # The frames are held still already: what Playwright stops would stand elsewhere than it is placed.
+            # The frames are held still already: if Playwright stopped them again, text would move from its known place.
             png = await (self._shot() if plain else self._hiding("allow"))
             after = await placed(self._session)
-            # A hostile page has a megabyte of text to look through.
+            # A hostile page can hold a megabyte of text to search.
             boxes, later = [await asyncio.to_thread(covered_boxes, seen.pieces, cover.find) for seen in (before, after)]
             if boxes != later or before.closed != after.closed:
                 continue

@@ -1,7 +1,7 @@
-"""Composes the text of an element as it is shown: open shadow trees in their place, and with what style sheets write.
+"""Composes the text of an element as it is shown: with open shadow trees in place, and with text of style sheets.
 
-``innerText`` has neither. Only where there is one of them, or no word at all, is the text put together here, by the rules of
-``innerText``. Without words it has the states of boxes and the alternative texts of pictures.
+``innerText`` has neither. Only if an element has one of them, or no word at all, its text is composed here, by the rules of
+``innerText``. An element without words gives the states of its boxes and the alternative texts of its pictures.
 """
 
 from __future__ import annotations
@@ -73,4 +73,4 @@ const composed = (top, generated) => {
   return parts.join('').replace(/[^\S\n]+/g, ' ').replace(/ ?\n\s*/g, '\n').trim();
 };
 """
-"""Needs the parts of ``fields``. ``generated``: with what style sheets write, too."""
+"""Needs the parts of ``fields``. ``generated``: also includes text of style sheets."""

@@ -1,7 +1,7 @@
 """Covers text in a picture where it is painted.
 
-``DOMSnapshot`` tells each line of text with its place: in shadow trees, closed ones too, in frames, of pseudo-elements, wherever
-transforms and scrolling have put it. It is asked before and after the picture: if the places differ, the page moved meanwhile.
+``DOMSnapshot`` gives each line of text with its place: in shadow trees, closed ones too, in frames, of pseudo-elements, after
+transforms and scrolling. It is taken before and after the picture: if the places differ, the page moved meanwhile.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ _DEPTH_MAX: Final = 64
 
 
 class Placed:
-    """What a page paints, as one snapshot tells it."""
+    """The painted content of a page, as one snapshot gives it."""
 
     def __init__(self, snapshot: Mapping[str, Any]) -> None:
         self._documents = snapshot["documents"]
@@ -46,9 +46,9 @@ class Placed:
         self.pieces: list[Piece] = []
         """In the order of the document, with boxes in the coordinates of the picture."""
         self.closed: list[Box] = []
-        """Frames of which the snapshot tells nothing: those of other processes."""
+        """Frames that the snapshot does not cover: those of other processes."""
         self.doubled = False
-        """Whether something is painted at another place than the snapshot tells, or at a second one."""
+        """True if something is painted elsewhere than the snapshot says, or a second time."""
         if self._documents:
             self._read(0, (0.0, 0.0), None, 0)
 
@@ -56,7 +56,7 @@ class Placed:
         return self._strings[index] if index >= 0 else ""
 
     def _read(self, number: int, origin: tuple[float, float], whole: Box | None, depth: int) -> None:
-        """The pieces of a document. whole: the box of its frame, if what is in it cannot be placed more exactly."""
+        """Read the pieces of a document. whole: the box of its frame, if its content cannot be placed more exactly."""
         document = _Document(self, self._documents[number])
         at = origin[0] - document.scrolled[0], origin[1] - document.scrolled[1]
         self.doubled = self.doubled or document.doubled()
@@ -82,7 +82,7 @@ class _Document:
         self.scrolled = told.get("scrollOffsetX", 0.0), told.get("scrollOffsetY", 0.0)
 
     def texts(self) -> Iterator[tuple[str, Box]]:
-        """Each text that is painted, and where: lines of text, and what fields and pictures show."""
+        """Each painted text and its box: lines of text, and the content of fields and pictures."""
         found = [*self._text_lines(), *self._fields()]
         for node, text, box in sorted(found, key=lambda one: one[0]):
             yield text, self._grown(node, box)
@@ -99,7 +99,7 @@ class _Document:
                 yield self._layout["nodeIndex"][place], text, Box(*bounds)
 
     def _fields(self) -> Iterator[tuple[int, str, Box]]:
-        """What is painted in the box of an element and is no text of the document: of fields, lists and pictures."""
+        """Text painted in the box of an element that is no text of the document: of fields, lists and pictures."""
         for kind in ("inputValue", "textValue"):
             rare = self._nodes.get(kind, {"index": [], "value": []})
             for node, value in zip(rare["index"], rare["value"], strict=True):
@@ -127,7 +127,7 @@ class _Document:
         return -1
 
     def _grown(self, node: int, box: Box) -> Box:
-        """``box`` with room for what stands out of it."""
+        """``box``, enlarged by the parts that stand out of it."""
         padding = _PADDING_PX + self._shadow(node)
         return Box(box.left - padding, box.top - padding, box.width + 2 * padding, box.height + 2 * padding)
 
@@ -136,7 +136,7 @@ class _Document:
         return min(_SHADOW_PX_MAX, sum(abs(float(each)) for each in _PIXELS.findall(shadow)))
 
     def doubled(self) -> bool:
-        """Whether a filter or a reflection paints something a second time, or columns or a path elsewhere than in its line."""
+        """True if a filter or a reflection paints something twice, or columns or a path move text from its line."""
         return any(
             self._style(node, "-webkit-box-reflect") not in ("", "none")
             or re.search(r"drop-shadow|url", self._style(node, "filter"))
@@ -152,9 +152,9 @@ class _Document:
         return self._string(styles[STYLES.index(name)]) if len(styles) == len(STYLES) else ""
 
     def frames(self) -> Iterator[tuple[int | None, Box, tuple[float, float] | None]]:
-        """Each frame that is shown: the number of its document, if it is told of; its box; its inner corner.
+        """Each frame that is shown: the number of its document, if the snapshot has it; its box; its inner corner.
 
-        Without a corner what is in it is turned or scaled.
+        The corner is None if the content of the frame is turned or scaled.
         """
         owners = self._nodes["contentDocumentIndex"]
         numbers = dict(zip(owners["index"], owners["value"], strict=True))
@@ -181,7 +181,7 @@ def _moved(box: Box, by: tuple[float, float]) -> Box:
 
 
 async def placed(session: CDPSession) -> Placed:
-    """What the page paints now. Raises Playwright's ``Error``."""
+    """The painted content of the page now. Raises Playwright's ``Error``."""
     asked = {"computedStyles": list(STYLES), "includeDOMRects": True}
     snapshot = await session.send("DOMSnapshot.captureSnapshot", asked)
     return await asyncio.to_thread(Placed, snapshot)

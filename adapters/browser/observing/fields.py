@@ -1,4 +1,4 @@
-"""Reads what fields and lists hold: what a person sees chosen or typed in them, and what their form would send.
+"""Reads the content of fields and lists: the shown choice or text, and the values that their form would send.
 
 Built-ins are called through their prototypes, since a form can have fields with the names of properties.
 """
@@ -100,15 +100,16 @@ SHOWN: Final = (
   return state ? `${words === null ? said(e).trim() : words}\n${state}`.trim() : words;
 }"""
 )
-"""What a field shows, or the labels of what is chosen in a list or a group of radio buttons, one a line.
+"""The text shown in a field, or the labels chosen in a list or a group of radio buttons, one a line.
 
-Of a box it is its state, of a picture its alternative text. An element without words is read by the boxes, pictures and components
-in it. Null for anything else, which is read by its text. Nothing is read of a password field. ``extracts``: also what style sheets
-write, and in a last line whether a tab, an option or a toggle button is chosen.
+A box gives its state, a picture its alternative text. An element without words gives the boxes, pictures and components in it.
+Null for anything else, whose text is read instead. Password fields are never read. ``extracts``: also includes text of style
+sheets, and in a last line the chosen state of a tab, an option or a toggle button.
 """
 
 TEXT: Final = "(e, extracts) => {" + _PARTS + "return isComposed(e, extracts) ? composed(e, extracts) : around(e);}"
-"""The text of what is around fields, a page too: of closed lists only what is chosen. ``extracts``: as of ``SHOWN``."""
+"""The text of an element around fields, or of a page: closed lists give only their chosen options. ``extracts``: as in
+``SHOWN``."""
 
 FIELD: Final = (
     "e => {"
@@ -125,7 +126,7 @@ FIELD: Final = (
     limits: ['min', 'max', 'step'].map(name => (attribute(e, name) || '').slice(0, 40))};
 }"""
 )
-"""What a field for text holds, its type if that has a form of its own, and its limits; null for anything else."""
+"""The content of a text field, its type if that has a form of its own, and its limits; null for anything else."""
 
 SENT: Final = (
     "e => {"
@@ -137,4 +138,4 @@ SENT: Final = (
   return null;
 }"""
 )
-"""The values that a form would send of a field or list; null for what is neither, and for a password field."""
+"""The values that a form would send for a field or list; null for any other element, and for a password field."""

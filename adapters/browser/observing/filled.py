@@ -1,4 +1,4 @@
-"""Sees that a field shows what was put into it, and says beside a step what became of it later."""
+"""Checks that a field shows what was put into it, and notes beside a step how it changed later."""
 
 from __future__ import annotations
 
@@ -30,18 +30,18 @@ _SHOWS_MS: Final = 1_000
 """How long a script may take to show a text in its field."""
 _KEPT_MAX: Final = 20
 _CHANGES_NOTHING: Final = (Assert, Extract, Fill, Focus, Hover, Scroll, ScrollTo, Wait)
-"""Actions after which no page is expected to take back what another field was filled with."""
+"""Actions after which no page is expected to revert another filled field."""
 
 
 @dataclass(slots=True)
 class _Kept:
-    """A field that was filled, and what it showed last."""
+    """A filled field, and what it showed last."""
 
     handle: ElementHandle
     element: Element
     shown: str
     mask: Mask | None
-    """How what it shows may be quoted; None for a secret, which may not."""
+    """Redacts its shown text for quoting; None for a secret, which is never quoted."""
 
 
 class Filled:
@@ -53,14 +53,14 @@ class Filled:
         self._notes: list[str] = []
 
     def notes(self) -> tuple[str, ...]:
-        """The notes beside the step at hand; asked once."""
+        """The notes of the current step; each is returned once."""
         told, self._notes = tuple(dict.fromkeys(self._notes)), []
         return told
 
     async def write(
         self, action: Fill, value: str, element: Element, target: Locator, mask: Mask | None, work: Work, limit: int
     ) -> None:
-        """Do ``work``, which puts ``value`` into ``target``, and see that it is there. mask: None for a secret.
+        """Do ``work``, which puts ``value`` into ``target``, and check the result. mask: None for a secret.
 
         Errors: ``action.not_possible``, and those of Playwright.
         """
@@ -81,8 +81,8 @@ class Filled:
         how, shown = await _becomes(handle, value, before["value"] if action.typed else None, limit)
         quoted = "" if mask is None else mask(shown)
         if how == "cut" and mask is None:
-            how = "other"  # a password that is cut is another password
-        # Keys can be meant for the page: it may move the focus on, or take what was typed.
+            how = "other"  # a shortened password is another password
+        # Keys can be commands to the page: it may move the focus on, or consume the text.
         if (how == "empty" and before["kind"]) if action.typed else how in ("other", "empty"):
             raise MeshError("action.not_possible", instead(how, quoted, _form(before)), role=element.role)
         if how == "empty":
@@ -93,7 +93,7 @@ class Filled:
             self._kept = [*self._kept, _Kept(handle, element, shown, mask)][-_KEPT_MAX:]
 
     async def turn(self, target: Locator, element: Element, checked: bool, limit: int, work: Work) -> None:
-        """Do ``work``, which turns a box on or off, and see that it is.
+        """Do ``work``, which turns a box on or off, and check the result.
 
         Errors: ``action.not_possible``, and those of Playwright.
         """
@@ -105,17 +105,17 @@ class Filled:
         except PlaywrightError as error:
             if is_gone(error):
                 raise
-            # Playwright looks at once; a script may show it a moment later.
+            # Playwright checks at once; a script may show it a moment later.
         if not await _turns(handle, checked, limit):
             raise _unturned(element, checked)
         self._box = handle, checked
 
     async def choose(self, target: Locator, labels: Sequence[str], limit: int, work: Work) -> None:
-        """Do ``work``, which chooses the options with these labels, and see that they are. Errors: as ``turn``."""
+        """Do ``work``, which chooses the options with these labels, and check the result. Errors: as ``turn``."""
         handle = await target.element_handle(timeout=limit)
         await work()
         wanted = sorted(" ".join(label.split()) for label in labels)
-        with contextlib.suppress(PlaywrightError):  # another document has come: the choice has done something
+        with contextlib.suppress(PlaywrightError):  # another document has come: the choice took effect
             if not await handle.evaluate("e => e.isConnected"):
                 return
             shown = sorted(str(await handle.evaluate(SHOWN) or "").split("\n"))
@@ -123,9 +123,10 @@ class Filled:
                 raise MeshError("action.not_possible", "the page has taken the choice back")
 
     async def upload(self, target: Locator, element: Element, names: Sequence[str], limit: int, work: Work) -> None:
-        """Do ``work``, which gives files with these names to a field for them, or to what opens a chooser.
+        """Do ``work``, which gives files with these names to a file field, or to an element that opens a chooser.
 
-        Many pages take files out of the field at once, which is noted. Errors: ``action.not_possible``, and those of Playwright.
+        Many pages take the files out of the field at once, which is noted. Errors: ``action.not_possible``, and those of
+        Playwright.
         """
         handle = await target.element_handle(timeout=limit)
         await work()
@@ -139,12 +140,12 @@ class Filled:
                 raise MeshError("action.not_possible", "the field holds other files", role=element.role)
 
     async def begin(self) -> None:
-        """Note what pages have done to fields since the last step."""
+        """Note how pages have changed fields since the last step."""
         self._box = None
         await self._look(None, silent=False)
 
     async def end(self, action: Action, page: Observation) -> None:
-        """Note what has become of the fields by the end of a step that did ``action``.
+        """Note the state of the fields at the end of a step that did ``action``.
 
         Errors: ``action.not_possible`` for a box that has turned back.
         """
@@ -178,7 +179,7 @@ def _named(element: Element) -> tuple[str, str, str]:
 
 
 def _anew(kept: _Kept, page: Observation | None) -> str | None:
-    """What the field shows that a page has built in place of the one that was filled; None if there is none, or it is not known."""
+    """The content of the field that a page has built in place of the filled one; None if there is none, or it is unknown."""
     same = [item for item in (page.elements if page else ()) if _named(item) == _named(kept.element)]
     return same[0].value if len(same) == 1 and kept.mask is not None else None
 
@@ -210,9 +211,10 @@ def _form(field: dict[str, Any]) -> str:
 
 
 async def _becomes(handle: ElementHandle, wanted: str, before: str | None, limit: int) -> tuple[Taken, str]:
-    """How the field shows ``wanted`` within a moment, and what it shows. before: what it held, if ``wanted`` was typed in addition.
+    """How far the field shows ``wanted`` within a moment, and its content. before: its earlier content, if ``wanted`` was added
+    to it.
 
-    A field that is gone, or whose document is, has done something with it.
+    A field counts as filled if it or its document is gone.
     """
     loop = asyncio.get_running_loop()
     until = loop.time() + min(limit, _SHOWS_MS) / 1000
@@ -238,7 +240,7 @@ async def _turns(handle: ElementHandle, checked: bool, limit: int) -> bool:
             if await handle.is_checked() is checked:
                 return True
         except PlaywrightError:
-            return True  # it is gone, or its document is: the press has done something
+            return True  # it or its document is gone: the press took effect
         if loop.time() > until:
             return False
         await asyncio.sleep(_PAUSE_S)

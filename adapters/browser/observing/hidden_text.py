@@ -1,4 +1,4 @@
-"""Reads what a document holds that no person sees, or no reader of its accessibility tree, and why."""
+"""Reads the texts of a document that no person sees, or that no reader of its accessibility tree gets, and why."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from protocol.page.instructions.hidden_text import HiddenText, HiddenTexts
 from protocol.page.instructions.instructions import needed_words
 
 _UNIQUE_CHARS_MIN: Final = 4
-"""A longer part of words is looked for within words too: that is faster."""
+"""Longer parts of words are searched within words too, which is faster."""
 _READ: Final = r"""
 const getter = (p, n) => Function.prototype.call.bind(Object.getOwnPropertyDescriptor(p, n).get);
 const bound = (p, n) => Function.prototype.call.bind(p[n]);
@@ -206,8 +206,8 @@ return (async () => {
 
 
 def _needed() -> tuple[str, str]:
-    """Of each word that a rule needs the longest part that no space divides, as expressions: those that may stand within a word,
-    and those that begin or end with one. A text can be spread over elements, and each of them is asked by itself.
+    """For each word that a rule needs, its longest part without a space, as two expressions: parts that may stand within a
+    word, and parts at the edge of one. A text can be spread over elements, and each of them is searched by itself.
     """
     inner, edged = set[str](), set[str]()
     for word in needed_words():
@@ -218,7 +218,7 @@ def _needed() -> tuple[str, str]:
             inner.add(parts[place])
         else:
             edged.add(f"{'(?<![^ ])' * before}{re.escape(parts[place])}{'(?![^ ])' * after}")
-    # One that holds another is found with it; in order, a search tries those that begin alike together.
+    # A part that contains another is found with that one; in sorted order, a search tries parts with a common beginning together.
     shortest = sorted(one for one in inner if not any(other != one and other in one for other in inner))
     return "|".join(map(re.escape, shortest)), "|".join(sorted(edged))
 
@@ -230,13 +230,14 @@ _BOUNDS: Final = (
     f"const WORDS = new RegExp({json.dumps(_WORDS)}), EDGED = new RegExp({json.dumps(_EDGED)});"
 )
 HIDDEN_TEXT: Final = f"(() => {{{_BOUNDS}{_READ}}})()"
-"""A promise of what a document hides that may speak to a model, ``[why, at, text]`` each, and whether it was read to its end, in
-JSON. It runs in an isolated world.
+"""A promise of the hidden texts of a document that may address a model, ``[why, at, text]`` each, and True if it was read to
+its end, as JSON. It runs in an isolated world.
 """
 
 
 def hidden_texts(answers: Sequence[Any], mask: Mask, *, whole: bool) -> HiddenTexts:
-    """What the script has found in the frames, without secrets. answers: of each frame, as JSON. whole: whether all answered."""
+    """The hidden texts found in the frames, without secrets. answers: one per frame, as JSON. whole: True if all frames
+    answered."""
     read = [loads(answer) for answer in answers]
     found = [
         {"why": why, "at": at[: limits.HIDDEN_AT_CHARS_MAX], "text": mask(text)}

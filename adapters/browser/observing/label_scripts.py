@@ -1,7 +1,7 @@
 """JavaScript about labels: which hidden controls a label stands for, and where a label is pressed.
 
-A page often hides a box, a choice or a file field and shows its label in its place. Such a control has no ref of Playwright, since
-its snapshot takes only what is shown. It gets one here, of a range that Playwright does not reach, beside Playwright's own.
+A page often hides a box, a choice or a file field and shows its label in its place. Such a control has no Playwright ref, since
+the snapshot takes only what is shown. Here it gets one, from a range that Playwright does not reach, beside Playwright's own.
 """
 
 from __future__ import annotations
@@ -13,11 +13,11 @@ from adapters.browser.base.dom import DOM
 FIRST_REF: Final = 9_000_000
 """Playwright counts its refs from 1."""
 CONTROL: Final = "trailmesh-control"
-"""Selector engine: the control with a ref; without one, that of the label around the element at hand."""
+"""Selector engine: the control with a ref; without a ref, the control of the label around the element."""
 HIDDEN: Final = "trailmesh-hidden"
-"""Selector engine: all hidden controls that labels stand for. They get refs, of which the first is given."""
+"""Selector engine: all hidden controls that labels stand for. It gives them refs, starting at the given one."""
 LABEL: Final = "trailmesh-label"
-"""Selector engine: what is pressed in place of the control at hand."""
+"""Selector engine: the element to press in place of the control."""
 
 _LABELS: Final = r"""
 const labelled = getter(HTMLLabelElement.prototype, 'control');
@@ -230,13 +230,13 @@ for (const label of labels.filter(isSeen)) {
 return {way};
 }"""
 )
-"""Of a control: how it is pressed. ``own``: itself; ``label``: at the point of what ``LABEL`` then finds, which no other control in
-the label gets; ``area``: at the point of the picture that it is an area of; ``inner``: its label holds nothing but other controls;
-``covered``: something else lies above its label; empty: it has no label that is seen.
+"""How to press a control. ``own``: directly; ``label``: at the point of the element that ``LABEL`` then finds, which no other
+control in the label gets; ``area``: at the point of its picture; ``inner``: its label holds only other controls; ``covered``:
+something else lies above its label; empty: it has no visible label.
 """
 
 FILES: Final = "e => e instanceof HTMLInputElement && e.type === 'file'"
-"""Whether an element is a field for files: buttons that the page paints open hidden ones."""
+"""True if an element is a file field: styled buttons open hidden ones."""
 
 _ENGINE: Final = r"""(() => {
 GETTERS
@@ -293,4 +293,4 @@ ENGINES: Final = {
     name: _ENGINE.replace("GETTERS", _GETTERS).replace("LABELS", _LABELS).replace("FIND", find)
     for name, find in ((CONTROL, _CONTROL + _ONE), (LABEL, _PRESSED_LABEL + _ONE), (HIDDEN, _ALL_HIDDEN))
 }
-"""Selector engines for Playwright, by name. They run where the refs are, in its isolated world."""
+"""Selector engines for Playwright, by name. They run where the refs are, in Playwright's isolated world."""

@@ -1,4 +1,4 @@
-"""Reads a page: Playwright's snapshot of it, and the facts about its controls that no snapshot has."""
+"""Reads a page: Playwright's snapshot of it, and facts about its controls that no snapshot has."""
 
 from __future__ import annotations
 
@@ -24,18 +24,18 @@ class Read(NamedTuple):
     roots: list[AriaNode]
     facts: Facts
     unknown: list[str]
-    """Playwright refs of the controls that the facts say nothing about."""
+    """Playwright refs of the controls without facts."""
 
 
 class _Parsed(NamedTuple):
     roots: list[AriaNode]
     unread: int
     wanted: dict[str, int]
-    """Playwright refs of the nodes whose traits an observation needs, and how soon each is asked."""
+    """Playwright refs of the nodes whose traits an observation needs, each with its priority."""
 
 
 class PageReader:
-    """Of one page."""
+    """Reads one page."""
 
     def __init__(self, page: Page, worlds: Worlds, activity: Activity) -> None:
         self._page = page
@@ -43,10 +43,10 @@ class PageReader:
         self._activity = activity
 
     async def now(self) -> Read:
-        """The page as it is read now. A facts script finds the refs that the snapshot before it has left."""
+        """The page as it is now. A facts script finds the refs that the snapshot before it has left."""
         if len(self._page.frames) == 1:
-            # Both are sent at once, and reach the page in this order: to wait in between would cost each step a round trip.
-            # If the order was another one, or another document came meanwhile, the facts do not belong to the snapshot.
+            # Both are sent at once, and reach the page in this order: waiting in between would cost each step a round trip. If the
+            # order changed, or another document came meanwhile, the facts do not belong to the snapshot.
             serial = self._activity.serial
             parsed, facts = await asyncio.gather(self._parsed(), self._worlds.facts())
             early = bool(parsed.wanted.keys() - facts.traits.keys()) or (facts.unmarked and _has_refs(parsed.roots))
@@ -67,8 +67,8 @@ class PageReader:
     async def _snapshot(self) -> str:
         """Playwright's snapshot of the page.
 
-        A frame whose document never comes, or that Chromium refuses to load (``file:`` in a web page), stays without an address
-        and without a document. Playwright waits for it until the time is over, and then gives the rest of the page.
+        A frame whose document never comes, or that Chromium refuses to load (``file:`` in a web page), has neither address nor
+        document. Playwright waits for it until the timeout, and then gives the rest of the page.
         """
         if any(not frame.url for frame in self._page.frames):
             with contextlib.suppress(PlaywrightTimeoutError):  # the rest took longer: it gets its time

@@ -1,7 +1,7 @@
-"""JavaScript that runs in pages. It runs in an isolated world, where the page cannot replace built-ins.
+"""JavaScript that runs in pages, in an isolated world, where the page cannot replace built-ins.
 
-What a page *can* do there is DOM clobbering (``<input name=method>`` hides ``form.method``): so what can be a form or the document
-is read by ``dom.DOM``, or through the prototypes' getters.
+A page *can* still clobber the DOM there (``<input name=method>`` hides ``form.method``). So properties of anything that may be
+a form or the document are read by ``dom.DOM``, or through the prototypes' getters.
 """
 
 from __future__ import annotations
@@ -126,7 +126,7 @@ const clobbered = () => {
 """
 
 CLOBBERED: Final = "(() => {" + DOM + _GETTER + _CLOBBERED + "return clobbered();})()"
-"""The name of a form's field that hides a property Playwright's snapshot reads from the form; empty if none does."""
+"""The name of a form's field that hides a property which Playwright's snapshot reads from the form; empty if there is none."""
 
 BUSY: Final = r"""
 const WORKING = new RegExp('^(' + [
@@ -142,7 +142,7 @@ const isBusy = root => {
   return false;
 };
 """
-"""Whether a page says that it is at work: ``aria-busy``, or a status such as “Saving…”."""
+"""True if a page says that it is at work: ``aria-busy``, or a status such as “Saving…”."""
 
 COMING: Final = r"""
 const coming = () => {
@@ -151,7 +151,7 @@ const coming = () => {
   return /^http/.test(came?.name) && !came.domContentLoadedEventStart && prop(document, 'readyState') !== 'complete';
 };
 """
-"""Whether the document of a frame has come from a site and not to its end."""
+"""True if the document of a frame came from a site but not to its end."""
 
 FACTS: Final = (
     "(() => {"
@@ -231,7 +231,7 @@ const told = e => {
 return found.map(told);
 }"""
 )
-"""Role, name, states, text of the labels and traits of hidden controls, which are given beside the first; for the same frames."""
+"""Role, name, states, label text and traits of hidden controls, whose refs are given beside the first; for the same frames."""
 
 PATH_TO: Final = (
     "e => {"
@@ -257,7 +257,7 @@ _WALK: Final = (
 )
 
 NODE_AT: Final = _WALK + "return node;})(PATH)"
-"""The node that ``PATH_TO`` has led to."""
+"""The node at the end of a path from ``PATH_TO``."""
 
 REF_AT: Final = (
     _WALK
@@ -289,12 +289,12 @@ REF_AT: Final = (
   return {fitting: refs(fitting), above: refs(above), inside: Boolean(control && control !== node), labels: refs(labels)};
 })(PATH)"""
 )
-"""The ref of the element at a path, and that of the link or button it is the content of (``fitting``); those of what is around it,
-or what it is the label of, from the inside out (``above``); whether a link or button is around it (``inside``); that of the control
-whose label it is, or stands in (``labels``).
+"""The ref of the element at a path, and that of the link or button whose content it is (``fitting``). Also those of the
+elements around it, or that it labels, from the inside out (``above``); True if a link or button is around it (``inside``); and
+the ref of the control whose label it is, or stands in (``labels``).
 
-An element is the content of a control if it has the control's whole text and covers the point where the control
-would be clicked. Only then do clicking and reading the control have the same result as for the element itself.
+An element is the content of a control if it has the control's whole text and covers the point where the control would be
+clicked. Only then do clicking and reading the control have the same result as for the element itself.
 """
 
 IN_CONTROL: Final = (
@@ -303,7 +303,7 @@ IN_CONTROL: Final = (
     + "const outer = prop(e, 'parentElement');"
     + "return outer && invoke(outer, 'closest', 'a[href],button,summary,label,[role]');}"
 )
-"""Whether something that may be a control is around an element; asked where the isolated world is out of reach."""
+"""True if a possible control is around an element; for frames whose isolated world is out of reach."""
 
 _POINT: Final = r"""
 const getter = (p, n) => Object.getOwnPropertyDescriptor(p, n).get;
@@ -374,15 +374,15 @@ const focused = e => {
 
 
 def of_element(question: str, roles: str) -> str:
-    """A function of an element that answers ``question``: ``holds`` (another control), ``another`` (which one a click would hit;
-    empty if none), ``focused``, ``trapped`` (whether it is in a form with a field that keeps it from being pressed). roles: the
-    roles of controls, as JSON.
+    """A function of an element that answers ``question``: ``holds`` (another control), ``another`` (the control that a click
+    would hit; empty if none), ``focused``, ``trapped`` (True in a form with a field that keeps it from being pressed). roles:
+    the roles of controls, as JSON.
     """
     return "e => {" + _POINT.replace("ROLES", roles, 1) + f"return {question}(e);" + "}"
 
 
 def by_ref(function: str, ref: str) -> str:
-    """``function`` of the element with the Playwright ref ``ref``, given as JSON; null in a frame that does not hold it."""
+    """``function`` applied to the element with the Playwright ref ``ref``, given as JSON; null in a frame without it."""
     return _BY_REF.replace("REF", ref, 1).replace("FUNCTION", function, 1)
 
 
@@ -408,7 +408,7 @@ LABELS_OF: Final = r"""(select, value) => {
   const options = [...select.options], found = options.find(option => option.value === value);
   return found ? options.filter(option => option.label === found.label).map(option => option.label) : [];
 }"""
-"""The label of the first option with a value, once for each option that has it: the browser chooses the first as well."""
+"""The label of the first option with a value, repeated for each option with that value: the browser also chooses the first."""
 
 SCROLL: Final = (
     "(amount => {"

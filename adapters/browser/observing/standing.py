@@ -1,4 +1,4 @@
-"""Puts hidden controls that their labels stand for into a snapshot, which leaves them out. Pure."""
+"""Inserts hidden controls that their labels stand for into a snapshot, which leaves them out. Pure."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from adapters.browser.observing.aria import AriaNode
 
 
 class Standing(NamedTuple):
-    """A hidden control, as ``label_scripts.STANDING`` tells of it."""
+    """A hidden control, as ``label_scripts.STANDING`` gives it."""
 
     ref: str
     role: str
@@ -19,9 +19,9 @@ class Standing(NamedTuple):
     said: str
     """Text of the labels."""
     around: list[str]
-    """Playwright refs of what the label stands in, from the inside out."""
+    """Playwright refs of the elements around the label, from the inside out."""
     parts: list[str]
-    """Those of the label and of what it holds."""
+    """Playwright refs of the label and the elements in it."""
 
 
 def standing_of(listed: Sequence[Any]) -> Standing:
@@ -30,7 +30,7 @@ def standing_of(listed: Sequence[Any]) -> Standing:
 
 
 def place(roots: list[AriaNode], standing: Sequence[Standing]) -> None:
-    """Add each of ``standing`` to the tree of ``roots``, in front of its label; one that is there without a ref gets its ref."""
+    """Add each of ``standing`` to the tree of ``roots``, in front of its label; if it is there without a ref, it gets its ref."""
     if not standing:
         return
     tree = _Places(roots)
@@ -40,12 +40,12 @@ def place(roots: list[AriaNode], standing: Sequence[Standing]) -> None:
 
 
 class _Places:
-    """Where the nodes of a tree stand."""
+    """The positions of the nodes in a tree."""
 
     def __init__(self, roots: list[AriaNode]) -> None:
         self._roots = roots
         self._parents: dict[int, AriaNode] = {}
-        """What each node is in, by its identity."""
+        """The parent of each node, by the node's identity."""
         self._nodes: dict[str, AriaNode] = {}
         """By ref."""
         self._bare: dict[tuple[str, str], deque[AriaNode]] = defaultdict(deque)
@@ -58,7 +58,7 @@ class _Places:
                 self._bare[node.role, node.name].append(node)
 
     def has(self, one: Standing) -> bool:
-        """Whether the tree has it, now also by its ref: Playwright lists a box without a size, and gives it none."""
+        """True if the tree has the control. Sets its ref: Playwright lists a box without a size but gives it no ref."""
         if one.ref in self._nodes:
             return True
         bare = self._bare.get((one.role, one.name))
@@ -68,14 +68,14 @@ class _Places:
         return True
 
     def insert(self, one: Standing) -> None:
-        """Put it where its label is: that is what a person sees of it."""
+        """Insert it at its label, which is the visible part of it."""
         around = next((self._nodes[ref] for ref in one.around if ref in self._nodes), None)
         beside = self._roots if around is None else around.children
         node = AriaNode(one.role, name=one.name, ref=one.ref, attributes=dict(one.states))
         beside.insert(self._place(one, beside, around), node)
 
     def _place(self, one: Standing, beside: Sequence[AriaNode], around: AriaNode | None) -> int:
-        """Where among ``beside``, which are in ``around``, the label is; the end, if that cannot be seen."""
+        """The position of the label among ``beside``, whose parent is ``around``; the end, if it cannot be found."""
         inner = [self._under(self._nodes[ref], around) for ref in one.parts if ref in self._nodes]
         for index, node in enumerate(beside):
             if any(node is each for each in inner):
@@ -86,7 +86,7 @@ class _Places:
         return len(beside)
 
     def _under(self, node: AriaNode, around: AriaNode | None) -> AriaNode:
-        """What holds ``node``, or is it, among what is in ``around``."""
+        """The child of ``around`` that is ``node`` or contains it."""
         while (above := self._parents.get(id(node))) is not None and above is not around:
             node = above
         return node

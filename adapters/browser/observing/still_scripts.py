@@ -1,6 +1,6 @@
 """Scripts that tell when a frame is still, and hold it still for a picture (docs/adr/0065-when-a-page-is-still.md).
 
-As those of ``scripts`` they run in an isolated world. What they keep for each other, ``__trailmesh_…``, no page sees or changes.
+Like those of ``scripts`` they run in an isolated world. The data that they share, ``__trailmesh_…``, no page sees or changes.
 """
 
 from __future__ import annotations
@@ -19,14 +19,14 @@ const left = animation => {
   return end < 2000 ? Math.max(0, end - (animation.currentTime ?? 0)) : 0;
 };
 """
-"""How long an animation will still move something, in milliseconds; 0 for one that is endless or takes 2 s and more."""
+"""How long an animation will still move something, in milliseconds; 0 for an endless one, or one of 2 s and more."""
 
 _EMPTY: Final = r"""
 const empty = () => !/[\p{L}\p{N}]/u.test(prop(prop(document, 'body') ?? document, 'innerText') ?? '')
   && !Array.prototype.some.call(
     all(document, 'img,svg,canvas,video,audio,input,textarea,select,button,iframe,frame,object,embed'), shown);
 """
-"""Whether a frame shows nothing: no text, no picture, no control."""
+"""True if a frame shows nothing: no text, no picture, no control."""
 
 SHOWS: Final = (
     r"""new Promise(done => {
@@ -40,7 +40,7 @@ SHOWS: Final = (
   requestAnimationFrame(() => done(!empty()));
 })"""
 )
-"""Becomes true once a frame is drawn that shows something; false if it is drawn and shows nothing."""
+"""Resolves once a frame is drawn: to true if it shows something, else to false."""
 
 UNDER_WAY: Final = "(() => {" + DOM + COMING + "return coming(); })()"
 """As ``COMING``."""
@@ -59,7 +59,8 @@ _ANSWERS: Final = r"""
     found.read = () => { note(told.takeRecords()); return found.last; };
     return found;
   })();"""
-"""When the last answer came to a script of a document. From its beginning on, since browsers keep only the first 250 entries."""
+"""When the last answer to a script of a document came. Recorded from its beginning, since browsers keep only the first 250
+entries."""
 
 QUIET: Final = (
     r"""new Promise(done => {
@@ -145,7 +146,7 @@ QUIET: Final = (
   }};
 })"""
 )
-"""How often a frame changed until it stood still for a while. What fields hold, scrolling and focus are nothing to wait for, but
+"""How often a frame changed until it stood still for a while. Contents of fields, scrolling and focus are not waited for, but
 count as a change.
 """
 
@@ -168,12 +169,12 @@ SHELL: Final = (
   }, {once: true});
 })()"""
 )
-"""Notes, before the first script of a document, when answers come to its scripts, and whether it was served with next to no text,
-so that scripts build the page.
+"""Notes, before the first script of a document, when answers come to its scripts, and if it was served almost without text, so
+that scripts build the page.
 """
 
 CHANGES: Final = "globalThis.__trailmesh_watch?.told()"
-"""How often a frame has changed since the last ``QUIET`` began; nothing in a frame that was not watched."""
+"""How often a frame has changed since the last ``QUIET`` began; undefined for a frame that was not watched."""
 
 HOLD_STILL: Final = (
     r"""(async () => {

@@ -1,4 +1,4 @@
-"""Waits until a page has loaded, and until nothing changes on it."""
+"""Waits until a page has loaded, and until it stops changing."""
 
 from __future__ import annotations
 
@@ -15,35 +15,35 @@ from protocol import limits
 from protocol.errors import MeshError
 
 POLL_S: Final = (0.016, 0.032)
-_LOADING_S: Final = 0.5  # how long loading keeps a page from being read; a slow picture may take far longer
+_LOADING_S: Final = 0.5  # how long loading delays reading a page; a slow picture may take far longer
 
 
 class Stillness:
     """Waits for one page to come to rest."""
 
     def __init__(self, activity: Activity, worlds: Worlds, ahead: Ahead, frames: Callable[[], int]) -> None:
-        """frames: how many frames the page has, in reach or not."""
+        """frames: counts the frames of the page, in reach or not."""
         self._activity = activity
         self._worlds = worlds
         self._ahead = ahead
         self._frames = frames
         self.seen = False
-        """Whether the page was read when it was found still, and has not changed since."""
+        """True if the page was read when it was found still, and has not changed since."""
         self._rests = 0
-        """How often it was still: a document that was met since the last time is being built."""
+        """How often it was still: a document that came since the last time is still being built."""
         self.quiet_ms = limits.SETTLE_QUIET_MS
-        """How long nothing may change."""
+        """The time without a change that counts as still."""
         self.arrival_ms = limits.NAVIGATION_TIMEOUT_MS
-        """How long a document may take that the page is on its way to."""
+        """How long the next document of the page may take."""
 
     async def dialog(self) -> None:
-        """Wait for a dialog that is expected, within a limit: it can be late, and opened by an answer to a request."""
+        """Wait for an expected dialog, within a limit: it can be late, and opened by an answer to a request."""
         end = time.monotonic() + limits.DIALOG_TIMEOUT_MS / 1000
         while not self._activity.dialogs and not self._activity.gone.done() and (left := end - time.monotonic()) > 0:
             await self._activity.changed(left)
 
     async def loaded(self) -> None:
-        """Wait for the page to load, within a limit: reading it earlier slows the renderer and finds content that will change."""
+        """Wait for the page to load, within a limit: an earlier read slows the renderer and finds content that will change."""
         end = time.monotonic() + _LOADING_S
         while not self._activity.idle and (left := end - time.monotonic()) > 0:
             await self._activity.changed(left)
@@ -67,7 +67,7 @@ class Stillness:
         return patience / 1000 - (time.monotonic() - began)
 
     async def _watched(self, quiet: str, began: float, patience_ms: Callable[[], int]) -> list[Any]:
-        """What ``quiet`` says in each frame. Raises ``TimeoutError``."""
+        """The results of ``quiet`` in each frame. Raises ``TimeoutError``."""
         answers = asyncio.ensure_future(self._worlds.everywhere(quiet, wait=True))
         try:
             while not answers.done():
@@ -79,11 +79,10 @@ class Stillness:
             answers.cancel()
 
     async def until_still(self, patience_ms: Callable[[], int], *, ahead: bool = False) -> bool:
-        """Wait for loading to end and then for a stretch without a change; False if that never came.
+        """Wait for loading to end and then for a time without changes; False if that never came.
 
-        patience_ms: how long, asked again and again: a page that is looked at meanwhile may turn out to be large.
-        ahead: look at the page meanwhile; ``seen`` says whether that counts.
-        A navigation on its way is waited for longer than scripts that never rest.
+        patience_ms: the time limit, asked repeatedly: the page may turn out to be large meanwhile. ahead: observe the page
+        meanwhile; ``seen`` tells if that counts. A navigation gets more time than scripts that never rest.
         """
         self.seen, began = False, time.monotonic()
         while not self._activity.gone.done():
@@ -96,13 +95,13 @@ class Stillness:
             serial = self._activity.serial
             changes = asyncio.ensure_future(self._watched(self._quiet(), began, patience_ms))
             if ahead:
-                await asyncio.sleep(0)  # the watch begins before the look
+                await asyncio.sleep(0)  # the watch begins before the observation
                 self._ahead.begin()
             try:
                 answers = await changes
             except TimeoutError:
                 return False
-            except asyncio.CancelledError:  # the page has come to what was expected of it
+            except asyncio.CancelledError:  # the page has reached the expected state
                 self._rests += 1
                 raise
             finally:

@@ -28,71 +28,71 @@ _CONTEXT_CHARS_MAX: Final = 80
 _LONG_CHARS: Final = 4 * limits.ELEMENT_NAME_CHARS_MAX
 _HEADINGS_TRIED_MAX: Final = 50
 _CLICKS_ELSEWHERE: Final = frozenset(["label", "summary"])
-"""A click on a label goes to its control; a summary is one by itself."""
+"""A click on a label goes to its control; a summary is a control itself."""
 _SPACE: Final = re.compile(r"\s+")
 
 
 @dataclass(slots=True)
 class Facts:
-    """What one evaluation per frame found."""
+    """The results of one evaluation per frame."""
 
     traits: dict[str, Traits] = field(default_factory=dict)
     """By Playwright ref."""
     bases: dict[str, str] = field(default_factory=dict)
     """Base address by Playwright's frame prefix (``f3``; empty for the main frame)."""
     leads: dict[str, str] = field(default_factory=dict)
-    """Where links lead that have the role of something else, such as ``<a role=button>``, by Playwright ref."""
+    """Targets of links that have the role of something else, such as ``<a role=button>``, by Playwright ref."""
     labels: dict[str, str] = field(default_factory=dict)
-    """Of labels the control of each, as Playwright refs."""
+    """The control of each label, both as Playwright refs."""
     standing: list[Standing] = field(default_factory=list)
     """Hidden controls that their labels stand for."""
     unmarked: bool = False
-    """Whether a frame has such controls, and none of its elements had a ref of Playwright yet."""
+    """True if a frame has such controls, but none of its elements had a Playwright ref yet."""
     title: str = ""
     """Title of the main frame's document."""
     unread: int = 0
     """How many lines of the snapshot were left out."""
     awaited: int = 0
-    """How many frames wait for a document and had none before, …"""
+    """How many frames wait for their first document, …"""
     coming: int = 0
-    """… and of how many, in reach, the document has not come to its end."""
+    """… and how many frames in reach have an incomplete document."""
     unfinished: bool = False
-    """Whether the document of the main frame still loads, and is waited for no longer."""
+    """True if the document of the main frame still loads, but is no longer waited for."""
     unasked: int = 0
-    """Of how many controls in frames out of reach nobody asked the traits."""
+    """How many controls in unreachable frames have traits that nobody asked for."""
     traps: bool = False
-    """Whether a form has a field that keeps what is in the form from being pressed."""
+    """True if a form has a field that keeps its content from being pressed."""
     clobbered: str = ""
-    """Name of a form's field that kept the snapshot from being read right."""
+    """Name of a form's field that spoiled the snapshot."""
     busy: bool = False
-    """Whether a frame says that it is at work."""
+    """True if a frame says that it is at work."""
     documents: list[FrameDocument] = field(default_factory=list)
     """The document of each frame."""
     passwords: set[str] = field(default_factory=set)
-    """What password fields hold now, to be removed wherever it shows."""
+    """The content of password fields, to be removed wherever it appears."""
 
 
 @dataclass(slots=True)
 class View:
-    """An observation, and which Playwright ref each of its refs stands for."""
+    """An observation, and the Playwright ref of each of its refs."""
 
     observation: Observation
     refs: dict[str, str]
     standing: dict[str, str] = field(default_factory=dict)
-    """Of hidden controls that labels stand for: the ref of the frame around each, empty for the main one, by Playwright ref."""
+    """Hidden controls that labels stand for: by Playwright ref, the ref of the frame around each, empty for the main one."""
     nodes: dict[str, tuple[int, str]] = field(default_factory=dict)
     """Place in the tree, and frame, by Playwright ref."""
     traps: bool = False
     """``Facts.traps``."""
     unlisted: dict[str, Element] = field(default_factory=dict)
-    """Elements that a selector found and that the observation leaves out, by their ref."""
+    """Elements that a selector found but the observation leaves out, by their ref."""
 
     def element(self, ref: str) -> Element | None:
         """The element with this ref."""
         return self.observation.element(ref) or self.unlisted.get(ref)
 
     def known(self, frame: str) -> dict[str, str]:
-        """Refs of the observation by Playwright ref, of the elements of ``frame``."""
+        """Refs of the observation by Playwright ref, for the elements of ``frame``."""
         return {self.refs[item.ref]: item.ref for item in self.observation.elements if item.frame == frame}
 
     def nodes_in(self, frame: str) -> list[str]:
@@ -100,8 +100,8 @@ class View:
         return [ref for ref, (_, known) in self.nodes.items() if known == frame]
 
     def keep(self, internal: str, frame: str, traits: Traits, around: str, mask: Mask, said: str = "") -> Element:
-        """An element that the observation leaves out. internal: its Playwright ref, or a name of its own for one without a ref.
-        around: ref of the control it is in. said: its text, of one without a ref.
+        """An element that the observation leaves out. internal: its Playwright ref, or a made-up name without one. around: ref
+        of the control that contains it. said: its text, for an element without a ref.
         """
         place, _ = self.nodes.get(internal, (-1, ""))
         tree = self.observation.tree
@@ -121,10 +121,10 @@ class View:
 
 
 def wanted_refs(roots: Sequence[AriaNode]) -> list[str]:
-    """Playwright refs of the nodes whose traits an observation needs, those that are known to be controls first."""
+    """Playwright refs of the nodes whose traits an observation needs, known controls first."""
     nodes = [node for root in roots for node in root.walk() if node.ref]
     acting = [node.ref for node in nodes if node.role in INTERACTIVE_ROLES or node.pointer]
-    # What has a name and no role can be the ``summary`` of a page that has no other control. A page can have many such.
+    # A node with a name and no role can be the ``summary`` of a page without other controls. A page can have many such nodes.
     named = [node.ref for node in nodes if node.role == "generic" and node.name and not node.pointer]
     return acting + named
 
@@ -183,14 +183,14 @@ class _Builder:
         self._groups: dict[int, int] = {}
         self._labelled: dict[int, int] = {}
         self._listed: list[int] = []
-        """Which node each element is."""
+        """The index of each element's node."""
         self.unlisted = 0
         """How many elements were left out."""
         self._before: list[int] = []
-        """How many lines stand before each node."""
+        """How many lines precede each node."""
 
     def _number(self, roots: Sequence[AriaNode]) -> None:
-        """Lay the tree out in document order; iterative, as a page can nest deeper than Python can recurse."""
+        """List the tree in document order; iterative, as a page can nest deeper than Python can recurse."""
         pending = [(root, -1) for root in reversed(roots)]
         while pending:
             node, parent = pending.pop()
@@ -206,7 +206,7 @@ class _Builder:
                 self._end[parent] = max(self._end[parent], self._end[index])
 
     def _clean(self, node: AriaNode) -> None:
-        """Take secrets out of a node before anything else reads it."""
+        """Remove secrets from a node before anything else reads it."""
         if node.role in _FIELD_ROLES and node.ref and self._hides(node):
             node.text = ""
             node.children = [child for child in node.children if child.role != "text"]
@@ -218,14 +218,14 @@ class _Builder:
             node.properties[key] = self._mask(value)
 
     def _hides(self, node: AriaNode) -> bool:
-        """A password field, or a field nothing is known about: it could be one."""
+        """True for a password field, and for a field without facts, which could be one."""
         traits = self._facts.traits.get(node.ref)
         return traits is None or traits.input_type == "password"
 
     # --- elements ---
 
     def elements(self) -> list[Element]:
-        """Every node with a ref, but for mere wrappers."""
+        """Every node with a ref, except mere wrappers."""
         found: list[Element] = []
         clickable = self._clickable()
         for index, node in enumerate(self._order):
@@ -242,7 +242,7 @@ class _Builder:
         return self._labelling(found)
 
     def _labelling(self, elements: list[Element]) -> list[Element]:
-        """``elements``, in which each label says whose label it is."""
+        """``elements``, where each label names its control."""
         controls = {internal: ref for ref, internal in self.refs.items()} if self._facts.labels else {}
         for index, element in enumerate(elements if controls else ()):
             control = controls.get(self._facts.labels.get(self.refs[element.ref], ""), "")
@@ -251,9 +251,9 @@ class _Builder:
         return elements
 
     def _clickable(self) -> set[int]:
-        """What is no control and has none in or around it, and a hand as its cursor."""
+        """Nodes with a pointer cursor that are no control and have none in or around them."""
         within: list[bool] = []
-        """Of each node whether it is a control or stands in one: nodes come after what they stand in."""
+        """For each node: True if it is a control or stands in one. Nodes come after those that contain them."""
         for node, parent in zip(self._order, self._parent, strict=True):
             within.append(node.role in INTERACTIVE_ROLES or (parent >= 0 and within[parent]))
         before = [0, *accumulate(node.role in INTERACTIVE_ROLES or node.role == "iframe" for node in self._order)]
@@ -315,12 +315,12 @@ class _Builder:
             led = urljoin(base, stated.strip())
         except ValueError:
             return ""
-        # An empty fragment, which the join leaves out, tells a button from what leads to another page.
+        # An empty fragment, which the join drops, distinguishes a button from a link to another page.
         whole = f"{led.removesuffix('#')}#" if stated.rstrip().endswith("#") else led
         return self._mask(whole)[: limits.URL_CHARS_MAX]
 
     def _name(self, index: int, node: AriaNode) -> str:
-        """The accessible name; where the snapshot leaves it out because it repeats the content, the content."""
+        """The accessible name; if the snapshot omits it because it repeats the content, the content."""
         if node.name:
             return node.name[: limits.ELEMENT_NAME_CHARS_MAX]
         if node.role in _FIELD_ROLES:
@@ -332,7 +332,7 @@ class _Builder:
     def _content(self, index: int) -> str:
         parts: list[str] = []
         chars = 0
-        # Only what speaks, and only as much as is kept: what nests would else be read once for each level.
+        # Only nodes with text, and only as much as is kept: otherwise nested nodes would be read once per level.
         for speaker in range(bisect_left(self._speaking, index), len(self._speaking)):
             item = self._order[self._speaking[speaker]]
             if self._speaking[speaker] >= self._end[index] or chars > limits.ELEMENT_NAME_CHARS_MAX:
@@ -370,7 +370,7 @@ class _Builder:
     # --- context ---
 
     def _context(self, index: int, name: str) -> str:
-        """What tells the element from its look-alikes: its group's name, or the heading nearest to it in its group."""
+        """A text that distinguishes the element from similar ones: its group's name, or the nearest heading in its group."""
         own = self._order[index].role
         parent = self._labelled_from(self._parent[index])
         while parent >= 0:
@@ -382,7 +382,7 @@ class _Builder:
         return nearest[:_CONTEXT_CHARS_MAX] if nearest != name else ""
 
     def _heading_above(self, index: int) -> str:
-        """The last heading before the element that does not belong to another group, such as an earlier list item."""
+        """The last heading before the element, except those of other groups, such as an earlier list item."""
         position = bisect_left(self._headings, index)
         for heading in reversed(self._headings[max(0, position - _HEADINGS_TRIED_MAX) : position]):
             group = self._group_around(heading)
@@ -400,7 +400,7 @@ class _Builder:
         return self._groups[heading]
 
     def _labelled_from(self, index: int) -> int:
-        """The nearest of a node and those around it that has a label; -1 if none has. The way there is gone once."""
+        """The nearest node with a label among a node and those around it; -1 if there is none. Each path is walked once."""
         passed: list[int] = []
         while index >= 0 and index not in self._labelled and not self._label(index):
             passed.append(index)
@@ -410,7 +410,7 @@ class _Builder:
         return found
 
     def _label(self, index: int) -> str:
-        """Name of a group: its own, else its first heading, else the first thing it says. Of a mere wrapper its only heading."""
+        """Name of a group: its own, else its first heading, else its first text. A mere wrapper takes only a single heading."""
         if index not in self._labels:
             node = self._order[index]
             self._labels[index] = self._named(index) if node.role in _GROUP_ROLES else self._only_heading(index)
@@ -431,7 +431,7 @@ class _Builder:
         return "" if node.role in _FIELD_ROLES else node.name or node.text
 
     def _is_unchosen(self, index: int) -> bool:
-        """Whether it is an option that a closed list does not show. Those of an open one have refs, or stand in a listbox."""
+        """True if it is an option that a closed list does not show. Options of an open list have refs, or stand in a listbox."""
         node, parent = self._order[index], self._parent[index]
         is_listed = node.role == "option" and not node.ref and parent >= 0 and self._order[parent].role == "combobox"
         return is_listed and "selected" not in node.attributes
@@ -450,7 +450,7 @@ class _Builder:
     # --- text ---
 
     def lines(self) -> tuple[list[str], int]:
-        """The snapshot without refs, cursors and wrappers, one line per node, as many as may be kept; how many there are."""
+        """The snapshot without refs, cursors and wrappers, one line per node, up to the limit; and the full number of lines."""
         listed: list[str] = []
         total = chars = 0
         shift = [0] * len(self._order)
@@ -472,14 +472,14 @@ class _Builder:
         return listed, total
 
     def places(self, total: int) -> tuple[int, ...]:
-        """Of each element the line of its node, or the first one within a wrapper. total: how many lines there are."""
+        """For each element, the line of its node, or the first line within a wrapper. total: the number of lines."""
         before = [*self._before, total]
         return tuple(before[node] if before[self._end[node]] > before[node] else -1 for node in self._listed)
 
     @staticmethod
     def _line(node: AriaNode) -> str:
         if node.role == "text":
-            return f"- {_SPACE.sub(' ', node.text)}"  # text of a page must not start a new line
+            return f"- {_SPACE.sub(' ', node.text)}"  # page text must not start a new line
         states = "".join(
             f" [{key}={value}]" if value else f" [{key}]"
             for key, value in sorted(node.attributes.items())

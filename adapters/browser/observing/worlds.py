@@ -1,8 +1,8 @@
 """Evaluates scripts in Playwright's isolated worlds over one CDP session.
 
-Playwright marks each element of a snapshot with its ref in an isolated world of its own (``_ariaRef``). Reading all
-marks of a frame at once costs one round trip, where a query per ref costs one each. Where the mark is missing, callers
-fall back to a query per ref.
+Playwright marks each element of a snapshot with its ref in an isolated world of its own (``_ariaRef``). Reading all marks of a
+frame at once takes one round trip, while a query per ref takes one each. If the mark is missing, callers fall back to a query
+per ref.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _FACTS: Final = scripts.FACTS.replace("ROLES", json.dumps(sorted(INTERACTIVE_ROL
 
 
 class Worlds:
-    """The isolated worlds of a page's frames, as they come and go."""
+    """The isolated worlds of a page's current frames."""
 
     def __init__(self, session: CDPSession) -> None:
         self._session = session
@@ -38,7 +38,7 @@ class Worlds:
         self._name = ""
         self.main_frame = ""
         self.arrived: Callable[[], object] = lambda: None
-        """Called when the main frame has the world of another document."""
+        """Called when the main frame gets the world of another document."""
         session.on("Runtime.executionContextCreated", self._created)
         session.on("Runtime.executionContextDestroyed", self._destroyed)
         session.on("Runtime.executionContextsCleared", lambda _: self._ids.clear())
@@ -48,7 +48,7 @@ class Worlds:
         if context["name"].startswith(_WORLD):
             self._name = context["name"]
             frame = context.get("auxData", {}).get("frameId", "")
-            # Some versions of Chromium make a second one of that name for us: Playwright then uses the last one as well.
+            # Some versions of Chromium make a second world of that name for us: Playwright also uses the last one.
             self._ids = {each: of for each, of in self._ids.items() if not frame or of != frame} | {
                 context["id"]: frame
             }
@@ -59,13 +59,13 @@ class Worlds:
         self._ids.pop(event["executionContextId"], None)
 
     async def start(self) -> None:
-        """Learn which worlds there are, and note in those to come what was served."""
+        """Learn the existing worlds, and record how documents are served in new ones."""
         await self._session.send("Runtime.enable")
         tree = await self._session.send("Page.getFrameTree")
         self.main_frame = tree["frameTree"]["frame"]["id"]
         if self._name:  # each page has one of its own
             source = still_scripts.SHELL.replace("LETTERS", str(limits.SETTLE_SHELL_LETTERS))
-            # The binding is there in worlds of this name alone, which no page can make or reach.
+            # The binding exists only in worlds of this name, which no page can make or reach.
             await self._session.send(
                 "Runtime.addBinding", {"name": unrequested.BINDING, "executionContextName": self._name}
             )
@@ -99,7 +99,7 @@ class Worlds:
         return answer["result"].get("value")
 
     async def object(self, expression: str, frame: str = "") -> str:
-        """The browser's id of the object that ``expression`` gives in ``frame``, or in one of all; empty if it gives none."""
+        """The browser's id of the object that ``expression`` gives in ``frame``, or in any frame; empty if it gives none."""
         for context in [key for key, known in self._ids.items() if frame in ("", known)]:
             with contextlib.suppress(PlaywrightError):  # the frame navigated
                 answer = await self._session.send("Runtime.evaluate", {"expression": expression, "contextId": context})
@@ -108,8 +108,8 @@ class Worlds:
         return ""
 
     async def facts(self) -> Facts:
-        """Traits of the controls of every frame in reach, by Playwright ref."""
-        # In a thread: of a large page it takes longer than everybody else may wait.
+        """Traits of the controls of every reachable frame, by Playwright ref."""
+        # In a thread: for a large page it takes too long for the event loop.
         return await asyncio.to_thread(_gathered, await self.everywhere(_FACTS))
 
 

@@ -1,4 +1,4 @@
-"""Closes pages. A request that waits for its judgement as its page closes is let go by Chromium, so it is cut off first."""
+"""Closes pages. Chromium would let go a request that is being judged when its page closes, so the network is cut off first."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ _OFFLINE: Final = {"offline": True, "latency": 0, "downloadThroughput": -1, "upl
 
 
 async def blank(page: Page) -> None:
-    """Have ``page`` give up what it is on its way to."""
+    """Make ``page`` abort its navigation."""
     with contextlib.suppress(PlaywrightError):
         await page.goto("about:blank", timeout=_BLANK_TIMEOUT_MS)
 
 
 async def close(page: Page, session: CDPSession, activity: Activity, *, cuts_off: bool) -> None:
-    """Close ``page``; never raises. cuts_off: from the network first."""
+    """Close ``page``; never raises. cuts_off: cut it off from the network first."""
     if cuts_off:
         with contextlib.suppress(Exception):  # closing must not raise: the browser may be gone
             await asyncio.wait_for(_cut_off(page, session), limits.STEP_TIMEOUT_MS / 1000)
@@ -36,7 +36,7 @@ async def close(page: Page, session: CDPSession, activity: Activity, *, cuts_off
 
 
 async def _cut_off(page: Page, session: CDPSession) -> None:
-    """Take away what could send ``page`` elsewhere, then its network."""
+    """Stop ``page`` from navigating, then cut its network."""
     await blank(page)
     await session.send("Network.enable")
     await session.send("Network.emulateNetworkConditions", _OFFLINE)

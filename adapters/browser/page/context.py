@@ -38,7 +38,7 @@ from protocol.trust.origin import origin_of
 
 _CLOSE_TIMEOUT_S: Final = limits.STEP_TIMEOUT_MS / 1000
 _OFFERS = frozenset({"secure-session-registration", "sec-session-registration"})
-"""Headers by which a site offers to bind a session to the device (DBSC), and what they were called before."""
+"""Headers by which a site offers to bind a session to the device (DBSC), with their former names."""
 
 
 class ChromiumContext:
@@ -55,11 +55,11 @@ class ChromiumContext:
         tabs: bool = False,
         seeded: Page | None = None,
     ) -> None:
-        """judge: of every request of the browser; None if it is somebody else's too. life: ends with the context.
+        """judge: of every request of the browser; None if somebody else uses it too. life: ends with the context.
 
-        destinations: where names lead; None if the configuration has the browser resolve them by rules of its own.
-        tabs: whether what a page opens beside it is a tab of it; only with a judge, which sees its first request.
-        seeded: the blank page in which the storage was written that the context begins with; it becomes the first one.
+        destinations: where names lead; None if the browser resolves them by its own configured rules. tabs: True if a window
+        that a page opens becomes a tab; only with a judge, which sees its first request. seeded: the blank page in which the
+        initial storage was written; it becomes the first page.
         """
         self._context = context
         self._policy = policy
@@ -73,24 +73,24 @@ class ChromiumContext:
         self._pages: dict[Page, ChromiumPage] = {}
         self._storage: dict[Page, TabStorage] = {}
         self.begins: Mapping[str, Mapping[str, str]] = {}
-        """By origin, the sessionStorage of the first page. A tab that is opened beside it begins without, as for a person."""
+        """The sessionStorage of the first page, by origin. A tab opened beside it starts empty, as for a person."""
         self.apart = Partitions()
-        """The storage of frames that is kept apart for the site on top."""
+        """The storage of frames, partitioned by the site on top."""
         self.slicing: Callable[[Sequence[str]], Awaitable[Slice]] | None = None
-        """Ends the browser, and reads what its profile keeps of origins; None if nothing is written to a profile."""
+        """Ends the browser, and reads the profile data of origins; None if there is no profile."""
         self._guards: set[NetworkGuard] = set()
-        """Of the pages that are open."""
+        """The guards of the open pages."""
         self._activities: set[Activity] = set()
         self._authenticator: Authenticator | None = None
         self._opening = asyncio.Lock()
         self._closing: asyncio.Task[None] | None = None
 
     async def start(self) -> None:
-        """Judge from now on; there must be no page yet."""
+        """Begin to judge; there must be no page yet."""
         rules: list[Awaitable[object]] = [
             NetworkGuard(self._policy, self._life, self._destinations).watch_sockets(self._context)
         ]
-        if self._windows is None:  # what is written into a window seems to come from the page that opened it
+        if self._windows is None:  # content written into a window seems to come from the page that opened it
             rules.append(self._context.add_init_script(WINDOW_WITHOUT_FILES))
         await asyncio.gather(*rules)
         if self._routing is not None:
@@ -124,7 +124,7 @@ class ChromiumContext:
             raise
 
     def _activity(self) -> Activity:
-        """That of a page, which ends with the context."""
+        """A new activity of a page, which ends with the context."""
         activity = Activity()
         self._activities.add(activity)
         activity.gone.add_done_callback(lambda _: self._activities.discard(activity))
@@ -173,14 +173,14 @@ class ChromiumContext:
         return driven
 
     def _opens_wall(self, activity: Activity) -> None:
-        """The tunnel of an attached browser lets out what a page may contact, for as long as it is open."""
+        """Let the tunnel of an attached browser reach the hosts that a page may contact, while it is open."""
         if self._destinations is not None:
             wall = self._destinations.wall
             wall.opens(self._policy)
             activity.gone.add_done_callback(lambda _: wall.closes(self._policy))
 
     def turned_away(self, turned: Turned) -> None:
-        """The tunnel refused what no guard of this context has let through."""
+        """The tunnel refused a connection that no guard of this context let through."""
         for guard in self._guards:
             guard.turned_away(turned)
 
@@ -190,20 +190,20 @@ class ChromiumContext:
 
     @property
     def windows(self) -> int:
-        """How many windows there are beside the pages."""
+        """How many windows are open beside the pages."""
         return len(self._context.pages) - len(self._pages) - (self._seeded is not None)
 
     def _window(self, page: Page) -> None:
-        """A page that was not opened here is a window that a page opened, as far as this can be known yet."""
+        """A page that was not opened here counts as a window that a page opened, as nothing else is known yet."""
         if self._tabs is not None:
             self._life.spawn(self._adopt(page))
         elif self._judge is not None:
             self._life.spawn(self._dismiss(page))
         elif self.windows > limits.WINDOWS_KEPT_MAX:
-            self.lost()  # from here on it is not used, and its driver closes it
+            self.lost()  # from here on it is unused, and its driver closes it
 
     async def _adopt(self, page: Page) -> None:
-        """Make a tab of a window; close it if it cannot be one."""
+        """Make a window a tab; close it if it cannot be one."""
         async with self._opening:
             if page in self._pages:
                 return
@@ -221,11 +221,11 @@ class ChromiumContext:
                 raise
 
     async def _dismiss(self, page: Page) -> None:
-        """Close a window; what it is on its way to it gives up first.
+        """Abort a window's navigation, then close it.
 
-        In an attached browser windows are closed with the context only, and all of them cut off from the network before.
+        In an attached browser windows are closed only with the context, after all of them were cut off from the network.
         """
-        # The event for a page that we open arrives before the page is returned, as for a window.
+        # The event for a page that we open comes before the call returns, as for a window.
         async with self._opening:
             if page in self._pages:
                 return
@@ -251,7 +251,7 @@ class ChromiumContext:
         return await self._context.storage_state(indexed_db=False), {}, ()
 
     async def _held(self) -> tuple[Any, dict[str, dict[str, str]], tuple[Untaken, ...]]:
-        """What Playwright reads, the sessionStorage of the pages, and what is not taken; all of it is asked for at once."""
+        """Playwright's state, the sessionStorage of the pages, and what the state leaves out; all are asked for at once."""
         storages = list(self._storage.values())
         stored, _, lost, each = await asyncio.gather(
             self._context.storage_state(indexed_db=True),
@@ -261,7 +261,7 @@ class ChromiumContext:
         )
         tabs: dict[str, dict[str, str]] = {}
         for entries in each:
-            tabs |= entries  # of two pages that show one origin, those of the newer
+            tabs |= entries  # if two pages show one origin, the newer one's
         return stored, tabs, lost
 
     async def last_state(self, origins: Sequence[str]) -> BrowserState:
@@ -330,9 +330,9 @@ class ChromiumContext:
         self.lost()
 
     async def _cut_off(self) -> None:
-        """Take away what could send a window elsewhere, then the network, then close.
+        """Stop windows from navigating, cut off the network, then close.
 
-        A request that waits for its judgement as its window closes is let go by Chromium.
+        Chromium would let go a request that is being judged when its window closes.
         """
         await asyncio.gather(*(blank(page) for page in self._pages))
         await asyncio.gather(*(blank(page) for page in self._context.pages))

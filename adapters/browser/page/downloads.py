@@ -27,7 +27,7 @@ class Downloads:
         self._activity = activity
         self._under_way: dict[PlaywrightDownload, asyncio.Task[Download]] = {}
         self._received: dict[str, int] = {}
-        """How much came since the last outcome, by download."""
+        """Bytes received since the last outcome, by download."""
         self._all: list[Download] = []
         self._told = 0
         page.on("download", self._begun)
@@ -35,12 +35,12 @@ class Downloads:
 
     @property
     def finished(self) -> tuple[Download, ...]:
-        """Those that came to their end."""
+        """The completed downloads."""
         return tuple(self._all)
 
     @property
     def untold(self) -> bool:
-        """Whether one has begun that ``end`` has not given yet."""
+        """True if a download has begun that ``end`` has not returned yet."""
         return bool(self._under_way) or len(self._all) > self._told
 
     def _begun(self, download: PlaywrightDownload) -> None:
@@ -53,9 +53,9 @@ class Downloads:
 
     def _progress(self, event: Mapping[str, Any]) -> None:
         guid = event["guid"]
-        # Of one that was ended Chromium says in the end that nothing came.
+        # For an aborted download Chromium reports in the end that no bytes came.
         self._received[guid] = max(self._received.get(guid, 0), int(event["receivedBytes"]))
-        # All of them together, since a page can begin any number of them.
+        # All together, since a page can begin any number of downloads.
         if self._too_large:
             for download in list(self._under_way):
                 self._activity.spawn(download.cancel())
@@ -87,7 +87,7 @@ class Downloads:
         return made
 
     async def end(self) -> tuple[Download, ...]:
-        """The downloads since the last call; those that are under way are waited for."""
+        """The downloads since the last call; waits for those in progress."""
         while self._under_way and not self._activity.gone.done():
             either: set[asyncio.Future[Any]] = {*self._under_way.values(), self._activity.gone}
             await asyncio.wait(either, return_when=asyncio.FIRST_COMPLETED)

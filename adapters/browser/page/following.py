@@ -1,4 +1,4 @@
-"""Opens in a page what it wanted to open beside it, where a context has no tabs."""
+"""Opens in a page the address of a window that it wanted to open, if the context has no tabs."""
 
 from __future__ import annotations
 
@@ -19,15 +19,15 @@ class Following:
         self._guard = guard
         self._navigation = navigation
         self.followed = False
-        """Whether the page was led to one of them since the action began."""
+        """True if the page was led to one of them since the action began."""
 
     def begin(self) -> None:
-        """An action begins: what the page wanted before is none of its business."""
+        """An action begins: earlier windows do not belong to it."""
         self._activity.popups.clear()
         self.followed = False
 
     async def follow(self) -> bool:
-        """Lead the page to the last window that it wanted to open; whether there was one. With tabs it is opened for itself."""
+        """Lead the page to the last window that it wanted to open. True if there was one. With tabs, windows open by themselves."""
         if not self._activity.popups or self._guard.windows is not None:
             return False
         url = self._activity.popups.pop()
@@ -38,7 +38,7 @@ class Following:
             return False
         if not await self._guard.may_follow(url):
             return False
-        with contextlib.suppress(MeshError):  # refused by the guard, or it failed to load: the page stays unchanged
+        with contextlib.suppress(MeshError):  # refused by the guard, or failed to load: the page stays unchanged
             await self._navigation.goto(url, 0)
             self.followed = True
         return True

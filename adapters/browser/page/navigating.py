@@ -22,11 +22,11 @@ from protocol.page.seen.web_address import require_web
 from protocol.risk.refused import navigation_refused
 
 _WITH_BODY: Final = "document.body ?? document.documentElement?.append(document.createElement('body'))"
-"""A page whose script went elsewhere before the first text stays without a body, and Playwright reads no such page."""
+"""A page whose script navigated before the first text has no body, and Playwright cannot read it."""
 
 
 _STOP_MS: Final = 1_000
-_SHOWN_MS: Final = 2_000  # a page that does not answer for so long, or shows no picture, is used by nobody
+_SHOWN_MS: Final = 2_000  # a page that does not answer for so long, or shows no picture, is unusable
 _ATTEMPTS: Final = {
     "no_name": "no host has this name",
     "refused": "the connection was refused: no server listens at this address and port",
@@ -55,7 +55,7 @@ class Navigation:
         await self._opened(self._page.goto(url, wait_until="domcontentloaded", timeout=limit), limit)
 
     async def _history(self) -> tuple[list[dict[str, Any]], int]:
-        """The pages that were opened, and the place of the present one."""
+        """The history entries of the page, and the index of the current one."""
         history = await self._activity.alive(
             self._session.send("Page.getNavigationHistory"),
             timeout_ms=limits.STEP_TIMEOUT_MS,
@@ -65,16 +65,16 @@ class Navigation:
         return history["entries"], history["currentIndex"]
 
     async def along(self, step: int, timeout_ms: int) -> None:
-        """Go to the page before (-1) or after (1) in the history."""
+        """Go to the previous (-1) or next (1) page in the history."""
         entries, place = await self._history()
         there = entries[place + step]["url"] if 0 <= place + step < len(entries) else ""
-        # Every page begins with an empty one, which nobody has opened.
+        # Every page begins with an empty entry, which nobody opened.
         if not there.startswith(("http://", "https://")):
             raise MeshError("action.not_possible", f"there is no page {'before' if step < 0 else 'after'} this one")
         limit = timeout_ms or limits.NAVIGATION_TIMEOUT_MS
         self._guard.expects_document()
-        # Not until it has loaded: a page out of the back/forward cache of an attached browser never does. What is still to come is
-        # waited for as after any other action.
+        # Not until it has loaded: a page from the back/forward cache of an attached browser never does. Later loading is waited for
+        # as after any other action.
         go = self._page.go_back if step < 0 else self._page.go_forward
         await self._opened(go(wait_until="commit", timeout=limit), limit)
 
@@ -83,7 +83,7 @@ class Navigation:
         entries, place = await self._history()
         if not entries[place]["url"].startswith(("http://", "https://")):
             raise MeshError("action.not_possible", "the page has opened nothing yet")
-        # A browser asks a person before it sends a form again; here nobody would be asked.
+        # A browser asks a person before it sends a form again; here there is nobody to ask.
         if entries[place]["transitionType"] == "form_submit":
             raise MeshError(
                 "action.not_possible", "the page came from a form, which would be sent again: open its address"
@@ -116,17 +116,17 @@ class Navigation:
             raise
 
     def _unanswered(self, error: MeshError) -> MeshError:
-        """``error``, and what helps if the site asked for HTTP authentication in vain and sent no page with that."""
+        """``error``, with a remedy if the site asked for HTTP authentication in vain and sent no page with that."""
         asked = self._guard.challenged()[1] if error.code == "browser.no_page" else ()
         if not asked:
             return error
         return MeshError(error.code, "; ".join(map(asks, asked)), **error.detail, challenges=list(asked))
 
     async def overdue(self, after_ms: int) -> None:
-        """Return if the page can be used, though its document did not come to its end in ``after_ms``.
+        """Return if the page is usable, though its document was not complete after ``after_ms``.
 
-        One that shows something goes on loading, and is used as it is: that is noted. Any other is given up.
-        Errors: ``browser.slow``, ``browser.navigation``, ``browser.timeout``: they say how far it came.
+        A page that shows something continues to load and is used as it is, which is noted. Any other is given up. Errors:
+        ``browser.slow``, ``browser.navigation``, ``browser.timeout``: they say how far it came.
         """
         error = self._lateness(after_ms)
         if await self._shows():
@@ -141,7 +141,7 @@ class Navigation:
         raise error
 
     async def _shows(self) -> bool:
-        """Whether the main frame shows something of a document that still loads."""
+        """True if the main frame shows part of a document that still loads."""
         if not (self._activity.navigating and self._activity.committed):
             return False
         try:
@@ -167,7 +167,7 @@ class Navigation:
         return MeshError("browser.timeout", f"opening the page took longer than {said}")
 
     def _without_connection(self, error: MeshError) -> MeshError:
-        """``error``, with what the tunnel knows of a connection that did not come about: Chromium knows only that."""
+        """``error``, with the tunnel's facts about a failed connection: Chromium knows only that it failed."""
         why = _ATTEMPTS.get(self._guard.attempt() or "", "")
         if error.detail.get("reason") != "ERR_SOCKS_CONNECTION_FAILED" or not why:
             return error
@@ -179,7 +179,7 @@ class Navigation:
             await self._activity.changed(_STOP_MS / 1000)
 
     def _stop(self) -> None:
-        # Playwright goes on with it: the page would open later, in another action, and could not be read until then.
+        # Playwright continues loading: the page would open later, in another action, and could not be read until then.
         self._activity.spawn(self._session.send("Page.stopLoading"))
 
 

@@ -1,4 +1,4 @@
-"""Waits for the end of a navigation, also where the page that came asked for another one in its place."""
+"""Waits for the end of a navigation, even if the new page asked for another one in its place."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ _POLL_S: Final = 0.25
 
 
 async def until_opened(work: Coroutine[Any, Any, object], activity: Activity, guard: NetworkGuard) -> None:
-    """Return once ``work``, a navigation of Playwright, is done; or once the page stays that has come, since the document which it
-    asked for in its place was refused.
+    """Return once ``work``, a navigation of Playwright, is done. Also return once the new page stays because the document that
+    it asked for in its place was refused.
 
-    A script that submits a form while the page is still being parsed ends the parsing. Such a page never says that it is complete.
-    Of a navigation that was itself refused no page has come: its own end is waited for, however late it is told.
+    A script that submits a form while the page is still being parsed ends the parsing. Such a page never reports that it is
+    complete. If the navigation itself was refused, no page came: its own end is waited for, however late it is reported.
     """
     task, before = asyncio.ensure_future(work), activity.documents
     try:

@@ -50,11 +50,11 @@ from protocol.risk.refused import request_line
 
 T = TypeVar("T")
 
-_CLOBBERED_TIMEOUT_MS: Final = 1_000  # asked of a page that did not answer in time already
-_REFS_ASKED_MAX: Final = 2_000  # controls of frames out of reach, asked one by one
+_CLOBBERED_TIMEOUT_MS: Final = 1_000  # asked of a page that did not answer in time before
+_REFS_ASKED_MAX: Final = 2_000  # controls of unreachable frames, asked one by one
 _REFS_AT_ONCE: Final = 50
-_LISTED_S: Final = 3.0  # for what a recording says that the action sends
-_LATE_S: Final = 3.0  # a slow answer to what a timer has asked for must not look like one that never came
+_LISTED_S: Final = 3.0  # for the requests that a recording lists for the action
+_LATE_S: Final = 3.0  # a slow answer to a timer's request must not look like one that never came
 _SNAPSHOT_ATTEMPTS: Final = 3
 SLOW: Final = "browser.slow"
 _NO_REF: Final = "e0"  # Playwright counts from 1
@@ -72,7 +72,7 @@ class ChromiumPage:
         *,
         cuts_off: bool,
     ) -> None:
-        """cuts_off: whether the page is cut off from the network before it is closed."""
+        """cuts_off: True if the page is cut off from the network before it is closed."""
         self._cuts_off = cuts_off
         self._page = page
         self._session = session
@@ -92,20 +92,20 @@ class ChromiumPage:
         self._view: View | None = None
         self._secrets = NO_SECRETS
         self._busy = False
-        """Whether the page said, in the last observation, that it is at work."""
+        """True if the last observation said that the page is at work."""
         self._looked = False
-        """Whether it was observed since the last action was performed."""
+        """True if the page was observed since the last action."""
         self._is_closed = False
         self._arrival_ms = limits.NAVIGATION_TIMEOUT_MS
-        """How long the document may take that the last action has asked for."""
+        """How long the document that the last action asked for may take."""
 
     @property
     def is_open(self) -> bool:
-        """Whether it can still be driven."""
+        """True if the page can still be driven."""
         return not (self._is_closed or self._activity.gone.done())
 
     async def start(self) -> None:
-        """Begin to listen. The document of a tab that another one has opened can be there by then."""
+        """Begin to listen. In a tab opened by another one, the document may already be there."""
         await asyncio.gather(self._session.send("Page.enable"), self._worlds.start())
         self._activity.follow(self._page, self._session, self._worlds.main_frame)
         self._worlds.arrived = self._prepare
@@ -117,14 +117,14 @@ class ChromiumPage:
         return True
 
     def _prepare(self) -> None:
-        """Have Playwright put its script into a document that still loads: 340 kB, for which the first look would wait."""
+        """Make Playwright inject its script while a document loads: 340 kB, for which the first observation would wait."""
         self._activity.spawn(self._page.get_by_ref(_NO_REF).count())
 
     def lets_choose_files(self) -> None:
         """From now on Chromium shows its own file chooser: a person uses the page."""
         self._activity.lets_choose_files()
 
-    # --- for the tabs beside it ---
+    # --- for the other tabs ---
 
     @property
     def announced(self) -> int:
@@ -133,13 +133,13 @@ class ChromiumPage:
 
     async def to_front(self) -> None:
         """Show the page."""
-        with contextlib.suppress(PlaywrightError):  # it may be gone, and says so when it is used
+        with contextlib.suppress(PlaywrightError):  # it may be gone, and reports that when it is used
             await self._page.bring_to_front()
 
     # --- for a watcher of the page ---
 
     def watched_by(self, make: Callable[[PlaywrightPage, CDPSession], T]) -> T:
-        """What ``make`` makes of the page: a watcher, which needs what it is driven by."""
+        """The watcher that ``make`` creates for the page; it needs Playwright's page and session."""
         return make(self._page, self._session)
 
     @property
@@ -153,16 +153,16 @@ class ChromiumPage:
         return await self._worlds.in_frame(frame, expression)
 
     async def follow_window(self) -> None:
-        """Open in the page what it wanted to open beside it, and show the page: the window had taken its place."""
+        """Open in the page the address of the window that it wanted, and show the page, as the window had covered it."""
         await self._following.follow()
         await self.to_front()
 
     async def gone(self) -> None:
-        """Return once the page is closed, or its browser gone."""
+        """Return once the page is closed, or its browser is gone."""
         await asyncio.shield(self._activity.gone)
 
     def spawn(self, work: Coroutine[Any, Any, object]) -> None:
-        """Do ``work`` beside what is being done, for as long as there is the page."""
+        """Run ``work`` in the background, for as long as the page exists."""
         self._activity.spawn(work)
 
     # --- observing ---
@@ -191,7 +191,7 @@ class ChromiumPage:
         return self._view.observation
 
     async def _arrived(self) -> None:
-        """Return once the page is on no way to another document. Errors: those of ``Navigation.overdue``, ``browser.crashed``."""
+        """Return once the page is not navigating. Errors: those of ``Navigation.overdue``, ``browser.crashed``."""
         while self._activity.navigating and not self._activity.gone.done():
             left_ms = self._arrival_ms - self._activity.navigating_ms
             if left_ms <= 0:
@@ -205,7 +205,7 @@ class ChromiumPage:
         answers = await self._answer(
             self._worlds.everywhere(still_scripts.CHANGES), "asking the page whether it changed"
         )
-        # A frame out of reach does not answer: what it shows may have changed.
+        # An unreachable frame does not answer: its content may have changed.
         every = len(answers) == frames == len(self._page.frames)
         return every and not any(answers) and self._activity.idle
 
@@ -220,7 +220,7 @@ class ChromiumPage:
         )
 
     async def _require_readable(self) -> None:
-        """Say so if a page whose snapshot never came is one that breaks it. Errors: ``browser.unreadable``, ``browser.slow``."""
+        """Raise if a page without a snapshot is one that breaks it. Errors: ``browser.unreadable``, ``browser.slow``."""
         names = await self._activity.alive(
             self._worlds.everywhere(scripts.CLOBBERED),
             timeout_ms=_CLOBBERED_TIMEOUT_MS,
@@ -234,7 +234,7 @@ class ChromiumPage:
     async def _look(self) -> View:
         for attempt in range(_SNAPSHOT_ATTEMPTS):
             while self._activity.navigating:
-                # A snapshot taken while one document replaces another is retried by Playwright only after a second.
+                # Playwright retries only after a second if one document replaces another during a snapshot.
                 await self._activity.changed(limits.NAVIGATION_TIMEOUT_MS / 1000)
             serial = self._activity.serial
             roots, facts, unknown = await self._reading.now()
@@ -247,11 +247,11 @@ class ChromiumPage:
         self._activity.caused.documents = tuple(facts.documents)
         self._busy = facts.busy
         mask = masker(self._secrets, sorted(facts.passwords))
-        # In a thread: on a large page it takes longer than everybody else may wait.
+        # In a thread: for a large page it takes too long for the event loop.
         return await asyncio.to_thread(assemble, roots, facts, url=self._page.url, title=facts.title, mask=mask)
 
     async def _ask(self, refs: list[str], facts: Facts) -> None:
-        """The traits of single elements: those of frames whose isolated world is in another process."""
+        """Get the traits of single elements in frames whose isolated world is in another process."""
         facts.unasked = max(0, len(refs) - _REFS_ASKED_MAX)
         for start in range(0, min(len(refs), _REFS_ASKED_MAX), _REFS_AT_ONCE):
             await asyncio.gather(*(self._ask_one(ref, facts) for ref in refs[start : start + _REFS_AT_ONCE]))
@@ -288,7 +288,7 @@ class ChromiumPage:
         except MeshError as error:
             if error.code == "browser.crashed":
                 raise
-            return ""  # it says only more of an error that there is already
+            return ""  # it only adds detail to an existing error
         return masker(self._secrets)(why)
 
     async def closed(self, *, within: str = "", framed: bool = False, said: bool = False) -> Cut | None:
@@ -333,11 +333,11 @@ class ChromiumPage:
 
     @property
     def downloading(self) -> bool:
-        """Whether a download has begun that no outcome has told of."""
+        """True if a download has begun that no outcome has reported."""
         return self._downloads.untold
 
     async def downloaded(self) -> tuple[Download, ...]:
-        """The downloads that no outcome has told of, once they are complete."""
+        """The downloads that no outcome has reported, once they are complete."""
         return await self._downloads.end()
 
     def console_errors(self) -> tuple[str, ...]:
@@ -408,7 +408,7 @@ class ChromiumPage:
             self._guard.sending.end()
             self._guard.late.end(action)
             self._guard.closely.end()
-            # Also after an error: what the owner has allowed is allowed for this action and not for what comes later.
+            # Also after an error: the owner's permissions apply to this action, not to later ones.
             self._activity.given = NOTHING
 
     async def _performed(
@@ -424,7 +424,7 @@ class ChromiumPage:
         if self._activity.gone.done():
             raise MeshError("browser.crashed")
         looks = isinstance(action, Wait | Assert | Extract)
-        # What only reads changes nothing: the page is as it was when what is to be read was looked for.
+        # A reading action changes nothing: the page is as it was when its target was found.
         seen = self._looked and isinstance(action, Assert | Extract)
         self._arrival_ms = self._stillness.arrival_ms = given.arrival_ms or arrival_ms(action)
         self._guard.begin(given)
@@ -468,7 +468,7 @@ class ChromiumPage:
         if still_ms and not settled:
             raise MeshError("action.assertion_failed", f"the page did not rest for {still_ms} ms", found="changes")
         if settled:
-            # A timer can have asked for something just after the page was found still.
+            # A timer can have sent a request just after the page was found still.
             await self._activity.answered(_LATE_S)
         await self._hands.filled.end(action, self._view.observation)
         mask = masker(self._secrets)
@@ -501,7 +501,7 @@ class ChromiumPage:
         )
 
     def _with_dialogs(self, error: MeshError) -> MeshError:
-        """``error``, with the dialog that a page shows again and again, if that is why it does not answer."""
+        """``error``, with the dialog that a page shows again and again, if that explains why it does not answer."""
         dialogs = self._activity.dialogs
         if error.code != SLOW or not dialogs:
             return error
@@ -536,13 +536,13 @@ class ChromiumPage:
     # --- settling ---
 
     async def _settle(self, expect: bytes | None, patience_ms: Callable[[], int], *, seen: bool = False) -> bool:
-        """Observe the page once it has the state ``expect``, or is still; whether it was, by the timeout.
+        """Observe the page once it has the state ``expect``, or is still. True if that happened before the timeout.
 
-        seen: the last observation is one of the page as it is now.
+        seen: the last observation shows the page as it is now.
         """
         if expect is not None and ((seen and self._activity.idle and self._fits(expect)) or await self._has(expect)):
             return True
-        # Only now, because the check for a still page competes with reading the page again and again.
+        # Only now, because the check for stillness competes with reading the page repeatedly.
         still = asyncio.ensure_future(self._stillness.until_still(patience_ms, ahead=expect is None))
         try:
             attempt = 0
@@ -564,10 +564,10 @@ class ChromiumPage:
             still.cancel()
 
     async def _has(self, expect: bytes) -> bool:
-        """Whether the page has the state ``expect`` and nothing is on its way that would change it."""
+        """True if the page has the state ``expect`` and nothing pending could change it."""
         await self._following.follow()
         await self._stillness.loaded()
-        if self._activity.navigating:  # a slow site takes longer than a page is read for
+        if self._activity.navigating:  # a slow site takes longer than reading a page may wait
             return False
         await self.observe()
         return self._fits(expect)
@@ -616,7 +616,7 @@ class ChromiumPage:
 
     @property
     def holds(self) -> frozenset[int]:
-        """The numbers of what waits for a yes."""
+        """The numbers of the requests that wait for a yes."""
         return self._guard.holding.numbers
 
     async def screenshot(self, cover: Covering | None = None) -> bytes:
