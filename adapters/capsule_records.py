@@ -1,7 +1,7 @@
 """Store records of capsules and of their ledger, and the rules by which a row of the ledger changes.
 
-A row outlives its capsule. Nothing in it ever goes back: counts, generations and times only grow, and a revocation stays. So a
-capsule that is removed and imported again from an old file finds everything as it was.
+A row outlives its capsule. Its values never decrease: counts, generations and times only grow, and a revocation stays. So a
+capsule that is removed and imported again from an old file finds its row unchanged.
 """
 
 from __future__ import annotations
@@ -31,98 +31,98 @@ class CapsuleRecord(msgspec.Struct, frozen=True, kw_only=True):
     tenant: str
     envelope: bytes
     proof: bytes = b""
-    """Of an imported one: that it is in its tenant's witness log."""
+    """For an imported capsule: proof that it is in its tenant's witness log."""
     stored_ms: int
     consents: tuple[ConsentRecord, ...] = ()
     exported: tuple[str, ...] = ()
-    """Nodes that it was ever exported to: they are told of a revocation."""
+    """Nodes that it was ever exported to; a revocation is sent to them."""
     offered: tuple[str, ...] = ()
     """Nodes that may request its cookies."""
     page: str = ""
-    """Address of a page that only who is logged in sees; empty if nobody named one."""
+    """Address of a page that only a logged-in user sees; empty if none was named."""
     shows: str = ""
-    """Text that this page shows then; empty to compare it with what others see."""
+    """Text that this page shows to that user; empty to compare it with the page that others see."""
     probe: Probe = Probe()
-    """What tells this page from that of a stranger, as the capture found it."""
+    """Differences between this page and a stranger's, found at the capture."""
     minimal: bool = False
-    """Whether what the page does not need was left out."""
+    """True if state that the page does not need was left out."""
     widened_ms: int = 0
-    """When its policy was last widened: agents that were granted it before are not granted it any more."""
+    """When its policy was last widened: earlier grants to agents no longer hold."""
 
     def grants(self, since_ms: int) -> bool:
-        """True for a grant that was given under the policy of now. since_ms: when it was given."""
+        """True for a grant given under the current policy. since_ms: when it was given."""
         return self.widened_ms <= since_ms
 
 
 class WorkRecord(msgspec.Struct, frozen=True, kw_only=True):
-    """Work with a login of this node that a peer asked for. Its verdict is an artefact, once there is one."""
+    """Work that a peer asked for, with a login of this node. Its verdict is an artefact, once there is one."""
 
     id: str
-    """In hexadecimal."""
+    """The id, in hexadecimal."""
     asker: str
     ask: bytes
-    """``WorkAsk``, encoded."""
+    """The encoded ``WorkAsk``."""
     began_ms: int
 
 
 class LedgerRecord(msgspec.Struct, frozen=True, kw_only=True):
-    """What happened to a capsule, as far as this node knows."""
+    """The history of a capsule, as far as this node knows."""
 
     id: str
     tenant: str
     expires_ms: int
-    """When its row may be forgotten, at the earliest."""
+    """The earliest time when its row may be forgotten."""
     generation: int = 0
-    """The highest that was seen."""
+    """The highest generation that was seen."""
     uses: dict[str, int] = msgspec.field(default_factory=dict)
-    """By node, how often it has used it."""
+    """How often each node has used it, by node."""
     latest_ms: int = 0
     """The latest time that was seen."""
     heard_ms: int = 0
-    """When its tenant last said that it stands."""
+    """When its tenant last confirmed it."""
     revoked_ms: int = 0
     revocation: bytes = b""
     """The signed revocation."""
     holder: str = ""
-    """Who holds the lease; empty for nobody."""
+    """The holder of the lease; empty for nobody."""
     held_until_ms: int = 0
     held_by: str = ""
-    """Whose use it is and what it is for, in words."""
+    """The user and the purpose of the lease, in words."""
     held_since_ms: int = 0
     told: dict[str, bytes] = msgspec.field(default_factory=dict)
-    """By node that reported uses, the digest of the use with its highest number."""
+    """By reporting node, the digest of its use with the highest number."""
     name: str = ""
-    """Of a revoked capsule, which is deleted: what it was called."""
+    """The name of a revoked capsule, which is deleted."""
     holders: tuple[str, ...] = ()
-    """Of a revoked capsule: the nodes that it was exported to. They alone are told what became of it."""
+    """The nodes that a revoked capsule was exported to. Only they are told its fate."""
 
     @property
     def used(self) -> int:
-        """How often it was used, by everybody."""
+        """How often it was used by all nodes."""
         return sum(self.uses.values())
 
 
 class Taken(msgspec.Struct, frozen=True, kw_only=True):
-    """A use that begins."""
+    """The start of a use."""
 
     node: str
-    """Whose use it is."""
+    """The node that uses the capsule."""
     holder: str
-    """A name of this use alone."""
+    """A unique name of this use."""
     by: str = ""
-    """Who uses it for what, in words."""
+    """The user and the purpose, in words."""
     generation: int
     replays_max: int
     now_ms: int
     until_ms: int
-    """When the lease ends by itself."""
+    """When the lease expires."""
 
 
 def with_use(row: LedgerRecord | None, taken: Taken) -> LedgerRecord:
-    """``row`` with one use more, and its lease.
+    """``row`` with one more use, and its lease.
 
-    Checks, in order: a row; not revoked; the newest generation; nobody else holds it; uses are left.
-    Errors: ``input.not_found``, ``capsule.revoked``, ``capsule.generation``, ``capsule.held``, ``capsule.replays``.
+    Checks, in order: a row; not revoked; the newest generation; nobody else holds it; uses are left. Errors:
+    ``input.not_found``, ``capsule.revoked``, ``capsule.generation``, ``capsule.held``, ``capsule.replays``.
     """
     if row is None:
         raise MeshError("input.not_found", "no capsule with this id was ever here")
@@ -146,7 +146,7 @@ def with_use(row: LedgerRecord | None, taken: Taken) -> LedgerRecord:
 
 
 def held_error(row: LedgerRecord) -> MeshError:
-    """That a capsule is in use: by whom, since when and until when at the latest."""
+    """The error for a capsule in use: by whom, since when, and the latest end."""
     told = f"it is in use by {row.held_by or 'another work'} since {_clock(row.held_since_ms)} UTC"
     more = {"by": row.held_by, "since_ms": row.held_since_ms, "until_ms": row.held_until_ms}
     return MeshError("capsule.held", told, capsule=row.id, **more)
@@ -157,17 +157,18 @@ def _clock(at_ms: int) -> str:
 
 
 def without_holder(row: LedgerRecord | None, holder: str) -> LedgerRecord | None:
-    """``row`` without the lease of ``holder``; None if it has none."""
+    """``row`` without the lease of ``holder``; None if ``holder`` has no lease."""
     if row is None or row.holder != holder:
         return None
     return msgspec.structs.replace(row, holder="", held_until_ms=0, held_by="", held_since_ms=0)
 
 
 def merged(row: LedgerRecord | None, more: LedgerRecord) -> LedgerRecord:
-    """What both say: of each number the higher one. The lease stays.
+    """Both rows merged: the higher one of each number. The lease stays.
 
-    A use that ``more`` tells of is new, or the newest one told again: who reports another one under a number that was counted runs
-    on an older store, or on a copy of one. Errors: ``input.invalid`` for a row of another capsule or tenant, ``capsule.counted``.
+    A use reported by ``more`` is new, or repeats the newest one. A node that reports a different use under a counted number
+    runs on an older store, or on a copy of one. Errors: ``input.invalid`` for a row of another capsule or tenant,
+    ``capsule.counted``.
     """
     if row is None:
         return more
@@ -200,9 +201,9 @@ def merged(row: LedgerRecord | None, more: LedgerRecord) -> LedgerRecord:
 
 
 def set_back(row: LedgerRecord | None, now_ms: int) -> LedgerRecord | None:
-    """``row`` at a time that its owner has accepted, after the clock was ahead; None if there is none. Everything else stays.
+    """``row`` with the time that its owner has accepted, after the clock was ahead; None if there is none. Everything else stays.
 
-    When its tenant was last heard is forgotten: it is asked again before the next use.
+    The last contact with its tenant is forgotten: it is asked again before the next use.
     """
     if row is None:
         return None
@@ -210,13 +211,13 @@ def set_back(row: LedgerRecord | None, now_ms: int) -> LedgerRecord | None:
 
 
 def last_revoked(rows: Iterable[LedgerRecord], name: str) -> LedgerRecord | None:
-    """Of the revoked capsules with this name the one that was revoked last."""
+    """The revoked capsule with this name that was revoked last."""
     named = [row for row in rows if row.revoked_ms and row.name == name]
     return max(named, key=lambda row: row.revoked_ms, default=None)
 
 
 def entered(row: LedgerRecord | None, record: CapsuleRecord, expires_ms: int) -> LedgerRecord:
-    """The row of a capsule that is stored.
+    """The ledger row of a stored capsule.
 
     Checks, in order: the same tenant; not revoked; no older generation. Errors: ``input.invalid``, ``capsule.revoked``,
     ``capsule.generation``.

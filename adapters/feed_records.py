@@ -8,7 +8,7 @@ from protocol.feed import Change
 
 
 class FeedPage(msgspec.Struct, frozen=True, kw_only=True):
-    """A part of the feed, and where the feed begins and ends, as of one moment."""
+    """A part of the feed, with the bounds of the whole feed at the same moment."""
 
     changes: tuple[Change, ...]
     oldest: int

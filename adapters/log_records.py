@@ -6,16 +6,16 @@ import msgspec
 
 
 class LogRecord(msgspec.Struct, frozen=True, kw_only=True):
-    """One of this node's own witness logs, as of its last append."""
+    """One of this node's own witness logs, after its last append."""
 
     number: int
     size: int
     checkpoint: bytes
     """The signed note over this size."""
     latest_s: int = 0
-    """The latest time of issue in it, seconds since 1970: a clock that is set back does not take it back."""
+    """The latest time of issue in it, seconds since 1970; setting the clock back does not lower it."""
     register: bytes = b""
-    """The signature over its entries that have a consequence here (``node.signing.register``)."""
+    """The signature over its entries that take effect here (``node.signing.register``)."""
 
 
 class LeafRecord(msgspec.Struct, frozen=True, kw_only=True):
@@ -31,7 +31,7 @@ class LeafRecord(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class HeadRecord(msgspec.Struct, frozen=True, kw_only=True):
-    """The one checkpoint that is held of another node's log."""
+    """The one checkpoint kept of another node's log."""
 
     node: str
     checkpoint: bytes

@@ -1,7 +1,7 @@
 """Discovery by multicast DNS (RFC 6762) and DNS service discovery (RFC 6763): ``_trailmesh._tcp.local.``
 
-A service instance is named by the short id of its node. Its TXT record holds the version of this form and nothing else:
-no key, no name, nothing that somebody could mistake for a reason to trust.
+A service instance is named by the short id of its node. Its TXT record holds only the version of this format: no key, no name,
+nothing that anybody could mistake for a reason to trust.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _RESOLVE_MS: Final = 1_000
 
 
 def _without_trace(record: logging.LogRecord) -> bool:
-    """That a network is missing is no defect: its warning is one line."""
+    """A log filter: a missing network is no defect, so its warning is one line."""
     if record.exc_info and isinstance(record.exc_info[1], OSError):
         record.exc_info = record.exc_text = None
     return True
@@ -37,15 +37,15 @@ logging.getLogger("zeroconf").addFilter(_without_trace)
 
 
 class MulticastDiscovery:
-    """A ``Discovery`` on the network interfaces of this machine. No socket is opened before it is used."""
+    """A ``Discovery`` on the network interfaces of this machine. It opens no socket before its first use."""
 
     def __init__(self, interfaces: Sequence[str] = ()) -> None:
-        """interfaces: IP addresses of those to use; empty uses all."""
+        """interfaces: IP addresses of the interfaces to use; empty uses all."""
         self._interfaces = list(interfaces)
         self._announcing: AsyncZeroconf | None = None
 
     async def announce(self, announcement: Announcement) -> None:
-        """Say it until ``close``. Errors: ``discovery.unavailable``."""
+        """Announce until ``close``. Errors: ``discovery.unavailable``."""
         await self.close()
         info = AsyncServiceInfo(
             SERVICE,
@@ -77,7 +77,7 @@ class MulticastDiscovery:
         zeroconf = self._open()
         try:
             browser = AsyncServiceBrowser(zeroconf.zeroconf, SERVICE, handlers=[heard])
-            await asyncio.sleep(seconds)  # wait for the full time, because no answer is known to be the last
+            await asyncio.sleep(seconds)  # wait for the full time, because any answer may not be the last
             found = await asyncio.gather(*(self._resolve(zeroconf, name) for name in sorted(names)))
             await browser.async_cancel()
         except (OSError, Error) as error:
@@ -98,7 +98,7 @@ class MulticastDiscovery:
         version = IPVersion.V4Only if versions == {4} else IPVersion.V6Only if versions == {6} else IPVersion.All
         try:
             for address in self._interfaces:
-                # zeroconf leaves a socket behind when an interface is not there
+                # zeroconf leaves a socket behind when an interface is missing
                 family = socket.AF_INET6 if ":" in address else socket.AF_INET
                 with socket.socket(family, socket.SOCK_DGRAM) as probe:
                     probe.bind((address, 0))

@@ -1,4 +1,4 @@
-"""Checks the form of announcements from the local network. Nothing else in them is trusted."""
+"""Checks the format of announcements from the local network. No other part of them is trusted."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _SHORT: Final = re.compile(r"[A-Z2-7]{7}")
 def sighting(short: str, addresses: Iterable[str], port: int) -> Sighting | None:
     """The announcement in a checked form; None if it is malformed. Anybody can send it, and people read it.
 
-    Addresses that are not plain (with a zone, link-local, of nowhere) are left out; so is a node without any left.
+    Addresses that are not plain (with a zone, link-local, of nowhere) are dropped; a node without any other address is too.
     """
     if not _SHORT.fullmatch(short) or not 1 <= port <= 65_535:
         return None

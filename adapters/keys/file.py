@@ -13,7 +13,7 @@ _TITLE: Final = "trailmesh witness key, Ed25519 seed. Whoever reads this file ca
 
 
 class FileKeyStore:
-    """A ``KeyStore`` in the open: mode 0600, the seeds in hexadecimal digits, the current one first."""
+    """A ``KeyStore`` in plain text: mode 0600, the seeds in hexadecimal digits, the current one first."""
 
     form = "file"
 
@@ -35,7 +35,7 @@ class FileKeyStore:
 
 
 class MemoryKeyStore:
-    """A ``KeyStore`` that forgets."""
+    """A ``KeyStore`` in memory only."""
 
     form = "memory"
 

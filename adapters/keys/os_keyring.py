@@ -1,7 +1,7 @@
 """Stores seeds in the keyring of the user (Secret Service, KWallet, macOS Keychain, Windows Credential Locker).
 
-The ``keyring`` package is optional, and machines without a desktop have no keyring even with it: every failure says so,
-and the remedy is another form. The key file only says which entry is meant.
+The ``keyring`` package is optional, and machines without a desktop have no keyring even with it. Each failure reports that; the
+remedy is another form of key. The key file only names the entry.
 """
 
 from __future__ import annotations
@@ -28,9 +28,9 @@ class KeyringKeyStore:
     form = FORM
 
     def __init__(self, path: Path, write: kept.WritePrivate, entry: str, backend: Any = None) -> None:
-        """entry: 32 hexadecimal digits, the name of a new entry; an existing key file says its own.
+        """entry: 32 hexadecimal digits, the name of a new entry; an existing key file has its own.
 
-        backend: a ``keyring.backend.KeyringBackend``; None for the one of this user.
+        backend: a ``keyring.backend.KeyringBackend``; None for this user's.
         """
         self._path, self._write, self._entry = path, write, entry
         self._backend = backend
@@ -50,7 +50,7 @@ class KeyringKeyStore:
             raise kept.corrupt(self._path) from None
 
     def save(self, seeds: Sequence[bytes]) -> None:
-        """As ``KeyStore.save``: the keyring first, so that the file never names what is not there.
+        """As ``KeyStore.save``: the keyring first, so that the file never names a missing entry.
 
         Errors: ``store.full``, ``store.corrupt``, ``key.keyring``.
         """
@@ -75,7 +75,7 @@ def user_keyring() -> Any:
     try:
         backend = keyring.get_keyring()
     except Exception as error:
-        # Such as a backend that a file or a variable names, and whose packages are missing. Its words are not repeated.
+        # For example a backend named by a file or a variable, with missing packages. Its message is not repeated.
         raise MeshError("key.keyring", f"the chosen keyring cannot be used: {type(error).__name__}") from None
     if getattr(backend, "priority", 0) <= 0:
         raise MeshError("key.keyring", "there is no keyring on this machine")
@@ -83,12 +83,12 @@ def user_keyring() -> Any:
 
 
 def is_named(line: str) -> bool:
-    """Whether the second line of a key file says that it is of this form."""
+    """True if the second line of a key file names this form."""
     return line.startswith("keyring ")
 
 
 def _guarded(ask: Any) -> Any:
-    """What ``ask`` returns. Errors: ``key.keyring``."""
+    """The result of ``ask``. Errors: ``key.keyring``."""
     try:
         return answered(ask, limits.SECRET_COMMAND_S)
     except MeshError:

@@ -1,7 +1,7 @@
-"""Stores seeds sealed with a passphrase, of a witness key or an owner's key: argon2id, XChaCha20-Poly1305.
+"""Stores the seeds of a witness key or an owner's key sealed with a passphrase: argon2id, XChaCha20-Poly1305.
 
-The parameters are stored in plain text beside the encrypted seeds and are authenticated as additional data, so nobody can change
-them. A wrong passphrase and a changed file give the same error, so that the error does not help in guessing.
+The parameters are stored in plain text beside the encrypted seeds and are authenticated as additional data, so nobody can
+change them. A wrong passphrase and a changed file give the same error, so that the error does not help in guessing.
 """
 
 from __future__ import annotations
@@ -32,21 +32,21 @@ Passphrase = Callable[[], bytes]
 
 
 class Cost(msgspec.Struct, frozen=True, kw_only=True):
-    """What one guess costs."""
+    """The cost of one guess."""
 
     operations: int = pwhash.argon2id.OPSLIMIT_MODERATE
     memory_bytes: int = pwhash.argon2id.MEMLIMIT_MODERATE
 
 
 class PassphraseKeyStore:
-    """A ``KeyStore`` whose file is useless without the passphrase, which is asked for once."""
+    """A ``KeyStore`` whose file is useless without the passphrase. It asks for the passphrase once."""
 
     form = FORM
 
     def __init__(
         self, path: Path, write: kept.WritePrivate, ask: Passphrase, cost: Cost | None = None, *, owner: bool = False
     ) -> None:
-        """owner: whether it is the key of an owner, which the node itself never opens."""
+        """owner: True for the key of an owner, which the node itself never opens."""
         self._title = _OWNER_TITLE if owner else _TITLE
         self._wrong = "owner.passphrase" if owner else "key.passphrase"
         self._path, self._write, self._ask = path, write, ask
@@ -65,7 +65,7 @@ class PassphraseKeyStore:
             sealed = base64.b64decode(lines[1], validate=True)
         except (ValueError, IndexError, binascii.Error):
             raise kept.corrupt(self._path) from None
-        # Check the cost parameters first, so that a foreign file cannot make argon2id use all memory.
+        # Check the cost parameters first, so that a foreign file cannot make argon2id exhaust all memory.
         if not 0 < operations <= _OPERATIONS_MAX or not 0 < memory_bytes <= _MEMORY_BYTES_MAX:
             raise kept.corrupt(self._path)
         box = _box(self._ask(), salt, Cost(operations=operations, memory_bytes=memory_bytes), self._path)
@@ -88,7 +88,7 @@ class PassphraseKeyStore:
 
 
 def is_sealed(line: str) -> bool:
-    """Whether the second line of a key file says that it is of this form."""
+    """True if the second line of a key file names this form."""
     return line.startswith("argon2id ")
 
 

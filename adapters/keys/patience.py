@@ -1,4 +1,4 @@
-"""Asks something that may never answer, such as the keyring of a desktop whose service hangs."""
+"""Calls a function that may never return, such as a query to a desktop keyring whose service hangs."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ T = TypeVar("T")
 
 
 def answered(ask: Callable[[], T], wait_s: float) -> T:
-    """What ``ask`` returns or raises. Without an answer in time ``TimeoutError``: ``ask`` goes on in a thread that ends with the
-    process, since nothing recalls a call to another program."""
-    # Not an executor: the interpreter waits for its threads at its end, and this one may never come to its own.
+    """The result of ``ask``, or its exception; ``TimeoutError`` after ``wait_s``. Then ``ask`` goes on in a thread that ends
+    with the process, since a call to another program cannot be cancelled."""
+    # Not an executor: at its end the interpreter waits for an executor's threads, and this one may never end.
     answer: Future[T] = Future()
 
     def run() -> None:
         try:
             answer.set_result(ask())
-        except Exception as error:  # whatever a keyring raises is for the caller, who waits in another thread
+        except Exception as error:  # every error of a keyring is for the caller, who waits in another thread
             answer.set_exception(error)
 
     with _same_terminal():
@@ -30,7 +30,7 @@ def answered(ask: Callable[[], T], wait_s: float) -> T:
 
 @contextlib.contextmanager
 def _same_terminal() -> Iterator[None]:
-    """The terminal is afterwards as it was: some keyrings ask for a password, unseen, and may be interrupted in that."""
+    """Restores the terminal afterwards: some keyrings ask for a hidden password, and may be interrupted then."""
     try:
         import termios
 

@@ -17,7 +17,7 @@ WritePrivate = Callable[[Path, bytes], None]
 
 
 def join(seeds: Sequence[bytes]) -> bytes:
-    """The seeds in a row."""
+    """The seeds concatenated."""
     assert 0 < len(seeds) <= SEEDS_MAX and all(len(seed) == SEED_BYTES for seed in seeds)
     return b"".join(seeds)
 
@@ -31,7 +31,7 @@ def split(data: bytes, path: Path) -> tuple[bytes, ...]:
 
 
 def read_lines(path: Path) -> list[str]:
-    """The lines of a key file, without its first one, which is for people.
+    """The lines of a key file, except the first one, which is for people.
 
     Errors: ``node.not_initialised``, ``store.unwritable``, ``store.corrupt``.
     """
@@ -55,7 +55,7 @@ def corrupt(path: Path) -> MeshError:
 
 
 def save(write: WritePrivate, path: Path, text: str) -> None:
-    """``text`` in ``path``. Errors: ``store.full``, ``store.unwritable``, ``store.corrupt``."""
+    """Write ``text`` to ``path``. Errors: ``store.full``, ``store.unwritable``, ``store.corrupt``."""
     try:
         write(path, text.encode("ascii"))
     except OSError as error:

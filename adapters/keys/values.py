@@ -1,6 +1,6 @@
-"""Reads one secret of a person from where it is kept: the keyring of the user, or the output of a program that knows it.
+"""Reads one secret of a person from its place: the keyring of the user, or the output of a program.
 
-What goes wrong is told without the value, and without anything that a program or a backend says: both may quote it.
+Error messages contain neither the value nor any output of a program or a backend, as both may quote it.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ from protocol.errors import MeshError
 
 _CHUNK_BYTES: Final = 4_096
 _END_S: Final = 2.0
-"""How long a program that is being ended may take."""
+"""How long a program may take to end after it was told to."""
 
 
 def from_keyring(service: str, user: str, backend: Any = None, *, wait_s: float = limits.SECRET_COMMAND_S) -> str:
-    """The entry of ``user`` under ``service``. backend: a ``keyring.backend.KeyringBackend``; None for the one of this user.
+    """The entry of ``user`` under ``service``. backend: a ``keyring.backend.KeyringBackend``; None for this user's.
 
     Errors: ``secret.unread``, ``secret.late``.
     """
@@ -44,10 +44,10 @@ def from_keyring(service: str, user: str, backend: Any = None, *, wait_s: float 
 
 
 def from_command(words: Sequence[str], *, wait_s: float = limits.SECRET_COMMAND_S) -> str:
-    """What the program ``words`` writes to its standard output, without the line ends at its end.
+    """The standard output of the program ``words``, without trailing line ends.
 
-    It runs without a shell. It may ask on the terminal, if there is one; its standard error is shown to nobody.
-    Errors: ``secret.unread`` (it does not start, fails, writes nothing, too much, or no text), ``secret.late``.
+    It runs without a shell. It may ask on the terminal, if there is one; its standard error is discarded. Errors:
+    ``secret.unread`` (it does not start, fails, writes nothing, too much, or no text), ``secret.late``.
     """
     name = PurePath(words[0]).name if words else ""
     typed = None if sys.stdin is not None and sys.stdin.isatty() else subprocess.DEVNULL
@@ -80,7 +80,7 @@ def from_command(words: Sequence[str], *, wait_s: float = limits.SECRET_COMMAND_
 
 
 def _read(output: IO[bytes], ends: float, name: str) -> bytes:
-    """Everything up to the end of ``output``. Errors: ``secret.late``, ``secret.unread``."""
+    """All bytes up to the end of ``output``. Errors: ``secret.late``, ``secret.unread``."""
     data = bytearray()
     with selectors.DefaultSelector() as ready:
         ready.register(output, selectors.EVENT_READ)

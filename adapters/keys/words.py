@@ -29,8 +29,8 @@ def to_words(secret: bytes) -> str:
 def from_words(text: str) -> bytes:
     """The 32 bytes in 24 words. Case, line breaks and numbers before the words (``1. abandon``) do not matter.
 
-    Checks, in order: how many words; each is on the list; checksum. Errors: ``recovery.invalid``, never with a word in
-    it: words are the secret.
+    Checks, in order: the number of words; each is on the list; checksum. Errors: ``recovery.invalid``, never with a word in it:
+    words are the secret.
     """
     words = [word for word in text.lower().split() if not word.rstrip(".:)").isdigit()]
     if len(words) != WORDS:
@@ -47,7 +47,7 @@ def from_words(text: str) -> bytes:
 
 
 def fingerprint(digest: bytes) -> str:
-    """The first 66 bits of ``digest`` as six words: to compare over the telephone, never to type."""
+    """The first 66 bits of ``digest`` as six words: to compare by telephone, never to type."""
     bits = int.from_bytes(digest, "big") >> (len(digest) * 8 - FINGERPRINT_WORDS * _WORD_BITS)
     mask = (1 << _WORD_BITS) - 1
     places = [(bits >> _WORD_BITS * i) & mask for i in reversed(range(FINGERPRINT_WORDS))]

@@ -1,4 +1,4 @@
-"""Sends notifications: webhooks with aiohttp, commands as child processes."""
+"""Sends notifications: webhooks by aiohttp, commands as child processes."""
 
 from __future__ import annotations
 
@@ -85,11 +85,11 @@ class OutsideNotifier:
 
 
 _AddressInfo = tuple[int | socket.AddressFamily, int | socket.SocketKind, int, str, tuple[Any, ...]]
-"""As ``socket.getaddrinfo`` gives it."""
+"""An address in the form of ``socket.getaddrinfo``."""
 
 
 def _socket_to(scheme: str, found: _AddressInfo) -> socket.socket:
-    """A socket for one address of the webhook, unless it leads where none may. Errors: ``OSError``."""
+    """A socket for one address of the webhook, unless the address is forbidden. Errors: ``OSError``."""
     family, kind, protocol, _, where = found
     try:
         check_reach(str(where[0]), scheme)
@@ -101,7 +101,7 @@ def _socket_to(scheme: str, found: _AddressInfo) -> socket.socket:
 
 
 async def _end(process: asyncio.subprocess.Process) -> None:
-    """Nothing of the command is left: it has a process group of its own."""
+    """End every process of the command, which has a process group of its own."""
     with contextlib.suppress(ProcessLookupError, PermissionError):
         os.killpg(process.pid, signal.SIGKILL)
     await process.wait()

@@ -33,18 +33,18 @@ class Blocked(NamedTuple):
     requests: tuple[str, ...]
     """``METHOD /path`` at the origin of the page, else ``METHOD https://host/path``."""
     rules: tuple[str, ...]
-    """For each of them the rule that refused it (``protocol.risk.refused``)."""
+    """For each of ``requests``, the rule that refused it (``protocol.risk.refused``)."""
     forms: tuple[RequestForm, ...] = ()
-    """The forms of those that an owner could allow, …"""
+    """The forms of the requests that an owner could allow, …"""
     exacts: tuple[bytes, ...] = ()
-    """… and ``request_exact`` of each of which all is known, in no order."""
+    """… and ``request_exact`` of each fully known one, in no order."""
 
 
 class Leaving(msgspec.Struct, frozen=True, kw_only=True):
-    """One held request, as the page driver tells it. Its address is not redacted."""
+    """One held request, as the page driver gives it. Its address is not redacted."""
 
     number: int
-    """By which its page knows it."""
+    """The number by which its page knows it."""
     url: str
     """Not redacted."""
     form: RequestForm
@@ -53,70 +53,70 @@ class Leaving(msgspec.Struct, frozen=True, kw_only=True):
     effect: Effect
     """Its effect, as a recording lists it; not redacted."""
     document: bool = False
-    """True if its answer takes the place of the page."""
+    """True if its answer replaces the page."""
     size: int = 0
     """Bytes of its body."""
 
 
 class Outcome(msgspec.Struct, frozen=True, kw_only=True):
-    """What an action led to."""
+    """The result of an action."""
 
     observation: Observation
     """The page after it stopped changing (or reached the expected state)."""
     extracted: str = ""
     blocked: tuple[str, ...] = ()
-    """What the guard refused since it was last told (``Page.blocked``), …"""
+    """Requests that the guard refused since the last report (``Page.blocked``), …"""
     blocked_by: tuple[str, ...] = ()
-    """… and by which rules."""
+    """… and the rules that refused them."""
     blocked_forms: tuple[RequestForm, ...] = ()
     blocked_exacts: tuple[bytes, ...] = ()
     """``forms`` and ``exacts`` of ``Blocked``."""
     sent: tuple[Effect, ...] = ()
-    """What the guard let through that changes something, or may, because of the action: not redacted."""
+    """Requests of the action that change something, or may, and that the guard let through; not redacted."""
     leaving: tuple[Leaving, ...] = ()
-    """Requests that wait for a yes and that no outcome has told of before (``Page.let_go``)."""
+    """Requests that wait for a yes and that no earlier outcome reported (``Page.let_go``)."""
     documents: int = 0
-    """How many documents the page has come to: a greater number than before is another document."""
+    """How many documents the page has loaded: a greater number than before means another document."""
     unconfirmed: bool = False
-    """True if something that the page sent was held or refused since its address was opened; set by who judges."""
+    """True if a request of the page was held or refused since its address was opened; set by the judge."""
     unsent: bool = False
-    """Whether the action needed no yes only because what it sends is judged, and that was refused. Set by who judges."""
+    """True if the action needed no yes only because its requests are judged, and one was refused. Set by the judge."""
     question: str = ""
-    """Id of the question to the owner about what was refused; set by who asks."""
+    """Id of the question to the owner about the refusal; set by the asker."""
     dialogs: tuple[Dialog, ...] = ()
     """Dialogs since the last outcome, and how they were answered."""
     downloads: tuple[Download, ...] = ()
     """Files that the page let the browser download since the last outcome."""
     chooser: bool = False
-    """Whether the page asked for a file to upload. It got none."""
+    """True if the page asked for a file to upload. It got none."""
     tab: bool = False
-    """Whether the page opened a new tab or window; in a context without tabs, its address was opened in the page instead."""
+    """True if the page opened a new tab or window; in a context without tabs, its address was opened in the page instead."""
     on_tab: int = 0
     """The tab that is in front now, by its number from 1; 0 in a context without tabs."""
     asked: bool = False
-    """Whether a script asked for data because of the action, and the guard let that pass."""
+    """True if a script asked for data because of the action, and the guard let that pass."""
     settled: bool = True
-    """False when the page was still changing at the settle timeout."""
+    """False if the page was still changing at the settle timeout."""
     faults: tuple[RequestFault, ...] = ()
-    """Requests for documents and data that the action caused and that went wrong."""
+    """Requests for documents and data that the action caused and that failed."""
     held: Held = ""
-    """Whether the assertion held that the action made; as ``Step.held``."""
+    """The result of the action's assertion; as ``Step.held``."""
     grade: Grade = "part"
-    """Of a wait for a text: how much of what is shown it is; only if ``Given.graded``."""
+    """For a wait for a text: how much of the shown text it matches; only if ``Given.graded``."""
     notes: tuple[str, ...] = ()
-    """What a person should know of how the action was done: fields that show less, or that the page has emptied since; a page
-    that was used while it still loaded."""
+    """Remarks for a person on how the action was done: fields that show less than was entered, or that the page has emptied
+    since; a page that was used while it still loaded."""
     basic: tuple[str, ...] = ()
     """Names of secrets that answered a site which asked for HTTP basic authentication."""
     challenges: tuple[str, ...] = ()
-    """Who asked for HTTP authentication and got no answer: ``basic https://host``."""
+    """Sites that asked for HTTP authentication and got no answer: ``basic https://host``."""
 
 
 class GivenFile(msgspec.Struct, frozen=True, kw_only=True):
     """A file to upload."""
 
     name: str
-    """What the page learns of its name: no folder."""
+    """The file name that the page sees, without a folder."""
     data: bytes
 
     def __repr__(self) -> str:
@@ -124,45 +124,45 @@ class GivenFile(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Given(msgspec.Struct, frozen=True, kw_only=True):
-    """What an action is performed with."""
+    """The means with which an action is performed."""
 
     answer: Answer | None = None
-    """The dialog that is waited for, …"""
+    """The expected dialog, …"""
     accepts: Callable[[Dialog], bool] = lambda _: False
-    """… and whether a dialog is the one that is to be accepted; every other one is dismissed."""
+    """… and a test that selects the dialog to accept; every other one is dismissed."""
     files: tuple[GivenFile, ...] = ()
     """The files of an upload, in order."""
     holds: bool = False
-    """True if what the guard refuses for want of a yes waits for it, where it is of a kind that can (``Outcome.leaving``)."""
+    """True if a request that the guard refuses for want of a yes waits for it, if its kind can wait (``Outcome.leaving``)."""
     decides: Callable[[Leaving], Awaitable[bool]] | None = None
-    """Says of each request that waits if it may leave. The action is over once all of them are decided and the page is still;
-    what has left then is ``sent``, and the rest ``leaving``."""
+    """Decides for each waiting request if it may leave. The action ends once all of them are decided and the page is still;
+    requests that have left by then are ``sent``, the rest ``leaving``."""
     covers: tuple[Cover, ...] = ()
-    """Requests that the owner has allowed until the action has ended, although the guard refuses them otherwise."""
+    """Requests that the owner has allowed until the action has ended, although the guard would refuse them."""
     level_min: int = 1
-    """The gravest class that anything about the action speaks for: what it causes is of no lower one."""
+    """The gravest class that any fact about the action suggests: its requests get at least this class."""
     level_max: int = 7
-    """The highest class of what may leave because it is named: also after the action, until the next one."""
+    """The highest class of requests that may leave because they are named: also after the action, until the next one."""
     listed: Listed | None = None
-    """What the action may send besides, each once. The wait for a still page also waits for that."""
+    """Further requests that the action may send, each once. The wait for a still page also waits for them."""
     grade: Grade = "part"
-    """Of a wait for a text: how much of what is shown must be this text."""
+    """For a wait for a text: how much of the shown text must match it."""
     onto: str = ""
     """Where a drag ends: the ref of an element in the last observation."""
     graded: bool = False
-    """Whether the outcome is to say how much of what is shown a text is that was waited for."""
+    """True if the outcome must report how much of the shown text the awaited text matches."""
     arrival_ms: int = 0
-    """How long a document may take that the page is on its way to; 0: as long as the action itself says."""
+    """How long the next document of the page may take; 0: as long as the action itself allows."""
     grave: bool = False
-    """A control of grave words is pressed: until 10 s after the action each GET of the page is looked at, and what nobody can read
-    is refused."""
+    """True if a control with grave words is pressed: until 10 s after the action each GET of the page is examined, and
+    unreadable requests are refused."""
 
 
 NOTHING = Given()
 
 
 class Untaken(msgspec.Struct, frozen=True, kw_only=True):
-    """Something that a site keeps in the browser and no state takes."""
+    """Data that a site keeps in the browser and that no state includes."""
 
     origin: str
     what: str
@@ -173,14 +173,14 @@ class BrowserState(msgspec.Struct, frozen=True, kw_only=True):
     """Cookies and storage of a context. A secret: it can be a login. Never logged, never shown."""
 
     storage: bytes
-    """JSON as Playwright's ``storage_state`` gives it, and for each origin ``sessionStorage``: the first page of a context begins
-    with it; at the end it stands for the origins that pages showed then. What is kept for a frame and the site on top has a
-    ``storageKey`` beside its origin. Errors when it is too long: ``input.too_large``."""
+    """JSON of Playwright's ``storage_state``, with ``sessionStorage`` for each origin: the first page of a context begins with
+    it; at the end it holds that of the origins shown then. Storage of a frame that is partitioned by the site on top has a
+    ``storageKey`` beside its origin. Errors if it is too long: ``input.too_large``."""
     untaken: tuple[Untaken, ...] = ()
-    """What of the pages that were open is not in it, as far as they say."""
+    """Data of the open pages that it lacks, as far as they report it."""
     slice: Slice = NO_SLICE
-    """Files of a profile: a context that begins with them is one of a browser of its own (``OpenPersistent``). IndexedDB
-    of these origins is in the files, whatever ``storage`` says of it."""
+    """Files of a profile: a context that begins with them has a browser of its own (``OpenPersistent``). IndexedDB of these
+    origins is in the files, whatever ``storage`` says about it."""
 
     def __post_init__(self) -> None:
         if len(self.storage) > limits.BROWSER_STATE_BYTES_MAX:
@@ -194,28 +194,28 @@ class BrowserState(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class SeenBeside(Protocol):
-    """A page, as far as it tells more than its observation."""
+    """The parts of a page beyond its observation."""
 
     def downloads(self) -> tuple[Download, ...]:
         """The files that the page let the browser download so far, oldest first."""
 
     def console_errors(self) -> tuple[str, ...]:
-        """What scripts have written to the console as errors, or did not catch, so far: the first ``CONSOLE_ERRORS_MAX``.
+        """The errors that scripts have logged to the console, or did not catch, so far: the first ``CONSOLE_ERRORS_MAX``.
 
-        Not what Chromium writes there of requests that went wrong.
+        Without Chromium's own messages about failed requests.
         """
 
     async def markup(self, targets: Sequence[Locator] = (), near: Sequence[str] = ()) -> Markup:
-        """The document of the page as it stands, or of the frame that the first of ``targets`` names, and which of its elements the
-        ways of each of them lead to. A last way without words leads to ``near``, if that is given.
+        """The current document of the page, or of the frame that the first of ``targets`` names, with the elements that the
+        ways to each target lead to. A last way without words leads to ``near``, if that is given.
 
-        near: refs of the last observation. Of what fields hold nothing is in it. A secret that a page has spread over elements is
-        found only by ``protocol.page.showing.markup.shown``.
-        Errors: ``browser.timeout`` (also without an observation), ``browser.crashed``.
+        near: refs of the last observation. The contents of fields are left out. A secret that a page spreads over several
+        elements is found only by ``protocol.page.showing.markup.shown``. Errors: ``browser.timeout`` (also without an
+        observation), ``browser.crashed``.
         """
 
     async def hidden_texts(self) -> HiddenTexts:
-        """What the documents of the page hold, do not show, and may say to a model: at most ``HIDDEN_TEXTS_MAX`` texts.
+        """Texts that the documents of the page hold but do not show, and that may address a model: at most ``HIDDEN_TEXTS_MAX``.
 
         Not ``whole`` if there are more, a frame is out of reach, or a document takes longer to read than ``HIDDEN_TEXT_MS``.
         Errors: ``browser.timeout``, ``browser.crashed``.
@@ -223,30 +223,31 @@ class SeenBeside(Protocol):
 
 
 class Holding(Protocol):
-    """A page, as far as requests of it wait for a yes (``Given.holds``). All but ``late`` may be called while another call runs."""
+    """The held requests of a page (``Given.holds``). All methods but ``late`` may be called while another call runs."""
 
     def refused_late(self) -> Mapping[int, tuple[str, ...]]:
-        """Requests that may change something and were refused up to ``HELD_LATE_S`` after a press, by tab (0 without tabs): lines
-        as in ``Blocked``, each told once.
+        """Requests that may change something and were refused up to ``HELD_LATE_S`` after a press, by tab (0 without tabs):
+        lines as in ``Blocked``, each returned once.
         """
 
     async def late(self) -> tuple[Leaving, ...]:
-        """Requests of the last action that wait for a yes since its outcome, once there are any; empty once it is too late.
+        """Requests of the last action that began to wait for a yes after its outcome, once there are any; empty after the time
+        for them.
 
         May be called while nothing else runs, and is cancelled before the next action.
         """
 
     async def fate(self, number: int) -> Fate:
-        """The fate of a held request (``Outcome.leaving``), once that is known; ``withdrawn`` for one that is not known here."""
+        """The fate of a held request (``Outcome.leaving``), once it is known; ``withdrawn`` for an unknown number."""
 
     async def let_go(self, number: int) -> Fate:
-        """Let a held request leave, once and exactly as it is, and say what became of it. A second call changes nothing.
+        """Let a held request leave, once and unchanged, and return its fate. A second call changes nothing.
 
-        Of a document: not while another call runs.
+        For a document: not while another call runs.
         """
 
     def keep_back(self, number: int) -> None:
-        """A held request does not leave."""
+        """Refuse a held request: it does not leave."""
 
 
 class Page(SeenBeside, Holding, Protocol):
@@ -256,40 +257,39 @@ class Page(SeenBeside, Holding, Protocol):
         """The page now. Errors: ``browser.crashed``, ``browser.timeout``, ``browser.unreadable``."""
 
     async def unchanged(self) -> bool:
-        """Whether the page is certainly as it was in the last observation, and nothing is on its way that would change it.
+        """True if the page is certainly as in the last observation, and nothing pending could change it.
 
-        Costs far less than to observe it again. Only after an action that has succeeded; False where it cannot be told.
-        Errors: ``browser.crashed``, ``browser.timeout``.
+        Costs far less than a new observation. Only after a successful action; False if it cannot be determined. Errors:
+        ``browser.crashed``, ``browser.timeout``.
         """
 
     async def find(self, selector: str, frame: str = "", *, within: str = "", grade: Grade = "part") -> Element | None:
         """The one visible element, in the last observation, that ``selector`` matches; None if it matches none.
 
-        selector: one of the forms of ``protocol.page.actions.locator.FORMS``, but for ``aria/``. frame: the frame to search, by its
-        prefix in the observation (``f1``). within: the ref of an element, to search in that. grade: how much of a text must be
-        what the selector says.
-        An element that the observation leaves out is found too: its ref is good until the next observation, and ``inside``
-        names the control around it. It is never exchanged for one around it, with one exception: the whole content of a link or
-        button stands for it, since an action on either is received by the same element.
-        Errors: ``action.target_ambiguous`` (several visible elements), ``action.not_possible`` (not visible, or not in the
-        accessibility tree), ``action.target_missing`` (not a selector), ``browser.*``.
+        selector: one of the forms of ``protocol.page.actions.locator.FORMS``, except ``aria/``. frame: the frame to search, by
+        its prefix in the observation (``f1``). within: the ref of an element to search in. grade: how much of a text the text
+        in the selector must match. An element that the observation leaves out is found too: its ref is valid until the next
+        observation, and ``inside`` names the control around it. It is never replaced by an element around it, with one
+        exception: the whole content of a link or button stands for that control, since an action on either reaches the same
+        element. Errors: ``action.target_ambiguous`` (several visible elements), ``action.not_possible`` (not visible, or not in
+        the accessibility tree), ``action.target_missing`` (not a selector), ``browser.*``.
         """
 
     async def hindrance(self, target: Locator, ref: str = "") -> str:
-        """What keeps an element from being seen or used, in words that end a sentence about it: ``it is disabled``, ``the dialog
-        “Cookies” covers it``. Empty if nothing does, or there is no such element, shown or hidden.
+        """The obstacle to seeing or using an element, in words that end a sentence about it: ``it is disabled``, ``the dialog
+        “Cookies” covers it``. Empty if there is no obstacle, or no such element, shown or hidden.
 
-        ref: the element, by its ref in the last observation; without it the first in the frame that fits ``target``, also one that
-        no observation lists. Errors: ``browser.crashed``.
+        ref: the element, by its ref in the last observation. Without a ref: the first element in the frame that matches
+        ``target``, even one that no observation lists. Errors: ``browser.crashed``.
         """
 
     async def closed(self, *, within: str = "", framed: bool = False, said: bool = False) -> Cut | None:
-        """What the page shows in closed shadow trees, which no observation lists and no text has; None if there is nothing.
+        """The text in closed shadow trees of the page, which no observation lists and no read text includes; None if there is none.
 
-        Only the main frame, or the element with the ref ``within`` in the last observation. framed: all frames, also those that
-        stand in closed trees. said: within an element, only what says something, and no shape. Trees of the browser's own, such as
-        those of fields, do not count. Asked before it is concluded that something is absent.
-        Errors: ``browser.crashed``, ``browser.timeout``.
+        Only the main frame, or the element with the ref ``within`` in the last observation. framed: all frames, including those
+        inside closed trees. said: within an element, only parts with words or content, not shapes. The browser's own trees,
+        such as those of fields, do not count. Asked before a text is taken to be absent. Errors: ``browser.crashed``,
+        ``browser.timeout``.
         """
 
     async def option_label(self, ref: str, value: str) -> str:
@@ -299,22 +299,23 @@ class Page(SeenBeside, Holding, Protocol):
         """
 
     async def read(self, ref: str | None = None, attribute: str = "") -> str | None:
-        """The text of the element with this ``ref`` in the last observation, or one of its attributes; without a ref the text of
-        the page. None if it has no such attribute.
+        """The text of the element with this ``ref`` in the last observation, or one of its attributes; without a ref the text
+        of the page. None if it has no such attribute.
 
-        Of a field its content, of a list or a group of radio buttons the labels of what is chosen, one a line.
+        A field gives its content; a list or a group of radio buttons gives the chosen labels, one a line.
 
-        Nothing of a password field's content is read. Errors: ``action.target_missing`` (it is gone), ``browser.*``.
+        A password field's content is never read. Errors: ``action.target_missing`` (it is gone), ``browser.*``.
         """
 
     async def sent(self, ref: str) -> tuple[str, ...] | None:
-        """The values that a form would send of the field or list with this ``ref``: of each chosen option its value, not its label.
+        """The values that a form would send for the field or list with this ``ref``: the values of chosen options, not their
+        labels.
 
-        None for what is neither, and for a password field. Errors: as ``read``.
+        None for any other element, and for a password field. Errors: as ``read``.
         """
 
     async def pause(self, pause_ms: int) -> None:
-        """Let the page go on for so long. Errors: ``browser.crashed``, ``browser.timeout``."""
+        """Leave the page alone for ``pause_ms``. Errors: ``browser.crashed``, ``browser.timeout``."""
 
     async def perform(
         self,
@@ -326,25 +327,24 @@ class Page(SeenBeside, Holding, Protocol):
         timeout_ms: int = 0,
         given: Given = NOTHING,
     ) -> Outcome:
-        """Do ``action`` and wait until the page is still. Of an assertion only the wait is done here; ``read`` is what judges it.
+        """Do ``action`` and wait until the page is still. An assertion only waits here; ``read`` judges it.
 
-        ref: the element, by its ref in the last observation; None for actions without a target.
-        expect: a state hash; the wait ends as soon as the page has it.
-        secrets: those the action may name, and where each may be typed; their values appear in no observation, error or log.
-        timeout_ms: 0 for the limit of the kind of action. given: what else the action needs.
-        Errors: ``browser.crashed``, ``browser.timeout``, ``browser.unreadable``, ``browser.navigation``,
-        ``browser.refused``, ``browser.scheme``, ``action.target_missing``, ``action.text_missing``, ``action.not_possible``,
-        ``action.hits_another``,
-        ``action.clipboard``, ``action.secret_literal``, ``action.secret_missing``, ``action.secret_elsewhere``.
+        ref: the element, by its ref in the last observation; None for actions without a target. expect: a state hash; the wait
+        ends as soon as the page has it. secrets: those the action may name, and where each may be typed; their values appear in
+        no observation, error or log. timeout_ms: 0 for the limit of the kind of action. given: further means of the action.
+        Errors: ``browser.crashed``, ``browser.timeout``, ``browser.unreadable``, ``browser.navigation``, ``browser.refused``,
+        ``browser.scheme``, ``action.target_missing``, ``action.text_missing``, ``action.not_possible``,
+        ``action.hits_another``, ``action.clipboard``, ``action.secret_literal``, ``action.secret_missing``,
+        ``action.secret_elsewhere``.
         """
 
     def blocked(self) -> Blocked:
-        """What the guard refused since it was last told, here or in an outcome: of an action that failed, there is none."""
+        """The requests that the guard refused since the last report, here or in an outcome: a failed action has no outcome."""
 
     async def screenshot(self, cover: Covering | None = None) -> bytes:
         """A PNG of the viewport, animations stopped, caret hidden, password fields never readable.
 
-        cover: what is black in it, wherever it is painted as text. Errors: ``action.not_possible`` (its places cannot be told).
+        cover: texts to black out wherever they are painted. Errors: ``action.not_possible`` (their places cannot be determined).
         """
 
     async def close(self) -> None:
@@ -357,22 +357,22 @@ class Passkey(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     rp: str
     """The site, as the browser checks it: a host or its parent domain."""
     credential: bytes
-    """Its id at the site."""
+    """Its id at the site, in bytes."""
     private: bytes
-    """PKCS #8. It is in no file in clear, and in nothing that leaves the node."""
+    """PKCS #8. It is never written to a file in clear text, and never leaves the node."""
     user: bytes = b""
     """The site's handle of the account."""
     count: int = 0
-    """How often it was used: sites refuse a count that does not go up."""
+    """How often it was used: sites refuse a count that does not grow."""
     name: str = ""
-    """What the site calls the account; empty if the browser does not say."""
+    """The site's name of the account; empty if the browser does not give one."""
 
     def __repr__(self) -> str:
         return f"Passkey(rp={self.rp!r}, count={self.count})"
 
 
 HearPasskey = Callable[[Passkey, bool], None]
-"""Told of a passkey that a page has just made (True) or used (False), as it is now. Never raises."""
+"""Called with the current state of a passkey that a page has just made (True) or used (False). Never raises."""
 
 
 def deaf(key: Passkey, made: bool) -> None:
@@ -382,7 +382,7 @@ def deaf(key: Passkey, made: bool) -> None:
 class Context(Protocol):
     """Pages that share cookies and storage, under one guard, isolated from every other context.
 
-    Without tabs (``Browser.open``), a window that a page opens is no page of the context: it sends nothing, and where it leads is
+    Without tabs (``Browser.open``), a window that a page opens is no page of the context. It sends nothing, and its address is
     opened in the page itself.
     """
 
@@ -403,28 +403,27 @@ class Context(Protocol):
         """
 
     async def last_state(self, origins: Sequence[str]) -> BrowserState:
-        """The whole state, as the last thing that is asked of a context: nothing but ``close`` may follow.
+        """The whole state, as the last request to a context: only ``close`` may follow.
 
-        origins: patterns. Of a persistent browser, which ends by this, the slice of these origins is in it too.
-        Errors: those of ``state``; ``browser.state`` (files that no browser gives).
+        origins: patterns. A persistent browser ends with this call; its state also has the slice of these origins. Errors:
+        those of ``state``; ``browser.state`` (files that no browser writes).
         """
 
     def note_offers(self) -> list[str]:
-        """From now on, the origins whose answers offer to bind a session to this device; the list grows, each once.
+        """The origins whose answers offer to bind a session to this device, from now on; the list grows, each once.
 
-        Such a session ends soon in any other browser. That it was bound is not seen: what a site offers is all that is told.
+        A bound session soon ends in any other browser. Only the offer is visible, not whether a session was bound.
         """
 
     async def hold_passkeys(self, held: Sequence[Passkey], hear: HearPasskey = deaf) -> None:
-        """From now on its first page has an authenticator of its own with these passkeys, which agrees to everything that is asked.
+        """From now on its first page has an authenticator of its own with these passkeys, which agrees to every request.
 
-        No authenticator of the machine is reached from there any more. ``hear`` is told at once of what a page makes and uses.
-        Errors: ``browser.crashed``, ``browser.timeout``,
-        ``browser.no_passkeys``.
+        That page can no longer reach any authenticator of the machine. ``hear`` is called at once with each passkey that a page
+        makes or uses. Errors: ``browser.crashed``, ``browser.timeout``, ``browser.no_passkeys``.
         """
 
     async def passkeys(self) -> tuple[Passkey, ...]:
-        """What that authenticator holds now: new ones too. Errors: ``browser.crashed``, ``browser.timeout``."""
+        """The current passkeys of that authenticator, new ones too. Errors: ``browser.crashed``, ``browser.timeout``."""
 
     async def close(self) -> None:
         """Close its pages, and forget its cookies and storage. Never raises; a second call does nothing."""
@@ -438,36 +437,37 @@ class Browser(Protocol):
 
     @property
     def turned_away(self) -> Mapping[tuple[str, str], int]:
-        """How often its tunnel refused what no guard had let through, by who asked (``browser`` or ``page``) and method."""
+        """How often its tunnel refused traffic that no guard had let through, by asker (``browser`` or ``page``) and method."""
 
     async def open(
         self, profile: Profile, guard: GuardPolicy, *, state: BrowserState | None = None, tabs: bool = False
     ) -> Context:
         """A fresh isolated context under ``guard``, without a page.
 
-        state: the cookies, localStorage and IndexedDB that it begins with: all of it is there, or the call fails.
-        tabs: whether a window that a page opens becomes a tab beside it,
-        each of its requests judged before it is sent; the context then has one page, which stands for the tab in front. An
-        attached browser has no tabs: there a window's first request cannot be held.
-        Errors: ``browser.crashed``, ``browser.timeout``, ``browser.launch``, ``browser.state``; ``input.invalid`` (not a state).
+        state: the initial cookies, localStorage and IndexedDB: all of it is restored, or the call fails. tabs: True if a window
+        that a page opens becomes a tab beside it, and each of its requests is judged before it is sent. The context then has
+        one page, which stands for the tab in front. An attached browser has no tabs: there a window's first request cannot be
+        held. Errors: ``browser.crashed``, ``browser.timeout``, ``browser.launch``, ``browser.state``; ``input.invalid`` (not a
+        state).
         """
 
     async def ended(self) -> None:
-        """Wait until the browser runs no more, whatever ended it."""
+        """Wait until the browser no longer runs, whatever ended it."""
 
     async def close(self) -> None:
-        """Stop what was started; leave running what was only attached to. Never raises; a second call does nothing."""
+        """Stop a launched browser; leave an attached one running. Never raises; a second call does nothing."""
 
 
 OpenBrowser = Callable[[], Awaitable[Browser]]
 """Starts or attaches to a browser. Errors: ``browser.missing``, ``browser.launch``, ``browser.unreachable``."""
 OpenPersistent = Callable[[Profile, Slice], Awaitable[Browser]]
-"""Starts a browser of its own, whose one context is written to a fresh profile, which begins with a slice.
+"""Starts a browser of its own, with one context and a fresh profile that begins with a slice.
 
-Errors: ``browser.missing``, ``browser.launch``; ``browser.no_profile`` (browsers are somebody else's), ``capsule.slice_version``.
+Errors: ``browser.missing``, ``browser.launch``; ``browser.no_profile`` (browsers belong to somebody else),
+``capsule.slice_version``.
 """
 
 
 async def no_persistent(profile: Profile, given: Slice) -> Browser:
-    """An ``OpenPersistent`` where no browser has a profile of ours."""
+    """An ``OpenPersistent`` for nodes whose browsers have no profile of ours."""
     raise MeshError("browser.no_profile")

@@ -7,7 +7,7 @@ from typing import Protocol
 
 
 class Clock(Protocol):
-    """Time and randomness, so that tests can own both."""
+    """Time and randomness, so that tests can control both."""
 
     def now_ms(self) -> int:
         """Milliseconds since 1970."""
@@ -19,7 +19,7 @@ class Clock(Protocol):
 
 
 class Notifier(Protocol):
-    """Tells somebody outside of an event. What is told holds ids, states and codes only."""
+    """Reports an event to somebody outside. The report holds ids, states and codes only."""
 
     async def post(self, url: str, body: bytes) -> None:
         """Send JSON by POST; one more try if the first one fails. No redirect is followed, no answer is read.

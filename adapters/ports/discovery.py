@@ -8,7 +8,7 @@ import msgspec
 
 
 class Announcement(msgspec.Struct, frozen=True, kw_only=True):
-    """What a node says about itself to everybody on the local network: nothing that anybody could trust."""
+    """The announcement of a node to the local network: it contains nothing to trust."""
 
     short: str
     addresses: tuple[str, ...]
@@ -17,7 +17,7 @@ class Announcement(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Sighting(msgspec.Struct, frozen=True, kw_only=True):
-    """What somebody on the local network says about a node and its ``https://host:port``. Known, not trusted."""
+    """An announcement heard on the local network: a node and its ``https://host:port``. Known, not trusted."""
 
     short: str
     addresses: tuple[str, ...]
@@ -27,10 +27,10 @@ class Discovery(Protocol):
     """Nodes on the local network."""
 
     async def announce(self, announcement: Announcement) -> None:
-        """Say it until ``close``; a second one replaces the first. Errors: ``discovery.unavailable``."""
+        """Announce until ``close``; a second announcement replaces the first. Errors: ``discovery.unavailable``."""
 
     async def browse(self, seconds: float) -> list[Sighting]:
-        """Who was heard within ``seconds``, by short id. Errors: ``discovery.unavailable``."""
+        """The nodes heard within ``seconds``, by short id. Errors: ``discovery.unavailable``."""
 
     async def close(self) -> None:
-        """Say that this node is gone. Never raises; a second call does nothing."""
+        """Announce that this node is gone. Never raises; a second call does nothing."""

@@ -7,10 +7,10 @@ from typing import Protocol
 
 
 class KeyStore(Protocol):
-    """Where the seeds of a node's witness keys are at rest.
+    """The storage of the seeds of a node's witness keys.
 
-    It holds one seed, and two while a key is changed: the key log says which is current, so a crash between the two
-    writes loses neither.
+    It holds one seed, or two while a key is being changed: the key log names the current one, so a crash between the two writes
+    loses neither.
     """
 
     @property
@@ -23,7 +23,7 @@ class KeyStore(Protocol):
         """
 
     def save(self, seeds: Sequence[bytes]) -> None:
-        """Keep one or two seeds in the place of those that were kept, whole or not at all.
+        """Replace the stored seeds by these one or two, as a whole or not at all.
 
         Errors: ``store.full``, ``key.locked``, ``key.keyring``.
         """

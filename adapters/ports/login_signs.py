@@ -1,4 +1,5 @@
-"""The port for a look at how a site logs in: what its page has, asks for and sets. No value of a field or a cookie is among it."""
+"""The port for reading how a site logs in: what its page contains, asks for and sets. It returns no value of a field or a
+cookie."""
 
 from __future__ import annotations
 
@@ -18,10 +19,10 @@ class HeardPage(Protocol):
     page: Page
 
     async def signs(self) -> Signs:
-        """What was heard since it was opened, and what the page shows now. Errors: ``browser.*``."""
+        """The signs in its traffic since it was opened, and in the page now. Errors: ``browser.*``."""
 
     async def state(self) -> BrowserState:
-        """What the browser holds. Errors: ``browser.*``."""
+        """The state of the browser. Errors: ``browser.*``."""
 
 
 HearPage = Callable[[Profile, GuardPolicy], AbstractAsyncContextManager[HeardPage]]

@@ -12,12 +12,12 @@ from protocol.trust.grants import Grants
 
 
 class PeerRecord(msgspec.Struct, frozen=True, kw_only=True):
-    """A peer: whom we trust, for what, and where it listens."""
+    """A peer: its key, its grants, and where it listens."""
 
     node: str
     name: str
     public_key: bytes
-    """The current one; the identity is ``node``."""
+    """Its current key; ``node`` is its identity."""
     addresses: tuple[str, ...]
     """``https://host:port``, best first; empty when it only connects to us."""
     grants: Grants
@@ -33,7 +33,7 @@ class PeerRecord(msgspec.Struct, frozen=True, kw_only=True):
     distrust_reason: str = ""
     """The reason that the owner gave."""
     parting: bool = False
-    """The peer may no longer act, and the clean-up is not finished yet."""
+    """True if the peer may no longer act, but the clean-up is not finished yet."""
 
 
 class InviteRecord(msgspec.Struct, frozen=True, kw_only=True):
@@ -52,7 +52,7 @@ class ArtefactRecord(msgspec.Struct, frozen=True, kw_only=True):
     """SHA-256 of ``envelope``."""
     kind: str
     subject: str
-    """Id of what it is about: a session, a search, a lease."""
+    """Id of its subject: a session, a search, a lease."""
     issuer: str
     issued_s: int
     envelope: bytes
@@ -106,7 +106,7 @@ class LeaseRecord(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class AgentRecord(msgspec.Struct, frozen=True, kw_only=True):
-    """An agent: a program that the owner made a token for. The token itself is not stored."""
+    """An agent: a program with a token that the owner made. The token itself is not stored."""
 
     name: str
     token_hash: bytes
@@ -121,9 +121,9 @@ class AgentRecord(msgspec.Struct, frozen=True, kw_only=True):
     browser_ms_max: int
     """Total browser time of all its runs; 0 for no limit."""
     calls: int = 0
-    """How many it has made."""
+    """How many calls it has made."""
     capsules: tuple[tuple[str, tuple[str, ...]], ...] = ()
-    """Ids of the capsules whose login it may begin with, each with the kinds of work."""
+    """Ids of the capsules whose login it may begin with, each with the permitted kinds of work."""
     browser_ms: int = 0
     """Browser time used. A run takes time in advance and returns the rest at its end."""
 
@@ -137,7 +137,7 @@ PAGE_BYTES: Final = 8 * MIB
 
 
 class LiveRecord(msgspec.Struct, frozen=True, kw_only=True):
-    """A live session: whose it is, how long it may go on, and how it ended. Nothing of what was seen or done in it."""
+    """A live session: its owner, its time limit, and how it ended. It holds nothing that was seen or done in the session."""
 
     id: str
     caller: str
@@ -158,17 +158,17 @@ class LiveRecord(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class QuestionRecord(msgspec.Struct, frozen=True, kw_only=True):
-    """A question to the owner, and what became of it."""
+    """A question to the owner, and its outcome."""
 
     id: str
     asked_ms: int
     question: bytes
     """``protocol.approval.question.Question``, encoded."""
     state: str = "open"
-    """``open``; ``yes``, while the answer holds; ``no``; ``used``, of a yes for once; ``over``, when its time has passed."""
+    """``open``; ``yes``, while the answer holds; ``no``; ``used``, for a yes for once; ``over``, once its time has passed."""
     held: str = ""
     """The fate of the request that waits for the answer: a ``protocol.approval.leaving.Fate``, or ``sending`` while it is let
-    go; empty if none waits."""
+    go; empty if no request waits."""
     times: int = 1
     """How often it was asked."""
     picture: str = ""
@@ -179,4 +179,4 @@ class QuestionRecord(msgspec.Struct, frozen=True, kw_only=True):
     uses: int = 0
     """How many actions it has let through."""
     seen_ms: int = 0
-    """The latest time at which it was looked at: later than the clock says after it was set back."""
+    """The latest time at which it was checked: later than the clock, if that was set back."""

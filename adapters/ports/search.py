@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Protocol
 
-if TYPE_CHECKING:  # they bring numpy, which most commands never use
+if TYPE_CHECKING:  # these import numpy, which most commands never use
     from protocol.search.delta import Delta
     from protocol.search.entry import TreeUpdate
 
@@ -15,10 +15,10 @@ class TreeWriter(Protocol):
 
     @property
     def full(self) -> bool:
-        """Whether it is time for a new epoch."""
+        """True if it is time for a new epoch."""
 
     def flush(self, update: TreeUpdate) -> list[Delta]:
-        """The deltas that say ``update``, in order; none if there is nothing new. Errors: ``input.too_large``."""
+        """The deltas that encode ``update``, in order; none if there is nothing new. Errors: ``input.too_large``."""
 
 
 NewTreeWriter = Callable[[bytes, str, int], TreeWriter]

@@ -30,7 +30,7 @@ from protocol.recording.records.session import Session, Step
 
 
 class MetaStore(Protocol):
-    """Single values by key: what is small, and not queried."""
+    """Single small values by key, without queries."""
 
     async def get_meta(self, key: str) -> bytes | None: ...
 
@@ -53,11 +53,11 @@ class PeerStore(Protocol):
     async def invites(self) -> list[InviteRecord]: ...
 
     async def take_invite(self, token_hash: bytes) -> InviteRecord | None:
-        """Remove and return: at most one caller ever gets an invite."""
+        """Remove and return an invite, so that at most one caller ever gets it."""
 
 
 class SessionStore(Protocol):
-    """Recorded sessions, and the files that their steps name."""
+    """Recorded sessions, and the files that their steps refer to."""
 
     async def put_session(self, session: Session) -> None:
         """Insert or replace the container; the steps stay."""
@@ -66,7 +66,7 @@ class SessionStore(Protocol):
         """Add the next step. Errors: ``input.not_found``, ``input.invalid`` (its index is not the next one)."""
 
     async def amend_step(self, session_id: str, step: Step) -> None:
-        """Replace the stored step of the same index: its picture comes later, and so does what became of what it sent.
+        """Replace the stored step of the same index: its picture comes later, and so does the fate of its requests.
 
         Errors: ``input.not_found``.
         """
@@ -87,7 +87,7 @@ class SessionStore(Protocol):
     ) -> None:
         """Insert a whole session, its steps and artefacts, all or nothing; replaces one of the same id.
 
-        bodies: the bytes of each step, if they are to be kept as they were signed.
+        bodies: the bytes of each step, if they are to be kept as signed.
         """
 
     async def session(self, session_id: str) -> Session | None: ...
@@ -98,19 +98,19 @@ class SessionStore(Protocol):
         """The bytes of the steps as they were stored: an earlier version encoded a step without the fields of later ones."""
 
     async def sessions(self, *, text: str = "", limit: int = 100) -> list[Session]:
-        """Newest first; ``text`` is searched in title, start address and id, without regard to case."""
+        """Newest first; ``text`` is searched in title, start address and id, ignoring case."""
 
     async def count_sessions(self) -> int:
         """How many sessions there are."""
 
     async def remove_session(self, session_id: str, remains: bytes = b"", *, news: News | None = None) -> bool:
-        """Forget a session, its steps, the artefacts about it and the blobs that no other step names; whether there was one.
+        """Remove a session, its steps, the artefacts about it and the blobs that no other step names. True if there was one.
 
-        remains: what is kept of it, for ``session_remains``.
+        remains: data to keep about it, for ``session_remains``.
         """
 
     async def session_remains(self, session_id: str) -> bytes | None:
-        """What was kept of a session when it was removed; None of one that never was."""
+        """The data kept about a removed session; None if it was never removed."""
 
     async def put_blob(self, data: bytes) -> bytes:
         """Keep ``data`` under its SHA-256 (returned), written atomically."""
@@ -120,7 +120,7 @@ class SessionStore(Protocol):
 
 
 class LiveStore(Protocol):
-    """What outlives the process of live browser sessions."""
+    """The part of live browser sessions that outlives the process."""
 
     async def put_live(self, live: LiveRecord) -> None:
         """Insert or replace."""
@@ -132,7 +132,7 @@ class LiveStore(Protocol):
 
 
 class ArtefactStore(Protocol):
-    """Signed envelopes, whatever they are about."""
+    """Signed envelopes on any subject."""
 
     async def put_artefact(self, artefact: ArtefactRecord, *, news: News | None = None) -> None: ...
 
@@ -157,8 +157,8 @@ class SearchStore(Protocol):
         """Newest first. after: the last one of the page before."""
 
     async def remove_search(self, search_id: str, *, news: News | None = None) -> bool:
-        """Forget a search, its deltas, its leases and every meta value whose key begins with ``search/<id>/``; whether there
-        was one. That it was removed is remembered."""
+        """Remove a search, its deltas, its leases and every meta value whose key begins with ``search/<id>/``. True if there
+        was one. The removal itself is remembered."""
 
     async def search_removed(self, search_id: str) -> bool: ...
 
@@ -178,15 +178,15 @@ class SearchStore(Protocol):
     ) -> list[DeltaRecord]:
         """By peer, epoch and sequence number; ``epoch`` 0 means every epoch.
 
-        A page ends before ``limit`` or ``bytes_max`` is passed, and holds one delta at least if there is one; ``after`` is the last
-        one of the page before.
+        A page ends before it exceeds ``limit`` or ``bytes_max``, but holds at least one delta if there is one; ``after`` is the
+        last one of the page before.
         """
 
     async def newest_deltas(self, search_id: str) -> list[DeltaRecord]:
         """The last delta of each peer that has any, by peer."""
 
     async def drop_deltas(self, search_id: str, peer: str, *, before_epoch: int = 0) -> int:
-        """Forget a peer's deltas (all, or those of earlier epochs); how many there were."""
+        """Remove a peer's deltas (all, or those of earlier epochs). Returns how many there were."""
 
     async def put_lease(self, lease: LeaseRecord, *, news: News | None = None) -> None: ...
 
@@ -196,7 +196,7 @@ class SearchStore(Protocol):
 
 
 class LogStore(Protocol):
-    """This node's witness log, and what is held of those of peers."""
+    """This node's witness log, and records of peers' logs."""
 
     async def append_log(
         self,
@@ -208,7 +208,7 @@ class LogStore(Protocol):
     ) -> None:
         """Add ``leaves`` to a log and replace its record, and keep ``artefacts``, all or nothing; index 0 begins a log.
 
-        Errors: ``input.invalid`` when ``leaves`` do not follow what is there, or do not end at ``log.size``.
+        Errors: ``input.invalid`` if ``leaves`` do not continue the log, or do not end at ``log.size``.
         """
 
     async def logs(self) -> list[LogRecord]:
@@ -218,7 +218,7 @@ class LogStore(Protocol):
         """The entries of these kinds in all logs, in their order."""
 
     async def log_subtrees(self, log: int, places: Sequence[Subtree]) -> list[bytes]:
-        """The hashes at ``places``, in their order. Errors: ``store.corrupt`` when one is missing."""
+        """The hashes at ``places``, in their order. Errors: ``store.corrupt`` if one is missing."""
 
     async def log_leaf(self, digest: bytes) -> LeafRecord | None: ...
 
@@ -233,10 +233,10 @@ class LogStore(Protocol):
     async def put_cosigned(self, cosigned: CosignedRecord) -> None: ...
 
     async def cosigned(self) -> list[CosignedRecord]:
-        """By node id of the peer; one of each."""
+        """One record of each peer, by its node id."""
 
     async def drop_cosigned(self, witness: str) -> bool:
-        """Forget what a peer has cosigned; whether there was anything."""
+        """Remove what a peer has cosigned. True if there was any."""
 
     async def put_equivocation(self, found: EquivocationRecord) -> bool:
         """Keep a proof; False if there is one about this node already, which stays."""
@@ -255,22 +255,22 @@ class AuditStore(Protocol):
         """The end of the audit trail."""
 
     async def audit_lines(self, *, after: int = 0, limit: int = 1_000) -> list[AuditLine]:
-        """By number, those above ``after``; as they are stored, whatever state they are in."""
+        """The rows with numbers above ``after``, in order, as they are stored, even if damaged."""
 
     async def audit_find(self, query: AuditQuery) -> list[AuditLine]:
-        """The newest rows that fit, oldest first."""
+        """The newest rows that the query selects, oldest first."""
 
 
 class FeedStore(Protocol):
-    """The sequence of what changed."""
+    """The sequence of changes."""
 
     async def append_feed(self, news: News) -> Change:
-        """Add a change to the feed, under the next number; the oldest beyond ``limits.FEED_ROWS_MAX`` go."""
+        """Add a change to the feed, under the next number; rows beyond ``limits.FEED_ROWS_MAX`` are dropped, oldest first."""
 
     async def feed(self, *, after: int | None = None, limit: int = 100, kind: str = "") -> FeedPage:
-        """The first changes with a number above ``after``, the last ones if it is None; in their order.
+        """The first changes with a number above ``after``, or the last ones if it is None; in order.
 
-        kind: the name of one, or the beginning of names up to a dot: ``session`` fits ``session.recorded``.
+        kind: a name or its beginning, up to a dot: ``session`` fits ``session.recorded``.
         """
 
 
@@ -278,7 +278,7 @@ class AgentStore(Protocol):
     """Agents and what they have used up."""
 
     async def add_agent(self, agent: AgentRecord) -> bool:
-        """Keep a new agent; False if one has its name or its token already, which stays."""
+        """Keep a new agent; False if another has its name or its token already."""
 
     async def agents(self) -> list[AgentRecord]:
         """By name."""
@@ -286,15 +286,15 @@ class AgentStore(Protocol):
     async def agent(self, token_hash: bytes) -> AgentRecord | None: ...
 
     async def count_agent_call(self, token_hash: bytes) -> AgentRecord:
-        """Count a call of an agent before it is made; the agent as it is then. Durable when it returns.
+        """Count a call of an agent before it is made. Returns the updated agent. Durable on return.
 
         Errors: ``input.not_found``, ``agent.budget`` (nothing is counted).
         """
 
     async def charge_agent(self, token_hash: bytes, browser_ms: int) -> int:
-        """Count time with a browser, before it is used: as much of ``browser_ms`` as is left (returned). Durable when it returns.
+        """Charge browser time before it is used: as much of ``browser_ms`` as is left (returned). Durable on return.
 
-        A negative time is given back. Errors: ``input.not_found``, ``agent.budget`` (nothing is left).
+        A negative time is a refund. Errors: ``input.not_found``, ``agent.budget`` (nothing is left).
         """
 
     async def remove_agent(self, name: str) -> bool: ...
@@ -307,13 +307,13 @@ class QuestionStore(Protocol):
         """Insert a question, or replace the one with its id."""
 
     async def questions(self) -> list[QuestionRecord]:
-        """In the order in which they were asked. The caller keeps their number small (``QUESTIONS_KEPT_MAX``)."""
+        """In the order of asking. The caller keeps their number small (``QUESTIONS_KEPT_MAX``)."""
 
     async def remove_question(self, question_id: str) -> bool: ...
 
 
 class CapsuleStore(Protocol):
-    """Capsules, and their ledger. What a row of the ledger says only grows (``adapters.capsule_records``)."""
+    """Capsules, and their ledger. The values of a ledger row only grow (``adapters.capsule_records``)."""
 
     async def put_capsule(
         self, record: CapsuleRecord, stream: bytes, *, expires_ms: int, news: News | None = None
@@ -326,45 +326,45 @@ class CapsuleStore(Protocol):
     async def capsule(self, capsule_id: str) -> CapsuleRecord | None: ...
 
     async def capsules(self) -> list[CapsuleRecord]:
-        """In the order in which they came; at most ``CAPSULES_MAX``."""
+        """In order of arrival; at most ``CAPSULES_MAX``."""
 
     async def capsule_stream(self, capsule_id: str) -> bytes | None: ...
 
     async def remove_capsule(self, capsule_id: str, *, news: News | None = None) -> bool:
-        """Forget a capsule; its row of the ledger stays. Whether there was one."""
+        """Remove a capsule; its row of the ledger stays. True if there was one."""
 
     async def ledger(self, capsule_id: str) -> LedgerRecord | None: ...
 
     async def revoked_as(self, name: str) -> LedgerRecord | None:
-        """The row of the capsule of this name that was revoked last."""
+        """The ledger row of the capsule with this name that was revoked last."""
 
     async def raise_ledger(self, more: LedgerRecord) -> LedgerRecord:
-        """Merge ``more`` into the row of its capsule; the row as it is then. Errors: ``input.invalid``, ``input.too_large``."""
+        """Merge ``more`` into the row of its capsule. Returns the updated row. Errors: ``input.invalid``, ``input.too_large``."""
 
     async def take_capsule(self, capsule_id: str, taken: Taken) -> LedgerRecord:
-        """Count a use and take the lease, before the state is opened; the row as it is then. Durable when it returns.
+        """Count a use and take the lease, before the state is opened. Returns the updated row. Durable on return.
 
         Errors: ``input.not_found``, ``capsule.revoked``, ``capsule.generation``, ``capsule.held``, ``capsule.replays``; then
         nothing is counted.
         """
 
     async def give_back_capsule(self, capsule_id: str, holder: str) -> bool:
-        """End the lease of ``holder``; whether it had it."""
+        """End the lease of ``holder``. True if it had one."""
 
     async def put_clock_back(self, capsule_id: str, now_ms: int) -> None:
-        """Let the row of a capsule know no later time than ``now_ms``, which the owner has accepted."""
+        """Lower the latest time in the row of a capsule to ``now_ms``, which the owner has accepted."""
 
     async def prune_ledger(self, now_ms: int) -> int:
-        """Forget the rows of capsules that have expired and are not here; how many there were."""
+        """Remove the rows of expired capsules that are not stored here. Returns how many there were."""
 
     async def put_work(self, record: WorkRecord) -> None:
-        """Keep a work with a new id. Durable when it returns."""
+        """Keep a work with a new id. Durable on return."""
 
     async def works(self) -> list[WorkRecord]:
-        """In the order in which they came."""
+        """In order of arrival."""
 
     async def remove_works(self, ids: Sequence[str]) -> None:
-        """Forget works; those that are not there count for nothing."""
+        """Remove works; missing ids are ignored."""
 
 
 class ScheduleStore(Protocol):

@@ -636,6 +636,6 @@ class ChromiumPage:
 
 
 def arrival_ms(action: Action) -> int:
-    """How long a document may take that ``action`` leads to."""
+    """How long a document that ``action`` leads to may take."""
     own_ms = 0 if isinstance(action, Wait | Assert) else action.timeout_ms
     return own_ms or limits.NAVIGATION_TIMEOUT_MS

@@ -1,7 +1,7 @@
-"""The tabs of one session, of which one is in front: everything is done and seen there.
+"""The tabs of one session. One tab is in front: every action and observation happens there.
 
-A tab that a page opens in the course of an action comes to the front, as in any browser. One that is closed, by ``close_tab`` or by
-itself, gives the front back to the one that had it before.
+A tab that a page opens during an action comes to the front, as in any browser. When a tab is closed, by ``close_tab`` or by
+itself, the tab that was in front before comes back.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ T = TypeVar("T")
 
 _DOWNLOADED_S: Final = 0.5
 _BEGINS_S: Final = 2.0
-"""From the announcement of windows, and from one to the next, until a window asks for something; ``javascript:`` never does."""
+"""How long to wait for the first request of an announced window, and then for the next window; ``javascript:`` never sends one."""
 
 
 class Tabs:
@@ -41,41 +41,41 @@ class Tabs:
     def __init__(self, windows: Windows) -> None:
         self._windows = windows
         self._tabs: dict[int, ChromiumPage] = {}
-        """Those that are open, by number."""
+        """The open tabs, by number."""
         self._all: dict[int, ChromiumPage] = {}
-        """The closed ones too: what they have downloaded or been refused still counts."""
+        """All tabs, closed ones too: their downloads and refusals still count."""
         self._fronts: list[int] = []
-        """Numbers of the tabs that were in front, the present one last."""
+        """Numbers of the tabs that were in front, the current one last."""
 
     def add(self, number: int, page: ChromiumPage) -> None:
-        """A tab can be driven from now on. The first one is in front; others come there by ``perform``."""
+        """A tab can be driven from now on. The first one is in front; ``perform`` brings others there."""
         self._tabs[number] = self._all[number] = page
         if not self._fronts:
             self._fronts.append(number)
 
     @property
     def is_open(self) -> bool:
-        """Whether any of them can still be driven."""
+        """True if any tab can still be driven."""
         return any(page.is_open for page in self._tabs.values())
 
-    # --- which one is in front ---
+    # --- the tab in front ---
 
     @property
     def _front(self) -> ChromiumPage:
-        """Errors: ``action.tab_missing`` (it has closed itself)."""
+        """The page in front. Errors: ``action.tab_missing`` (it has closed itself)."""
         self._require_front()
         return self._all[self._fronts[-1]]
 
     def _require_front(self) -> None:
         number = self._fronts[-1]
         if self.is_open and not self._all[number].is_open:
-            # Not the next one: what is done next was meant for this tab, and would be done on another page.
+            # Not the next tab: the next action was meant for this one, and would run on another page.
             raise MeshError(
                 "action.tab_missing", f"tab {number} has closed itself: say `switch_tab` for what comes next"
             )
 
     def _come(self, number: int) -> ChromiumPage:
-        """Have a tab come to the front."""
+        """Bring a tab to the front."""
         self._fronts = [each for each in self._fronts if each != number and self._all[each].is_open]
         self._fronts.append(number)
         return self._tabs[number]
@@ -83,12 +83,12 @@ class Tabs:
     async def _shown(
         self, page: ChromiumPage, action: Action, expect: bytes | None, secrets: Secrets | None
     ) -> Outcome:
-        """What the tab shows that ``action`` has brought to the front; its document may take as long as the action says."""
+        """The outcome on the tab that ``action`` brought to the front; its document may take as long as the action allows."""
         await page.to_front()
         return await page.perform(Wait(), expect=expect, secrets=secrets, given=Given(arrival_ms=arrival_ms(action)))
 
     def _told(self, outcome: Outcome, *, opened: bool = False) -> Outcome:
-        """``outcome`` with the place of the tab, and with what other tabs were refused meanwhile."""
+        """``outcome`` with the number of the tab, and with the refusals of other tabs since."""
         rest = self.blocked()
         return msgspec.structs.replace(
             outcome,
@@ -138,9 +138,9 @@ class Tabs:
     async def _opened(
         self, before: int, expected: int, limit_s: float, downloading: Callable[[], bool]
     ) -> ChromiumPage | None:
-        """The last of the tabs beyond ``before``, once all of them can be driven; None if there is none.
+        """The last tab beyond ``before``, once all of these can be driven; None if there is none.
 
-        expected: how many windows must have begun or been refused by then, in the whole session.
+        expected: how many windows must have begun to open or been refused by then, in the whole session.
         """
         began = stirred = time.monotonic()
         known = 0
@@ -150,7 +150,7 @@ class Tabs:
             missing = known < expected and now - stirred < _BEGINS_S
             if not missing and not self._windows.coming(before):
                 break
-            if downloading():  # of a window that turned into a download nothing more is heard
+            if downloading():  # a window that became a download sends nothing more
                 limit_s = min(limit_s, now - began + _DOWNLOADED_S)
             end = min(stirred + _BEGINS_S, began + limit_s) if missing else began + limit_s
             await self._windows.changed(min(end - now, _DOWNLOADED_S))
@@ -159,7 +159,7 @@ class Tabs:
         return self._come(max(new)) if new else None
 
     async def _tab(self, number: int, timeout_ms: int) -> ChromiumPage:
-        """Errors: ``action.tab_missing`` (there is none with this number)."""
+        """The tab with this number. Errors: ``action.tab_missing``."""
         end = time.monotonic() + (timeout_ms or limits.STEP_TIMEOUT_MS) / 1000
         while number not in self._tabs and (left := end - time.monotonic()) > 0:
             await self._windows.changed(left)
@@ -171,12 +171,12 @@ class Tabs:
         return self._come(number)
 
     def _next(self) -> ChromiumPage:
-        """The tab that comes to the front once the one that is there has gone."""
+        """The tab that comes to the front once the current one has gone."""
         earlier = [each for each in self._fronts[:-1] if self._all[each].is_open]
         return self._come(earlier[-1] if earlier else min(each for each in self._tabs if self._all[each].is_open))
 
     async def _without_front(self) -> ChromiumPage:
-        """Close the tab in front. Errors: ``action.not_possible`` (it is the only one)."""
+        """Close the tab in front. Returns the next one. Errors: ``action.not_possible`` (it is the only one)."""
         front = self._front
         if sum(page.is_open for page in self._tabs.values()) < 2:
             raise MeshError("action.not_possible", "the only tab of a session is not closed: it ends with the session")
@@ -186,7 +186,8 @@ class Tabs:
     # --- the tab in front ---
 
     async def _asked(self, work: Coroutine[Any, Any, T]) -> T:
-        """What the tab in front answers. Errors: ``action.tab_missing`` (it closed itself meanwhile), those of ``work``."""
+        """The result of ``work`` on the tab in front. Errors: ``action.tab_missing`` (it closed itself meanwhile), those of
+        ``work``."""
         try:
             return await work
         except MeshError:
@@ -260,7 +261,7 @@ class Tabs:
         """``adapters.ports.Page.screenshot``."""
         return await self._asked(self._front.screenshot(cover))
 
-    # --- all of them ---
+    # --- all tabs ---
 
     async def markup(self, targets: Sequence[Locator] = (), near: Sequence[str] = ()) -> Markup:
         """``adapters.ports.Page.markup``."""
@@ -297,7 +298,7 @@ class Tabs:
 
 
 def _both(acted: Outcome, shown: Outcome) -> Outcome:
-    """One outcome of an action and of the tab that it opened."""
+    """One outcome for an action and the tab that it opened."""
     return msgspec.structs.replace(
         shown,
         extracted=acted.extracted,

@@ -1,7 +1,7 @@
-"""Storage of frames that Chromium keeps apart for the site on top (docs/adr/0054-storage-of-frames.md).
+"""Storage of frames that Chromium partitions by the site on top (docs/adr/0054-storage-of-frames.md).
 
-Playwright's state does not know it. It is read in each frame that is shown, in a world that no script of a page shares. Of a frame
-that is not shown any more, what was read last stands.
+Playwright's state does not include it. It is read in each frame that is shown, in a world that no script of a page shares. For
+a frame that is no longer shown, the last result counts.
 """
 
 from __future__ import annotations
@@ -31,14 +31,14 @@ _WAIT_S: Final = 3
 
 
 class Partitions:
-    """Of one context: its storage by key, as it was read last."""
+    """The partitioned storage of one context, by key, as last read."""
 
     def __init__(self) -> None:
         self._held: dict[str, dict[str, Any]] = {}
         self._untaken: dict[str, tuple[Untaken, ...]] = {}
 
     def begin_with(self, stored: Iterable[Mapping[str, Any]]) -> None:
-        """What was written into the context before its first page; what has no ``storageKey`` is of pages."""
+        """Add the storage written before the first page; entries without a ``storageKey`` belong to pages and are skipped."""
         self._held |= {each["storageKey"]: dict(each) for each in stored if "storageKey" in each}
 
     @property
@@ -48,17 +48,17 @@ class Partitions:
 
     @property
     def untaken(self) -> tuple[Untaken, ...]:
-        """What of it is not there."""
+        """The parts that could not be read."""
         return tuple(each for found in self._untaken.values() for each in found)
 
     async def read(self, pages: Iterable[Page]) -> None:
-        """Read what the frames of ``pages`` keep now. Never raises."""
+        """Read the current storage of the frames of ``pages``. Never raises."""
         frames = [frame for page in pages for frame in page.frames if _elsewhere(frame, page)]
         await asyncio.gather(*map(self._of_process, frames[:_FRAMES_MAX]))
 
     async def _of_process(self, frame: Frame) -> None:
         """The storage of ``frame``, and of the frames below it in its process."""
-        with contextlib.suppress(PlaywrightError, TimeoutError):  # it has gone, or runs in the process of another frame
+        with contextlib.suppress(PlaywrightError, TimeoutError):  # it has gone, or another frame's process runs it
             async with asyncio.timeout(_WAIT_S):
                 session = await frame.page.context.new_cdp_session(frame)
                 try:
@@ -93,7 +93,7 @@ class Partitions:
 
 
 def _elsewhere(frame: Frame, page: Page) -> bool:
-    """Whether it may be of another site than its page: those alone have storage of their own."""
+    """True if the frame may be of another site than its page: only such frames have partitioned storage."""
     return frame is not page.main_frame and _host(frame.url) not in ("", _host(page.url))
 
 

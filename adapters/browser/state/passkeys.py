@@ -1,4 +1,4 @@
-"""An authenticator in software for one page (CDP ``WebAuthn``). Private keys pass through, and are written nowhere here."""
+"""An authenticator in software for one page (CDP ``WebAuthn``). It never writes private keys to a file."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class Authenticator:
 
 
 async def opened(session: CDPSession, held: Sequence[Passkey], hear: HearPasskey) -> Authenticator:
-    """An authenticator with ``held`` for the page of ``session``. hear: told of what the page makes and uses.
+    """An authenticator with ``held`` for the page of ``session``. hear: called with each passkey that the page makes or uses.
 
     Errors: ``browser.no_passkeys``.
     """
@@ -59,7 +59,7 @@ async def opened(session: CDPSession, held: Sequence[Passkey], hear: HearPasskey
             asked = {"authenticatorId": made["authenticatorId"], "credential": _written(each)}
             await session.send("WebAuthn.addCredential", asked)
     except PlaywrightError:
-        # Not the driver's words: they may quote what was sent.
+        # Not the driver's message: it may quote the data.
         raise MeshError("browser.no_passkeys") from None
     return Authenticator(session, made["authenticatorId"])
 

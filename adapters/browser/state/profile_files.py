@@ -1,6 +1,6 @@
 """The IndexedDB folders in a profile directory: written before Chromium starts, read once it has ended (ADR 57).
 
-The directory is of this node's own making. Of others' profiles nothing is ever read.
+This node made the directory. It never reads profiles of others.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from protocol.errors import MeshError
 _PLACE: Final = ("Default", "IndexedDB")
 _KINDS: Final = ("leveldb", "blob")
 _LEFT_BEHIND: Final = re.compile(r"leveldb/(?:LOG(?:\.old)?|LOCK|[0-9]+\.dbtmp)")
-"""Made anew by whoever opens the database. A log of LevelDB has times and paths in it."""
+"""Files that are recreated when the database opens. A log of LevelDB contains times and paths."""
 _DEPTH_MAX: Final = 3
 _WRITE: Final = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW
 _READ: Final = os.O_RDONLY | os.O_NOFOLLOW
@@ -53,9 +53,9 @@ def write_slice(directory: Path, given: Slice) -> None:
 
 
 def read_slice(directory: Path, version: str, takes: Callable[[str], bool]) -> Slice:
-    """What the profile in ``directory`` keeps of the origins that ``takes`` names; no browser uses it any more.
+    """The data that the profile in ``directory`` keeps for the origins that ``takes`` accepts; no browser uses it any more.
 
-    version: of the browser that has. Errors: ``input.too_large``, ``browser.state`` (a file that is not known, or cannot be read).
+    version: of the browser that used it. Errors: ``input.too_large``, ``browser.state`` (an unknown or unreadable file).
     """
     root = directory.joinpath(*_PLACE)
     found: dict[str, list[SliceFile]] = {}
@@ -100,7 +100,7 @@ def _files(root: Path, takes: Callable[[str], bool]) -> Iterator[tuple[str, str,
 
 
 def _below(folder: Path, depth: int) -> Iterator[Path]:
-    """Each file below ``folder``. What is neither file nor folder, as a link, is an error: ``browser.state``."""
+    """Each file below ``folder``. Anything else but a folder, such as a link, is an error: ``browser.state``."""
     with os.scandir(folder) as entries:
         for entry in sorted(entries, key=lambda each: each.name):
             if entry.is_dir(follow_symlinks=False) and depth:

@@ -1,8 +1,8 @@
-"""Writes the storage that a context begins with, before anything of a site runs in it.
+"""Writes the storage that a context begins with, before any script of a site runs in it.
 
-Storage can be written by a document of its origin only. The page that the work will get shows one blank document of each origin:
-its address is answered here, without a request to the site, and it has no script. What is kept apart for a site on top is written
-in a frame of a blank document of that site. Then the page is as blank as it was.
+Only a document of an origin can write its storage. The first page shows one blank document of each origin: its address is
+answered here, without a request to the site, and it has no script. Storage that is partitioned by a site on top is written in a
+frame of a blank document of that site. Then the page is as blank as it was.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _BLANK: Final = "about:blank"
 _NOTHING: Final = ""
 _PIECE_CHARS: Final = 256 * 1024
 _GIVEN: Final = "globalThis.trailmeshGiven"
-"""Of an isolated world: no script of a page sees it, and it goes with the blank document."""
+"""A name in an isolated world: no script of a page sees it, and it disappears with the blank document."""
 _TRIES: Final = 100
 _PAUSE_S: Final = 0.001
 _PAUSE_S_MAX: Final = 0.01
@@ -61,13 +61,13 @@ class _Seeding:
     def __init__(self, page: Page, session: CDPSession) -> None:
         self._page, self._session = page, session
         self._asked: dict[str, str] = {}
-        """The addresses that are answered, and what with; no other is."""
+        """The addresses that are answered, with their answers; all others are refused."""
         self._shown: asyncio.Queue[str] = asyncio.Queue()
         """Names of the documents that the main frame shows, as they come; ``_NOTHING`` once the page has crashed."""
         self._tasks: set[asyncio.Task[None]] = set()
 
     async def start(self) -> None:
-        """Answer from now on what the page asks for."""
+        """Answer the page's requests from now on."""
         self._page.once("crash", lambda _: self._shown.put_nowait(_NOTHING))
         self._session.on("Fetch.requestPaused", self._paused)
         self._session.on("Page.frameNavigated", self._navigated)
@@ -98,7 +98,7 @@ class _Seeding:
             return  # the page has gone, or gave the request up
 
     async def show(self, url: str, *, frame: str = "") -> str:
-        """Show the blank document at ``url``; returns the name of the frame. frame: address of a blank one in it.
+        """Show the blank document at ``url``; returns the name of its frame. frame: the address of a blank frame in it.
 
         Errors: ``browser.launch``.
         """
@@ -112,13 +112,13 @@ class _Seeding:
         return str(begun["frameId"])
 
     async def end(self) -> None:
-        """Be as blank as a new page, with nowhere to go back to."""
+        """Make the page as blank as a new one, without a history."""
         await self.show(_BLANK)
         for tries in range(1, _TRIES + 1):
             try:
                 await self._session.send("Page.resetNavigationHistory")
             except PlaywrightError as error:
-                # The renderer tells of a document before the browser has heard that it is there.
+                # The renderer announces a document before the browser knows it.
                 if is_gone(error) or tries == _TRIES:
                     raise
                 await asyncio.sleep(min(tries * _PAUSE_S, _PAUSE_S_MAX))
@@ -127,7 +127,7 @@ class _Seeding:
         await self._session.detach()
 
     async def write(self, stored: Mapping[str, Any]) -> None:
-        """Write the storage of one origin, all of it. Errors: ``browser.state``, ``browser.launch``."""
+        """Write all storage of one origin. Errors: ``browser.state``, ``browser.launch``."""
         address, key = f"{stored['origin']}/", stored.get("storageKey", "")
         if not key:
             await _write(self._session, await self.show(address), stored)
@@ -148,8 +148,8 @@ async def _write(session: CDPSession, frame: str, stored: Mapping[str, Any]) -> 
     """Write ``stored`` in the blank document that ``frame`` shows. Errors: ``browser.state``."""
     world = await session.send("Page.createIsolatedWorld", {"frameId": frame})
     asked = {"contextId": world["executionContextId"], "awaitPromise": True, "returnByValue": True}
-    # As text: a name like ``__proto__`` means something else in a script than in JSON. In pieces: what is sent at once is encoded
-    # in the event loop, and a login can hold megabytes.
+    # As text: a name like ``__proto__`` means something else in a script than in JSON. In pieces: a message is encoded at once in
+    # the event loop, and a login can hold megabytes.
     text = await asyncio.to_thread(_encoded, stored)
     for at in range(0, len(text), _PIECE_CHARS):
         piece = json.dumps(text[at : at + _PIECE_CHARS])
@@ -165,5 +165,5 @@ async def _write(session: CDPSession, frame: str, stored: Mapping[str, Any]) -> 
 
 
 def _encoded(stored: Mapping[str, Any]) -> str:
-    """``stored`` as JSON. Value by value: one call for all would hold every thread until it is done."""
+    """``stored`` as JSON. Value by value: a single call would block every thread until it is done."""
     return "".join(json.JSONEncoder().iterencode(stored))

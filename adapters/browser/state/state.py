@@ -57,9 +57,9 @@ class _Origin(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     localStorage: tuple[_Item, ...] = ()
     indexedDB: tuple[_Database, ...] | msgspec.UnsetType = msgspec.UNSET
     sessionStorage: tuple[_Item, ...] | msgspec.UnsetType = msgspec.UNSET
-    """Ours: Playwright has no word for it."""
+    """Our field: Playwright has none for it."""
     storageKey: str = ""
-    """Ours too: of storage that is kept apart for the site on top; empty for that of pages."""
+    """Our field: the key of storage that is partitioned by the site on top; empty for that of pages."""
 
 
 class _Cookie(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
@@ -76,7 +76,7 @@ class _Cookie(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
 
 
 class StoredState(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """What the JSON of a ``BrowserState`` holds. What it says beyond this is refused: it would be lost without a word."""
+    """The decoded JSON of a ``BrowserState``. Unknown fields are refused: they would be lost without notice."""
 
     cookies: Annotated[tuple[_Cookie, ...], msgspec.Meta(max_length=limits.BROWSER_STATE_COOKIES_MAX)] = ()
     origins: Annotated[tuple[_Origin, ...], msgspec.Meta(max_length=limits.BROWSER_STATE_ORIGINS_MAX)] = ()
@@ -86,9 +86,9 @@ class StoredState(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
 
 
 def read_state(state: BrowserState) -> StoredState:
-    """What ``state`` holds, but for IndexedDB that stands in the files of its slice.
+    """The content of ``state``, except IndexedDB in the files of its slice.
 
-    Errors: ``input.invalid``, which says nothing of its values.
+    Errors: ``input.invalid``, which reveals none of its values.
     """
     try:
         stored = msgspec.json.decode(state.storage, type=StoredState)
@@ -107,7 +107,7 @@ def read_state(state: BrowserState) -> StoredState:
 
 
 def plain_state(stored: StoredState) -> Any:
-    """``stored`` as Playwright takes it, but for ``storageKey``, which stands only where storage is kept apart."""
+    """``stored`` as Playwright takes it. ``storageKey`` is kept only for partitioned storage."""
     made = msgspec.to_builtins(stored)
     for origin in made["origins"]:
         origin.pop("sessionStorage", None)
@@ -117,7 +117,7 @@ def plain_state(stored: StoredState) -> Any:
 
 
 def of_tabs(stored: StoredState) -> dict[str, dict[str, str]]:
-    """What sessionStorage begins with, by origin."""
+    """The initial sessionStorage, by origin."""
     return {
         each.origin: {item.name: item.value for item in each.sessionStorage}
         for each in stored.origins
@@ -131,10 +131,10 @@ def write_state(
     untaken: tuple[Untaken, ...] = (),
     apart: Iterable[Mapping[str, Any]] = (),
 ) -> BrowserState:
-    """The state that Playwright gives, by origin what sessionStorage holds, what is in neither, and what is kept apart for sites on
-    top, each with its ``storageKey``.
+    """The state, built from Playwright's state, sessionStorage by origin, the parts missing from both, and partitioned storage
+    with its ``storageKey``.
 
-    A page can store text that is no Unicode (half of a surrogate pair), which nothing else can carry: such entries are left out,
+    A page can store text that is no Unicode (half of a surrogate pair), which no format can carry: such entries are left out,
     and named. Errors: ``input.too_large``.
     """
     origins = {each["origin"]: dict(each) for each in stored["origins"]}
@@ -148,7 +148,7 @@ def write_state(
 
 
 def _without_broken(origin: dict[str, Any]) -> bool:
-    """Leave out what cannot be encoded; whether there was any."""
+    """Remove entries that cannot be encoded. True if there was any."""
     if _encodes(origin):
         return False
     for kind in ("localStorage", "sessionStorage", "indexedDB"):

@@ -77,7 +77,7 @@ WRITE: Final = r"""async (text) => {
   }
   return (await all).some(each => each.status === 'rejected') ? 'IndexedDB' : '';
 }"""
-"""Takes an origin of a ``storage_state`` as JSON. Gives the name of what could not be written, or the empty text."""
+"""Takes an origin of a ``storage_state`` as JSON. Returns the name of the part that could not be written, or the empty text."""
 
 READ: Final = r"""async () => {
   const arrays = {i8: Int8Array, ui8: Uint8Array, ui8c: Uint8ClampedArray, i16: Int16Array, ui16: Uint16Array, i32: Int32Array,
@@ -158,5 +158,5 @@ READ: Final = r"""async () => {
   if (text.length > CHARS_MAX) throw new Error('too large');
   return text;
 }"""
-"""Gives the storage of an origin in the form that ``WRITE`` takes, as JSON of at most ``CHARS_MAX`` characters, and the kinds of
-what is not in it."""
+"""Returns the storage of an origin in the form that ``WRITE`` takes, as JSON of at most ``CHARS_MAX`` characters, and the kinds
+of data that it lacks."""

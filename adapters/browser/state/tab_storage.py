@@ -1,7 +1,7 @@
-"""sessionStorage of a page: what it begins with, before its scripts run, and what it holds at the end.
+"""sessionStorage of a page: its initial entries, set before its scripts run, and its entries at the end.
 
-An origin is given its entries in the first document of it that the tab loads, and never again: who logs out there stays logged out.
-Frames that Chromium runs in a process of their own are neither given nor asked.
+An origin gets its entries in the first document of it that the tab loads, and never again: after a logout there, they stay
+gone. Frames that Chromium runs in a process of their own are neither written nor read.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ _SCRIPT: Final = """(() => {
   if (location.origin !== %s) return;
   try { for (const [name, value] of %s) sessionStorage.setItem(name, value); } catch {}
 })()"""
-"""Runs before any script of the page could put its own functions in the place of these."""
+"""Runs before any script of the page could replace these functions."""
 
 
 class TabStorage:
-    """Of one page, over its session of the DevTools protocol, in which the domain ``Page`` is on."""
+    """The sessionStorage of one page, over its session of the DevTools protocol, in which the domain ``Page`` is enabled."""
 
     def __init__(self, session: CDPSession, activity: Activity) -> None:
         self._session, self._activity = session, activity
@@ -32,7 +32,7 @@ class TabStorage:
         """By origin, the script that still waits for its first document."""
 
     async def begin_with(self, entries: Mapping[str, Mapping[str, str]]) -> None:
-        """Give origins their entries as their first documents begin. The page must not have navigated yet."""
+        """Set the entries of origins when their first documents begin. The page must not have navigated yet."""
         self._session.on("Page.frameNavigated", self._navigated)
         for origin, items in entries.items():
             source = _SCRIPT % (json.dumps(origin), json.dumps(list(items.items())))
@@ -42,11 +42,11 @@ class TabStorage:
     def _navigated(self, event: Mapping[str, Any]) -> None:
         script = self._given.pop(origin_of(str(event["frame"].get("url", ""))), None)
         if script is not None:
-            # Before the next document can be asked for: its request waits for us, and this is sent first.
+            # Before the next document can be requested: its request waits for us, and this is sent first.
             self._activity.spawn(self._session.send("Page.removeScriptToEvaluateOnNewDocument", {"identifier": script}))
 
     async def read(self) -> dict[str, dict[str, str]]:
-        """The entries of each origin that the page shows now, by origin; empty ones too. Not by a script of the page."""
+        """The entries of each origin that the page shows now, by origin; empty ones too. No script of the page takes part."""
         found: dict[str, dict[str, str]] = {}
         pending = [(await self._session.send("Page.getFrameTree"))["frameTree"]]
         for _ in range(_FRAMES_MAX):
@@ -60,11 +60,11 @@ class TabStorage:
         return found
 
     async def _of(self, frame: str) -> dict[str, str] | None:
-        """None for a frame that runs elsewhere, or has no storage."""
+        """The entries of a frame; None if it runs in another process, or has no storage."""
         try:
             key = (await self._session.send("Storage.getStorageKeyForFrame", {"frameId": frame}))["storageKey"]
             if "^" in key:
-                return None  # kept apart for the site on top
+                return None  # partitioned by the site on top
             asked = {"storageId": {"storageKey": key, "isLocalStorage": False}}
             return dict((await self._session.send("DOMStorage.getDOMStorageItems", asked))["entries"])
         except Error:

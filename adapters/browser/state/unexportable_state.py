@@ -1,4 +1,4 @@
-"""What pages keep that the state of a context leaves out without a word: keys that cannot be exported, files, caches of answers."""
+"""Data of pages that the state of a context silently leaves out: keys that cannot be exported, files, caches of answers."""
 
 from __future__ import annotations
 
@@ -47,9 +47,9 @@ _FIND: Final = """async ({stores, records}) => {
 
 
 async def untaken(pages: Sequence[Page]) -> tuple[Untaken, ...]:
-    """What is found in the origins of these pages, each once. Never raises: a page that does not answer in time names nothing.
+    """The omitted data of the origins of these pages, each once. Never raises: a page that does not answer in time adds nothing.
 
-    A page can hide what it keeps, or name what it does not keep: then its login does not travel, or is said not to.
+    A page can hide such data, or report data that it does not have. Then its login does not work elsewhere, or is reported so.
     """
     told = await asyncio.gather(*map(_of, pages[: limits.LIVE_PAGES_MAX]))
     return tuple(dict.fromkeys(each for found in told for each in found))

@@ -1,6 +1,6 @@
-"""Reads how a site logs in: the forms, links and scripts of its page, the headers it answers with, the cookies it sets.
+"""Reads how a site logs in: the forms, links and scripts of its page, the headers of its answers, the cookies that it sets.
 
-What is read is kept to names, types and addresses: no value of a field or a cookie leaves the page.
+It keeps only names, types and addresses: no value of a field or a cookie leaves the page.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ _SCRIPT: Final = """
 
 
 class _Page(msgspec.Struct, frozen=True, kw_only=True):
-    """What the script gives."""
+    """The result of the script."""
 
     forms: tuple[FormSign, ...]
     links: tuple[LinkSign, ...]
@@ -97,7 +97,7 @@ class _Hearing:
             self.hops.append(request["url"][:4_096])
         headers = {name.lower(): value for name, value in request.get("headers", {}).items()}
         told = headers.get("referer", "")
-        # What goes to the page's own site leaks nothing to another.
+        # Requests to the page's own site leak nothing to another.
         if origin_of(request["url"]) != origin_of(told or event.get("documentURL", "")) and len(self.sends) < _EACH_MAX:
             self.sends[SendSign(url=request["url"][:4_096], referer=told[:4_096], document=is_page)] = None
 
@@ -172,7 +172,7 @@ async def _opened(page: Page, url: str, hearing: _Hearing) -> None:
     try:
         await page.perform(Goto(url=url))
     except MeshError as error:
-        # A site that asks for Basic authentication has no page, and that is what there is to see.
+        # A site that asks for Basic authentication has no page, and its headers are all there is to read.
         if error.code != "browser.navigation" or not hearing.headers:
             raise
 
@@ -192,7 +192,7 @@ async def _read(page: ChromiumPage, frame: str) -> _Page | None:
     try:
         return msgspec.json.decode(text, type=_Page) if isinstance(text, str) else None
     except msgspec.DecodeError:
-        return None  # the page has put its own functions in the place of those that the script uses
+        return None  # the page has replaced the functions that the script uses
 
 
 def _cookies(state: BrowserState) -> tuple[CookieSign, ...]:

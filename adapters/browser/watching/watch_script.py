@@ -1,8 +1,8 @@
 """The script that reports what a person does. It runs in an isolated world of each frame, before the first script of the page.
 
-A page can neither see the world nor call its binding. An element is reported by the refs that the last look at the page has
-given to it and to what is around it (``mark``). The content of a field that is, or ever was, one for secrets does not leave this
-world.
+A page can neither see the world nor call its binding. An element is reported by refs: those that the last observation of the
+page gave to it and to the elements around it (``mark``). If a field is or ever was one for secrets, its content does not leave
+this world.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from protocol import limits
 BINDING: Final = "trailmeshHeard"
 WORLD: Final = "trailmesh"
 _TELLING_CHARS: Final = 6
-"""A text on a page that has a secret of fewer characters in it has it by chance."""
+"""A shorter secret occurs in a text of the page by chance."""
 
 _WALK: Final = r"""
 const all = root => {
@@ -37,7 +37,7 @@ elements.forEach((e, place) => { if (e._ariaRef) refs.push([place, e._ariaRef.re
 return JSON.stringify({total: elements.length, refs});
 })()"""
 )
-"""In Playwright's world: how many elements a frame has, and the refs of those that have one, by place."""
+"""In Playwright's world: how many elements a frame has, and the refs of those that have one, by index."""
 
 _SCRIPT: Final = r"""(() => {
 if (globalThis.watch) return;
@@ -240,7 +240,7 @@ changed();
 
 
 def script(words: frozenset[str], parts: tuple[str, ...], label: str, *, quiet_ms: int, chars_max: int) -> str:
-    """The script. words, parts: what in the name of a field says that it is one for secrets."""
+    """The script. words, parts: words in the name of a field that mark it as one for secrets."""
     filled = {
         "WALK": _WALK,
         "BINDING": BINDING,

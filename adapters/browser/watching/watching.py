@@ -1,8 +1,8 @@
-"""Watches a person at work on a page: which elements were clicked, what was typed, where the page was led by its window.
+"""Watches a person at work on a page: which elements were clicked, which text was typed, where the window navigated.
 
-An element must be named as it was before the act, which may remove it. So the page is read whenever it has changed and come to
-rest, and the elements are marked for the script (``watch_script``) with their refs. While a field for secrets holds something that
-was typed, the page is not read: its text would come along.
+An element must be named as it was before the act, which may remove it. So the page is read whenever it has changed and is still
+again, and the elements are marked for the script (``watch_script``) with their refs. While a field for secrets holds typed
+text, the page is not read, as the result would include that text.
 """
 
 from __future__ import annotations
@@ -35,12 +35,12 @@ from protocol.risk.requests import GuardPolicy
 
 _QUIET_MS: Final = 100
 _WAITING_MAX: Final = 500
-"""More acts than this at once are not a person's."""
+"""More acts at once than a person can cause."""
 _SENT_MAX: Final = 50
 _LOOK_TRIES: Final = 3
 _FOLLOWS_S: Final = 1.0
 _AGAIN_S: Final = 1.0
-"""After so long a page is read again that could not be read when it had changed."""
+"""After this time a page that could not be read when it changed is read again."""
 _SWAP_S: Final = 0.05
 _SWAP_TRIES: Final = 40
 _TYPED: Final = frozenset({"typed", "address_bar", "generated", "auto_bookmark", "keyword"})
@@ -48,10 +48,10 @@ _READ: Final = frozenset({"GET", "HEAD", "OPTIONS"})
 
 
 class _Told(msgspec.Struct, frozen=True, kw_only=True):
-    """What the script sends."""
+    """A message of the script."""
 
     kind: Done | Literal["changed", "script", "led"]
-    """Also that the page changed, how much its scripts did themselves (``node``), and that one of them goes back or reloads."""
+    """Besides acts: the page changed, how much its scripts did themselves (``node``), or one of them goes back or reloads."""
     node: int = 0
     refs: tuple[str, ...] = ()
     role: str = ""
@@ -67,21 +67,21 @@ class _Told(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class _Seen(msgspec.Struct, frozen=True, kw_only=True):
-    """The page as it was read last."""
+    """The page as it was last read."""
 
     elements: Mapping[str, Element] = {}
     """By Playwright ref."""
     observation: Observation | None = None
 
     def element(self, refs: tuple[str, ...]) -> Element | None:
-        """What a person would call the element with these refs, from the inside out: the control around it, else itself."""
+        """The element that a person would name for these refs, which go from the inside out: the control around it, else itself."""
         known = [self.elements[ref] for ref in refs if ref in self.elements]
         control = next((item for item in known if item.role in INTERACTIVE_ROLES), None)
         return control or next((item for item in known if item.role != "generic" or item.name), None)
 
 
 class Watcher:
-    """Tells of what a person does on one page. Implements ``adapters.ports.watching.Watched``."""
+    """Reports what a person does on one page. Implements ``adapters.ports.watching.Watched``."""
 
     def __init__(
         self,
@@ -92,29 +92,29 @@ class Watcher:
         tell: Tell,
         state: Callable[[], Awaitable[BrowserState]],
     ) -> None:
-        """state: what the context of the page holds."""
+        """state: reads the state of the page's context."""
         self.info, self._state = info, state
         self._driven, self._page, self._session = driven, page, session
         self._tell = tell
         self._worlds: dict[int, str] = {}
-        """Frame of each of our worlds, by execution context."""
+        """The frame of each of our worlds, by execution context."""
         self._seen = _Seen()
-        """As it is marked for the script."""
+        """The page as it is marked for the script."""
         self._shown: Observation | None = None
-        """As it was read, also if it changed too soon to be marked."""
+        """The page as it was read, even if it changed too soon to be marked."""
         self._changed = asyncio.Event()
         self._heard: asyncio.Queue[tuple[int, _Told, _Seen]] = asyncio.Queue(_WAITING_MAX)
         self._looking = asyncio.Lock()
         self._history: tuple[int, list[int]] = (0, [])
-        """Place in the history, and the numbers of its entries."""
+        """Index in the history, and the numbers of its entries."""
         self._led_by_page = False
-        """Whether a script asked for the next document that comes out of the history."""
+        """True if a script asked for the next document that comes from the history."""
         self._opened: set[str] = set()
-        """Addresses that were opened in place of a window."""
+        """Addresses of windows that were opened in the page instead."""
         self._tabs: set[int] = set()
-        """Numbers of the entries that they made in the history: in a recording, going back from one is closing a tab."""
+        """Numbers of their entries in the history: in a recording, going back from one is closing a tab."""
         self._known: dict[tuple[int, int], tuple[Element, Observation | None]] = {}
-        """Elements that were acted on: of what follows at once, the page may be gone before it can be read."""
+        """Elements that were acted on, for a later act on them: the page may be gone before it can be read again."""
         self._acted_s = float("-inf")
         self._sent: dict[str, None] = {}
         self._working: asyncio.Task[None]
@@ -145,7 +145,7 @@ class Watcher:
         self._session.on("Runtime.bindingCalled", self._called)
         self._page.on("request", self._request)
         self._driven.lets_choose_files()
-        # The binding is there in worlds of this name alone, which no page can make or reach.
+        # The binding exists only in worlds of this name, which no page can make or reach.
         await self._session.send("Runtime.addBinding", {"name": BINDING, "executionContextName": WORLD})
         source = script(WORDS, PARTS, LABEL, quiet_ms=_QUIET_MS, chars_max=limits.ACTION_TEXT_CHARS_MAX)
         await self._session.send(
@@ -172,7 +172,7 @@ class Watcher:
             gone.cancel()
 
     async def _work(self) -> None:
-        """Tell of what is heard, in order, and read the page when it has changed; until cancelled, or telling fails."""
+        """Report events in order, and read the page when it has changed; until cancelled, or a report fails."""
         looking = asyncio.create_task(self._keep_looking(), name="looking at a page")
         try:
             await self._keep_telling()
@@ -180,11 +180,11 @@ class Watcher:
             looking.cancel()
 
     async def close(self) -> None:
-        """Listen no more."""
+        """Stop listening."""
         self._working.cancel()
         await asyncio.gather(self._working, return_exceptions=True)
 
-    # --- what is heard ---
+    # --- events ---
 
     def _world_made(self, event: Mapping[str, Any]) -> None:
         context = event["context"]
@@ -222,7 +222,7 @@ class Watcher:
             await self._tell(await self._understood(context, told, seen))
 
     async def _understood(self, context: int, told: _Told, seen: _Seen) -> Heard:
-        # ``_called`` puts none of them here
+        # ``_called`` queues none of these
         assert told.kind != "changed" and told.kind != "script" and told.kind != "led"
         if told.kind in ("goto", "back", "forward", "reload", "close"):
             return Heard(kind=told.kind, text=told.text)
@@ -246,12 +246,12 @@ class Watcher:
         )
 
     async def _which(self, context: int, told: _Told, seen: _Seen) -> tuple[Element | None, Observation | None]:
-        """The element that was acted on, and the page on which it was found."""
+        """The element that was acted on, and the observation that contains it."""
         element = seen.element(told.refs)
         if element is None and (known := self._known.get((context, told.node))):
             return known
         if element is None:
-            # It came after the last look. If the page is still there, another look finds it.
+            # It appeared after the last observation. If the page still exists, a new one finds it.
             await self._look()
             answer = await self._ask(context, f"watch.late({told.node})")
             seen = self._seen
@@ -263,7 +263,7 @@ class Watcher:
         self._known[context, told.node] = element, seen.observation
         return element, seen.observation
 
-    # --- where the window was led ---
+    # --- navigation of the window ---
 
     def _navigated(self, event: Mapping[str, Any]) -> None:
         if "parentId" not in event["frame"]:
@@ -271,13 +271,13 @@ class Watcher:
             self._driven.spawn(self._follow(by_page))
 
     def _window(self, event: Mapping[str, Any]) -> None:
-        """A window beside the page: it is closed, and a replay opens its address in the page itself. So does this."""
+        """Close a window beside the page, and open its address in the page itself, as a replay does."""
         self._opened.add(event["url"])
         self._driven.spawn(self._driven.follow_window())
 
     async def _entries(self) -> tuple[int, list[dict[str, Any]]]:
         for _ in range(_SWAP_TRIES):
-            # While another process takes the page over, Chromium knows of no history, and says that the page is not active.
+            # While another process takes the page over, Chromium reports no history, and that the page is not active.
             with contextlib.suppress(PlaywrightError):
                 history = await self._session.send("Page.getNavigationHistory")
                 return history["currentIndex"], history["entries"]
@@ -287,7 +287,7 @@ class Watcher:
         raise MeshError("browser.timeout", "the history of the page could not be read in time")
 
     async def _follow(self, by_page: bool) -> None:
-        """Tell of a navigation by the window itself: its address bar, and its buttons for back, forward and reload."""
+        """Report a navigation by the window itself: its address bar, and its buttons for back, forward and reload."""
         was, known = self._history
         place, entries = await self._entries()
         self._history = place, [entry["id"] for entry in entries]
@@ -299,7 +299,7 @@ class Watcher:
                 self._led("goto", url)
             return
         if by_page or time.monotonic() - self._acted_s < _FOLLOWS_S:
-            return  # a script of the page, after what the person did on it
+            return  # a script of the page navigated, after an act of the person
         for left in known[was:place:-1]:
             self._led("close" if left in self._tabs else "back")
         for _ in range(place - was):
@@ -311,12 +311,12 @@ class Watcher:
         if not self._heard.full():
             self._heard.put_nowait((0, _Told(kind=kind, text=url), self._seen))
 
-    # --- looking ---
+    # --- observing ---
 
     async def _keep_looking(self) -> None:
         read = True
         while True:
-            # A page says once that it has changed: what could not be read then is read later, also if nothing changes any more.
+            # A page reports a change once: if it could not be read then, it is read later, even without a further change.
             with contextlib.suppress(TimeoutError):
                 async with asyncio.timeout(None if read else _AGAIN_S):
                     await self._changed.wait()
@@ -326,7 +326,7 @@ class Watcher:
                 read = await self._look()
 
     async def _look(self) -> bool:
-        """Read the page and mark its elements for the script, unless a field for secrets holds what was typed; whether it did."""
+        """Read the page and mark its elements for the script, unless a field for secrets holds typed text. True if it did."""
         async with self._looking:
             for _ in range(_LOOK_TRIES):
                 if await self._holds():
@@ -343,7 +343,7 @@ class Watcher:
             return False
 
     async def _holds(self) -> bool:
-        """Whether a field for secrets holds what was typed."""
+        """True if a field for secrets holds typed text."""
         return any(await self._everywhere("watch.holds()"))
 
     def _read(self) -> _Seen:
@@ -353,7 +353,7 @@ class Watcher:
         return _Seen(elements=elements, observation=view.observation)
 
     async def _mark(self, counts: Mapping[int, Any]) -> bool:
-        """Whether all frames are still as they were read."""
+        """Mark the elements. True if all frames are unchanged since they were read."""
         done = True
         for context, count in counts.items():
             frame = self._worlds.get(context)
@@ -369,7 +369,7 @@ class Watcher:
         return [await self._ask(context, expression) for context in list(self._worlds)]
 
     async def _ask(self, context: int, expression: str) -> Any:
-        """None if the document has gone meanwhile."""
+        """The value of ``expression``; None if the document has gone meanwhile."""
         try:
             answer = await self._session.send(
                 "Runtime.evaluate", {"expression": expression, "contextId": context, "returnByValue": True}
