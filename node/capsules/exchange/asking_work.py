@@ -1,4 +1,4 @@
-"""Asks a peer to do work with a login of its own, and checks what it signs about it."""
+"""Asks a peer to do work with one of the peer's logins, and checks the verdict that the peer signs."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ TakeIn = Callable[[BinaryIO], Awaitable[Any]]
 
 
 class WorkAsking:
-    """What this node has others do."""
+    """Asks peers for work, and fetches the results."""
 
     def __init__(self, calls: Calls, store: Store, clock: Clock, take_in: TakeIn) -> None:
         self._calls, self._peers, self._store, self._clock, self._take_in = calls, calls.peers, store, clock, take_in
@@ -74,7 +74,7 @@ class WorkAsking:
         )
 
     async def _called(self, node: str, route: str, record: msgspec.Struct, answer: type[T]) -> T:
-        """The answer of the peer. Its refusal of the work is told as such: the fault is not at the peer."""
+        """The answer of the peer. A refusal of the work keeps its own code, because the peer is not at fault."""
         try:
             return await self._calls.call(node, route, record, answer)
         except PeerError as error:
@@ -84,7 +84,7 @@ class WorkAsking:
             raise
 
     async def _looked(self, node: str, ask: WorkAsk, before: WorkTell) -> WorkTell:
-        """How the work is now; as ``before``, if the peer is not reached: it may be starting again, and forgets no work."""
+        """The present state of the work. It is ``before`` if the peer cannot be reached: a restart of the peer loses no work."""
         try:
             return await self._called(node, "work/look", WorkLook(id=ask.id), WorkTell)
         except PeerError:

@@ -60,10 +60,10 @@ Expects = Callable[[Header, CapsuleState], Awaitable[None]]
 
 
 class CapsuleExchange:
-    """What capsules need other nodes for."""
+    """Handles everything about capsules that involves other nodes."""
 
     def __init__(self, capsules: Capsules, calls: Calls, owners: Callable[[], Owners], kill: Kill) -> None:
-        """owners: those of this node, as they are now. kill: ends a login on its site."""
+        """owners: returns the present owners of this node. kill: ends a login on its site."""
         self._capsules, self._kept, self._calls = capsules, capsules.kept, calls
         self._owners, self._kill = owners, kill
         self.bound: Bound = {
@@ -82,7 +82,7 @@ class CapsuleExchange:
     # --- consent -----------------------------------------------------------------------------------------------------
 
     async def terms(self, given: TermsParams) -> CapsuleTerms:
-        """What the owner signs. Errors: ``input.not_found``, ``capsule.issuer``, ``input.invalid``, ``owner.refused``."""
+        """The terms that the owner signs. Errors: ``input.not_found``, ``capsule.issuer``, ``input.invalid``, ``owner.refused``."""
         _, header = await self._on_terms(given.capsule, given.to, given.owner)
         return CapsuleTerms(
             capsule=header.id,
@@ -101,7 +101,7 @@ class CapsuleExchange:
         header = self._kept.open(record).header
         self._check_own(header)
         key = _bytes(owner)
-        # The owner's key may approve what a capsule allows: a person who approves class 4 gives no login for class 5.
+        # The owner's key must cover the class of the capsule: a person who may approve class 4 cannot give a login for class 5.
         self._owners().require(owner_id(key), header.policy.class_max)
         nodes = {self._kept.witness.node} | ({self._kept.peers.find(to).node} if to else set())
         recipients = tuple(Recipient(node=node, key=bytes(8)) for node in sorted(nodes))
@@ -123,7 +123,7 @@ class CapsuleExchange:
         terms = terms_digest(terms_of(header))
         others = tuple(each for each in record.consents if each.terms != terms)
         consents = (*others, ConsentRecord(terms=terms, key=key, signed=signed))[-limits.CAPSULE_RECIPIENTS_MAX :]
-        # Sealed anew also for an export: so there is one way in which a consent is stored.
+        # The capsule is sealed anew for an export too, so that a consent is stored in one way only.
         capsule, stream = await self._kept.seal(
             await self._kept.state(record), self._kept.open(record).header, {}, consents
         )
@@ -147,11 +147,11 @@ class CapsuleExchange:
         self.check_granted_here(peer.node, Scope.CAPSULE_IMPORT, before)
         certificate = await self._sealing_key(peer.node)
         async with self._capsules.changing:
-            # As it is now: it may have been sealed anew while the peer was asked for its key.
+            # Read again: the capsule may have been sealed anew while the peer was asked for its key.
             record = await self._kept.find(record.id)
             header = self._kept.open(record).header
             data = await self.sealed_to(record, certificate, header, await self._kept.state(record))
-            # Before the file: a capsule that left is one whose revocation is told to its holder.
+            # Noted before the file is written, so that the holder is told of a later revocation.
             await self.left(record.id, peer.node)
         try:
             await asyncio.to_thread(write_private, Path(given.out), data)
@@ -203,8 +203,8 @@ class CapsuleExchange:
         return await self._capsules.one(await self.taken(data, slices=given.slice))
 
     async def taken(self, data: bytes, expects: Expects | None = None, *, slices: bool = False) -> CapsuleRecord:
-        """Keep the capsule of a file. expects: asked before it is kept. slices: whether the owner of this node wants files for its
-        browser in it. Errors: those of ``take_in``, what ``expects`` raises.
+        """Keep the capsule of a file. expects: asked before it is kept. slices: True if the owner of this node accepts files of a
+        browser profile in it. Errors: those of ``take_in``, what ``expects`` raises.
         """
         file = files.unpack(data)
         capsule = await asyncio.to_thread(files.open_file, file, self._kept.peers.find_key)
@@ -216,7 +216,7 @@ class CapsuleExchange:
         if header.sealed_ms < self._kept.began_ms():
             raise MeshError("capsule.copied", capsule=header.id)
         if header.sealed_ms > self._kept.clock.now_ms() + limits.CLOCK_SKEW_S * 1000:
-            # It would be the newest for longer than it lives, and heard of later than now.
+            # A time in the future would keep the capsule the newest for longer than it lives.
             raise MeshError("capsule.clock", "it says that it was sealed in the future", capsule=header.id)
         if not header.policy.cross_installation:
             raise MeshError("capsule.installation", capsule=header.id)
@@ -229,7 +229,7 @@ class CapsuleExchange:
         state = await self._kept.unsealed(capsule, file.stream)
         if expects is not None:
             await expects(header, state)
-        # By this node's own scanner: nobody's word is taken for what is in there.
+        # This node scans the state itself, and relies on no other node's scan.
         await self._capsules.attesting.attest(header, state)
         async with self._capsules.changing:
             before = await self._kept.store.capsule(header.id)
@@ -244,8 +244,9 @@ class CapsuleExchange:
     async def revoke(self, given: RevokeParams) -> RevokedCapsule:
         """End a capsule everywhere.
 
-        What runs with it ends first; with ``kill`` the login is then ended on its site, which needs the state. That it is revoked
-        does not depend on the site. Errors: ``input.not_found``, ``capsule.issuer``, ``keylog.*``, ``log.rollback``, ``store.*``.
+        Work that uses it ends first. With ``kill`` the login is then ended on its site, which needs the state. The capsule is
+        revoked whatever the site does. Errors: ``input.not_found``, ``capsule.issuer``, ``keylog.*``, ``log.rollback``,
+        ``store.*``.
         """
         record = await self._kept.find(given.capsule)
         header = self._kept.open(record).header
@@ -271,7 +272,7 @@ class CapsuleExchange:
         )
 
     async def _killed(self, record: CapsuleRecord) -> Killed:
-        """End what runs with a capsule, then its login on the site."""
+        """End the work that uses a capsule, then log out on the site."""
         await self._capsules.endings.tell(record.id)
         try:
             return await self._kill(record)
@@ -293,7 +294,7 @@ class CapsuleExchange:
         return CapsuleKeyTell(certificate=(await self._kept.keys.current()).certificate)
 
     async def on_use(self, caller: str, told: CapsuleUsed) -> CapsuleStands:
-        """A holder tells of a use. It is counted also if it is refused.
+        """A holder reports a use. A refused use is counted too.
 
         Checks, in order: its signature, by the caller; a capsule of this node that was exported to it; not revoked; no other use
         was counted under its number; the newest generation; what this node can judge of the policy. Errors: ``envelope.*``,
@@ -304,7 +305,7 @@ class CapsuleExchange:
         row = await self._kept.store.ledger(use.capsule)
         if use.node != caller or use.tenant != self._kept.witness.node or row is None:
             raise MeshError("input.not_found", "no such capsule of this node")
-        # Who was never given it must not tell a capsule that was revoked from one that never was.
+        # A node that never had the capsule must not learn whether one with this id was revoked or never existed.
         if row.revoked_ms and (caller in row.holders or caller in row.uses):
             raise MeshError("capsule.revoked", capsule=use.capsule)
         if row.revoked_ms or record is None or caller not in record.exported:
@@ -313,12 +314,12 @@ class CapsuleExchange:
         digest = hashlib.sha256(told.use).digest()
         seen = ledger_row(header, uses={caller: use.number}, told={caller: digest})
         row = await self._kept.store.raise_ledger(seen)
-        if row.revoked_ms:  # since it was read
+        if row.revoked_ms:  # revoked since the row was read
             raise MeshError("capsule.revoked", capsule=use.capsule)
         if use.generation < header.generation:
             raise MeshError("capsule.generation", capsule=use.capsule)
         now_ms = self._kept.clock.now_ms()
-        # What only the holder knows is taken as in order; the use that is told is counted already.
+        # Facts that only the holder knows are assumed to be in order. The reported use is counted already.
         facts = Facts(
             now_ms=now_ms,
             latest_ms=now_ms,
@@ -338,8 +339,8 @@ class CapsuleExchange:
         return CapsuleStands(generation=header.generation)
 
     async def on_revoke(self, caller: str, told: CapsuleRevoked) -> Done:
-        """A tenant ends a capsule. Known ids only: others would fill the ledger. One that is not known is confirmed to nobody: its
-        file may be imported later.
+        """A tenant ends a capsule. Only known ids are entered, because others would fill the ledger. An unknown id is not
+        confirmed: its file may be imported later.
 
         Errors: ``envelope.*``, ``capsule.issuer``, ``input.not_found``.
         """
@@ -350,7 +351,7 @@ class CapsuleExchange:
         if row.revocation:
             return Done()
         more = msgspec.structs.replace(row, revoked_ms=said.revoked_ms, revocation=told.revocation)
-        # A row of its own, once for each capsule: a row for each call would let any peer fill the trail.
+        # One row for each capsule: one for each call would let any peer fill the trail.
         async with self._kept.witness.trail.doing("capsule/revoke", who=caller, subject=row.id):
             await self._capsules.endings.revoke(more)
         return Done()
@@ -369,9 +370,9 @@ class CapsuleExchange:
             raise MeshError("peer.scope", f"{scope} is not granted to it for {missing[0]}", node=node, scope=scope)
 
     def check_granted_here(self, node: str, scope: Scope, header: Header) -> None:
-        """As ``check_granted``, for a command of the owner: told are the name of the peer, and the command that grants it.
+        """As ``check_granted``, for a command of the owner.
 
-        No peer is told by what name it is known here.
+        The error has the name of the peer and the command that grants the scope. A peer never learns its name here.
         """
         try:
             self.check_granted(node, scope, header)

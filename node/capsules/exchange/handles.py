@@ -1,8 +1,8 @@
 """Cookie handles: the owner offers a peer the cookies of a capsule, and the peer requests them when it needs them.
 
-A handle is the capsule without its storage, exported as any capsule is: the same id, generation, policy, ledger and revocation.
-Nothing is answered that was not offered by name before. The asker relies on the scan of the holder only if it trusts that node for
-attestations, and finds the same itself.
+A handle is the capsule without its storage, exported as any capsule is: the same id, generation, policy, ledger and revocation. The
+holder answers only what it offered before, by name. The asker relies on the scan of the holder only if it trusts that node for
+attestations and its own scan agrees.
 """
 
 from __future__ import annotations
@@ -37,11 +37,11 @@ log = logging.getLogger(__name__)
 
 _HOUR_MS: Final = 3_600_000
 _TOLD: Final = frozenset({"peer.scope", "peer.limit"})
-"""Refusals of the peer that are told as such, beside its words about capsules: the fault is not at the peer."""
+"""Refusals by the peer that keep their own code, as those about capsules do: the peer is not at fault."""
 
 
 class CookieHandles:
-    """What of this node's cookies peers may request, and what this node requests of them."""
+    """Offers cookies of this node to peers, and requests cookies of theirs."""
 
     def __init__(self, capsules: Capsules, exchange: CapsuleExchange, calls: Calls) -> None:
         self._capsules, self._kept, self._exchange, self._calls = capsules, capsules.kept, exchange, calls
@@ -58,8 +58,8 @@ class CookieHandles:
     async def offer(self, given: OfferParams) -> OfferedCapsule:
         """Let a peer request the cookies of a capsule, or no longer.
 
-        Checks, in order: captured here; it may leave this node; the peer is granted ``capsule:import`` for its origins. What is
-        withdrawn is checked for nothing. Errors: ``input.*``, ``capsule.*``, ``peer.*``, ``store.*``.
+        Checks, in order: captured here; it may leave this node; the peer is granted ``capsule:import`` for its origins. To withdraw
+        an offer needs no check. Errors: ``input.*``, ``capsule.*``, ``peer.*``, ``store.*``.
         """
         async with self._capsules.changing:
             record = await self._offer(given)
@@ -99,7 +99,7 @@ class CookieHandles:
             raise MeshError("peer.scope", f"capsule:import is not granted for {ask.origin[:80]}", node=caller)
         now_ms = self._kept.clock.now_ms()
         certificate = open_certificate(ask.certificate, caller, self._kept.peers.find_key, now_ms=now_ms)
-        # In one turn with the answer: an offer that was withdrawn before it is answered by nobody any more.
+        # One lock covers the check and the answer, so that no offer is answered after it was withdrawn.
         async with self._capsules.changing:
             record = await self._offered(caller, origin_of(ask.origin))
             self._kept.witness.trail.about(record.id)
@@ -110,7 +110,7 @@ class CookieHandles:
             data = await self._exchange.sealed_to(record, certificate, header, state)
             if len(data) > limits.COOKIES_FILE_BYTES_MAX:
                 raise MeshError("input.too_large", f"cookies of more than {limits.COOKIES_FILE_BYTES_MAX} bytes")
-            # Before the answer: a capsule that left is one whose revocation is told to its holder.
+            # Noted before the answer, so that the holder is told of a later revocation.
             await self._exchange.left(record.id, caller)
         return CookiesTell(file=data, attestation=attestation)
 
@@ -135,7 +135,7 @@ class CookieHandles:
             header = self._kept.open(record).header
             own = header.tenant == self._kept.witness.node
             if own and fits(header.policy.origins, origin) and any(each.cookies for each in header.origins):
-                # Not told apart: what has ended is not the business of who could have had it.
+                # One code for all cases: a peer does not learn that a login existed and has ended.
                 with contextlib.suppress(MeshError):
                     await self._kept.check_leaves(record, header)
                     found.append((header.captured_ms, record))
@@ -144,7 +144,7 @@ class CookieHandles:
         return max(found, key=lambda each: each[0])[1]
 
     async def drop_peer(self, node: str) -> None:
-        """Withdraw every offer to a peer that is distrusted: who trusts it again offers again."""
+        """Withdraw every offer to a peer that is distrusted. An owner who trusts it again must offer again."""
         self._requests.pop(node, None)
         async with self._capsules.changing:
             for record in await self._kept.store.capsules():
@@ -156,10 +156,10 @@ class CookieHandles:
     async def request(self, given: RequestParams) -> RequestedCapsule:
         """Request the cookies of a login for an origin, and keep them.
 
-        Checks, in order: this node can sign; the peer is trusted for attestations of the origin (``attest:consume``); what it
-        answers; those of an import; it is a login of the peer for the origin, and for all of its origins the peer is trusted; the
-        attestation holds, and a scan here finds the same. Errors: ``input.*``, ``peer.*``, ``capsule.*``, ``envelope.*``,
-        ``log.*``, ``store.*``.
+        Checks, in order: this node can sign; the peer is trusted for attestations of the origin (``attest:consume``); its answer;
+        the checks of an import; the login is the peer's own and for the origin, and the peer is trusted for all of its origins; the
+        attestation is valid, and a scan here agrees. Errors: ``input.*``, ``peer.*``, ``capsule.*``, ``envelope.*``, ``log.*``,
+        ``store.*``.
         """
         self._kept.witness.check_signs()
         peer = self._kept.peers.find(given.peer)

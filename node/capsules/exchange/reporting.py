@@ -19,27 +19,27 @@ from protocol.messages import CapsuleStands, CapsuleUsed
 log = logging.getLogger(__name__)
 
 _TURNED_AWAY = frozenset({"peer.refused_us", "peer.distrusted"})
-"""Failures of a call that mean that the tenant will not speak to this node: as good as a refusal."""
+"""Failures of a call that count as a refusal: the tenant does not talk to this node."""
 
 
 class Reporting:
-    """Tells the tenants of capsules that they are used here."""
+    """Reports each use of a capsule to its tenant."""
 
     def __init__(self, kept: Kept, calls: Calls, endings: Endings) -> None:
         self._kept, self._calls, self._endings = kept, calls, endings
 
     async def report(self, capsule: Capsule, use: bytes) -> bool:
-        """Tell the tenant of a use; whether it was reached. Errors: what it refuses the use with."""
+        """Report a use to the tenant. True if it was reached. Errors: those with which it refuses the use."""
         header = capsule.header
         try:
             await self._calls.call(header.tenant, "capsule/use", CapsuleUsed(use=use), CapsuleStands)
         except MeshError as error:
             if isinstance(error, PeerError) and error.code.startswith("capsule."):
                 if error.code == "capsule.revoked":
-                    # Its word is enough to stop: the signed revocation may come later.
+                    # The answer alone ends the use here: the signed revocation may come later.
                     await self._endings.revoke(ledger_row(header, revoked_ms=self._kept.clock.now_ms()))
                 raise MeshError(error.code, f"its issuer says so: {error.message}", capsule=header.id) from error
-            # A grant that was withdrawn, or a capsule that it has removed: no freshness window outlives its answer.
+            # The grant was withdrawn, or the tenant removed the capsule. Its answer ends the freshness window too.
             if error.code in _TURNED_AWAY or (isinstance(error, PeerError) and not error.retryable):
                 raise
             log.info("the issuer of %s was not reached: %s", header.id, error.code)

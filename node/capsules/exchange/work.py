@@ -1,8 +1,8 @@
-"""Moves work to the login: a peer asks, this node does it with a capsule of its own and signs a verdict. The capsule stays here.
+"""Does work for peers with capsules of this node, and signs a verdict. The capsules stay here.
 
-What holds here: the grant ``login:use`` with its origins, the policy of the capsule, and class ``WORK_CLASS_MAX`` unless the owner
-approves more. Without ``login:read`` the peer learns the verdict alone. A restart forgets no work: what was done answers its
-verdict, what was running is told to have been interrupted.
+The limits of such work: the grant ``login:use`` with its origins, the policy of the capsule, and class ``WORK_CLASS_MAX`` unless
+the owner approves more. Without ``login:read`` the peer learns the verdict alone. A restart forgets no work: a finished one still
+answers its verdict, a running one answers that it was interrupted.
 """
 
 from __future__ import annotations
@@ -46,13 +46,13 @@ class Performs(Protocol):
     """Records and replays; implemented by the room of sessions. Each call is made as the peer."""
 
     async def start_of(self, ask: WorkAsk) -> str:
-        """The address at which the work begins. Errors: what is wrong with it."""
+        """The address at which the work begins. Errors: those of the steps."""
 
     async def carry_out(self, ask: WorkAsk, capsule: str, tell: Tell) -> Any:
-        """Do it with this capsule; a ``Done``. Errors: those of the work, with its session in the detail."""
+        """Do the work with this capsule. Returns a ``Done``. Errors: those of the work, with its session in the detail."""
 
     async def recorded(self, session_id: str) -> Any:
-        """How the recording of a session ended; a ``Done``."""
+        """The end of the recording of a session, as a ``Done``."""
 
     async def shown_by(self, session_id: str) -> frozenset[str]:
         """The origins of the pages that a session holds."""
@@ -62,7 +62,7 @@ class Performs(Protocol):
 
 
 class _Work(msgspec.Struct, kw_only=True, eq=False):
-    """One work for a peer."""
+    """A piece of work for a peer."""
 
     ask: WorkAsk
     asker: str
@@ -70,13 +70,13 @@ class _Work(msgspec.Struct, kw_only=True, eq=False):
     verdict: WorkVerdict | None = None
     sealed: bytes = b""
     interrupted: bool = False
-    """Whether the node stopped while it ran."""
+    """True if the node stopped while it ran."""
     bundle: bytes = b""
-    """Once it was fetched from the store, for the parts that follow."""
+    """The bundle of its session, from the first fetch on."""
 
 
 class LoginWork:
-    """Works that peers asked for."""
+    """The work that peers asked for."""
 
     def __init__(self, capsules: Capsules, calls: Calls, performs: Performs) -> None:
         self._capsules, self._kept, self._calls, self._performs = capsules, capsules.kept, calls, performs
@@ -94,11 +94,11 @@ class LoginWork:
 
     @property
     def running(self) -> int:
-        """How many works are being done."""
+        """The number of pieces of work in progress."""
         return len(self._running)
 
     async def load(self) -> None:
-        """Read the works of before the restart. Signs nothing. Errors: ``store.*``."""
+        """Read the work from before the restart. Signs nothing. Errors: ``store.*``."""
         for record in await self._kept.store.works():
             ask = cbor.decode_as(record.ask, WorkAsk, bytes_max=limits.WORK_MESSAGE_BYTES_MAX)
             work = _Work(ask=ask, asker=record.asker, began_ms=record.began_ms, interrupted=True)
@@ -111,8 +111,9 @@ class LoginWork:
     async def on_ask(self, caller: str, ask: WorkAsk) -> WorkTell:
         """A peer asks for work.
 
-        Checks, in order: asked before; room; this node can sign; the work itself; the grant covers the origin at which it begins;
-        a capsule fits. Errors: ``work.*``, ``peer.scope``, ``input.*``, ``caller.refused``, ``keylog.*``, ``log.rollback``.
+        Checks, in order: the same work was asked before; there is room; this node can sign; the steps; the grant covers the origin
+        at which they begin; a capsule fits. Errors: ``work.*``, ``peer.scope``, ``input.*``, ``caller.refused``, ``keylog.*``,
+        ``log.rollback``.
         """
         await self._forget()
         known = self._works.get(ask.id)
@@ -143,7 +144,7 @@ class LoginWork:
         return _told(work)
 
     def _granted(self, caller: str, start: str) -> Caller:
-        """The peer, as it may work at this origin now. Errors: ``peer.*``, ``keylog.*``."""
+        """The peer as a caller, once its grant covers this origin now. Errors: ``peer.*``, ``keylog.*``."""
         patterns = self._kept.peers.require(caller, Scope.LOGIN_USE).grants[Scope.LOGIN_USE]
         if not fits(patterns, start):
             raise MeshError("peer.scope", f"login:use is not granted for {start or 'no site'}", node=caller)
@@ -160,9 +161,10 @@ class LoginWork:
                     work.verdict, work.sealed = said, made.envelope
         except MeshError as error:
             log.error("work %s has no verdict: %s", work.ask.id.hex(), error)
-            await self._remove([work.ask.id])  # whoever asks is told that it is not known
+            await self._remove([work.ask.id])  # the peer is answered ``work.unknown``
         except Exception:
-            # A defect, whose words may hold anything: ``Tasks`` reports it. Without this, its asker would wait for an hour.
+            # A defect in our code. ``Tasks`` reports it, because its message may hold anything. Without an end here the peer would
+            # wait for an hour.
             await self._remove([work.ask.id])
             raise
         finally:
@@ -172,9 +174,9 @@ class LoginWork:
         done: Done | None = None
         code, question = "", False
         try:
-            # One after another: a capsule has one holder at a time.
+            # One piece of work at a time: a capsule has one holder.
             async with asyncio.timeout(limits.WORK_S_MAX), self._turns.setdefault(capsule, asyncio.Lock()):
-                with called_by(self._granted(work.asker, start)):  # as it is now: a turn can be long in coming
+                with called_by(self._granted(work.asker, start)):  # asked again: the wait may have been long
                     done = await self._performs.carry_out(work.ask, capsule, lambda event: None)
         except TimeoutError:
             code = "work.late"
@@ -199,14 +201,14 @@ class LoginWork:
         )
 
     async def on_look(self, caller: str, look: WorkLook) -> WorkTell:
-        """A peer asks how its work is. Errors: ``work.unknown``, ``work.interrupted``."""
+        """A peer asks for the state of its work. Errors: ``work.unknown``, ``work.interrupted``."""
         return _told(await self._of(caller, look.id))
 
     async def on_fetch(self, caller: str, fetch: WorkFetch) -> WorkPart:
         """A peer fetches a part of the session of its work: the text and the pictures of pages.
 
-        Checks, in order: its work, which is done and has a session; the grant covers the origin at which that begins, and those of
-        all pages that it shows.
+        Checks, in order: the work is the peer's, done, and has a session; the grant covers its first origin, and those of all pages
+        in it.
         Errors: ``work.unknown``, ``peer.scope``, those of ``export_session``.
         """
         work = await self._of(caller, fetch.id)
@@ -232,7 +234,7 @@ class LoginWork:
                 raise MeshError("peer.scope", f"login:read is not granted for {origin}", node=caller)
 
     async def _bundled(self, work: _Work, session: str) -> None:
-        """Write its session into memory, in the place of any other that its peer has begun to fetch."""
+        """Write its session into memory. It replaces any other session that the peer has begun to fetch."""
         for each in self._works.values():
             if each.asker == work.asker:
                 each.bundle = b""
@@ -253,7 +255,7 @@ class LoginWork:
         return self._kept.clock.now_ms()
 
     async def _forget(self) -> None:
-        """Drop what ended long ago, and the oldest where there are too many."""
+        """Drop work that ended long ago, and the oldest if there is too much."""
         ended = [id for id in self._works if id not in self._running]
         late_ms = self._now_ms() - limits.WORK_KEPT_S * 1000
         over = len(ended) - limits.WORK_KEPT_MAX
@@ -276,7 +278,7 @@ class LoginWork:
         await self._remove(dropped)
 
     async def close(self) -> None:
-        """End every work. Twice is once."""
+        """End all work. A second call does nothing."""
         await self._tasks.close()
 
 
@@ -285,7 +287,7 @@ def _record(work: _Work) -> WorkRecord:
 
 
 def _told(work: _Work) -> WorkTell:
-    """How it is. Errors: ``work.interrupted``."""
+    """The state of the work, for its peer. Errors: ``work.interrupted``."""
     if work.interrupted:
         raise MeshError("work.interrupted", work=work.ask.id.hex())
     return WorkTell(done=bool(work.sealed), verdict=work.sealed)

@@ -1,4 +1,4 @@
-"""Captures logins: the state of a file or of a live session becomes a capsule, once it was shown to its site."""
+"""Captures logins: the state of a file or of a live session becomes a capsule after its site was shown it."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from protocol.goal.condition import Condition
 
 
 class Capturing:
-    """Makes capsules of state that is there already, and newer generations of capsules."""
+    """Makes capsules of existing state, and newer generations of capsules."""
 
     def __init__(self, capsules: Capsules, prove: Prove, live: LiveState) -> None:
         """prove: shows state to its site. live: reads the state of a live session."""
@@ -34,7 +34,7 @@ class Capturing:
         self.bound: Bound = {verbs.CAPTURE: self.capture}
 
     async def capture(self, given: CaptureParams, tell: Tell = lambda event: None) -> CapturedCapsule:
-        """Keep the state of a file or of a live session, once it was shown to the site.
+        """Keep the state of a file or of a live session, after its site was shown it.
 
         Errors: ``input.*``, ``live.*``, ``capsule.*``, ``browser.*``, ``keylog.*``, ``log.rollback``, ``store.*``.
         """
@@ -66,7 +66,7 @@ class Capturing:
         return Source(state=found, browser=BrowserProfile(user_agent=given.user_agent))
 
     async def replaced(self, given: PolicyParams) -> Header | None:
-        """The capsule that newer state is for; None for a new one. Asked before anybody logs in for it.
+        """The header of the capsule that newer state replaces; None for a new capsule. Called before anybody logs in for it.
 
         Errors: ``input.not_found``, ``input.invalid``, ``capsule.issuer``, ``capsule.expired``.
         """
@@ -95,9 +95,8 @@ class Capturing:
     async def keep(
         self, given: PolicyParams, found: CapsuleState, browser: BrowserProfile, shown: ProvenState
     ) -> CapturedCapsule:
-        """Seal what of ``found`` was shown to the site, as a new capsule or as newer state of one.
-
-        browser: what it was captured from.
+        """Seal the part of ``found`` that the site was shown, as a new capsule or as newer state of one. browser: the one that it
+        comes from.
 
         Errors: those of ``capture``.
         """
@@ -129,7 +128,7 @@ class Capturing:
         return await self._captured(header, shown, within(found, policy.origins), found, None)
 
     async def _renew(self, given: CaptureParams, before: Header, source: Source, tell: Tell) -> CapturedCapsule:
-        """Newer state of a capsule of this node, shown to the page that it is looked for at."""
+        """Seal newer state of an own capsule, after the page that proves its login was shown it."""
         record = await self._kept.find(before.id)
         if not given.page and not source.url:
             given = msgspec.structs.replace(given, page=record.page, shows=given.shows or record.shows)
@@ -154,7 +153,7 @@ class Capturing:
     async def _captured(
         self, header: Header, shown: ProvenState, whole: CapsuleState, found: CapsuleState, before: CapsuleRecord | None
     ) -> CapturedCapsule:
-        """whole: what ``found`` holds of the origins of the policy."""
+        """whole: the part of ``found`` that belongs to the origins of the policy."""
         record = await self._capsules.sealed(header, shown.state, before, shown.looks)
         left_out = len(found.cookies) + len(found.storage) - len(whole.cookies) - len(whole.storage)
         return CapturedCapsule(

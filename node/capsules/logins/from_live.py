@@ -1,4 +1,4 @@
-"""What a live session holds, as a capsule keeps it. The owner's alone: no agent and no peer gets here."""
+"""Reads the state of a live session, in the form of a capsule. Only the owner gets here, no agent and no peer."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from protocol.capsule.state import CapsuleState
 
 
 def from_live(sessions: LiveSessions) -> LiveState:
-    """A ``LiveState`` of ``sessions``."""
+    """A ``LiveState`` that reads ``sessions``."""
 
     async def read(live_id: str) -> Source:
         async with sessions.use(live_id) as session:

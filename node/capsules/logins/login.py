@@ -1,6 +1,6 @@
-"""Makes a capsule of a login that is done now. The proof: the same page in a fresh browser with the state, and in one without.
+"""Makes a capsule of a login that is done now.
 
-Nothing is kept without it.
+A login is kept only with proof: a page differs between a fresh browser with the state and one without it.
 """
 
 from __future__ import annotations
@@ -54,12 +54,13 @@ class Perform(Protocol):
         makes: Any,
         persistent: bool,
     ) -> Awaitable[RecordedSession]:
-        """before: called with the context and its blank page. after: once all actions are done, before the context is closed.
-        makes: after each, for what is redacted. persistent: in a browser with a profile of its own."""
+        """before: called with the context and its blank page. after: called once all actions are done, before the context is
+        closed. makes: called after each action, to redact what it made. persistent: True for a browser with a profile of its own.
+        """
 
 
 class Login(msgspec.Struct, frozen=True, kw_only=True):
-    """A login that was done, and how it is proven."""
+    """A login that was done, and its proof."""
 
     url: str
     until: condition.Condition | None
@@ -114,13 +115,13 @@ class Logins:
             if given.slice and not state.slice:
                 tell({"note": "there is no slice: the browser keeps no IndexedDB of the origins of the capsule"})
             now = Look(seen=seen, held=await asyncio.to_thread(digests, state))
-            # The condition is about the page at ``url``, which the proof opens: not about where the steps end.
+            # The condition is about the page at ``url``, which the proof opens, and not about the page where the steps end.
             if fails := judge_login(Look(), now, None):
                 raise MeshError("capsule.not_logged_in", fails)
             held.append(state)
 
         async def makes(context: Context) -> Iterable[str]:
-            # A page can say back what it has just stored, and the session of the login goes to others.
+            # A page can show what it has just stored, and the session of the login may go to others.
             return await asyncio.to_thread(_secrets_of, await context.state(whole=True))
 
         try:
@@ -137,7 +138,7 @@ class Logins:
                 persistent=given.slice,
             )
         finally:
-            await heard.kept()  # also of steps that failed: the site knows what they made
+            await heard.kept()  # kept even if the steps failed: the site knows these passkeys
         login = Login(
             url=given.url,
             until=until,
@@ -151,7 +152,7 @@ class Logins:
         return msgspec.structs.replace(kept, registered=registered[0])
 
     async def _lent(self, given: LoginParams) -> tuple[Passkey, ...]:
-        """The passkeys that the browser gets. One is registered beside those that there are: the site says if it has enough.
+        """The passkeys that the browser gets. A new one is registered beside existing ones: the site refuses one too many.
 
         Errors: ``capsule.no_passkey``, ``store.*``.
         """
@@ -165,7 +166,7 @@ class Logins:
             return ()
 
     async def keep(self, given: KeepParams, tell: Tell) -> LoggedIn:
-        """Keep what the window held in which a person has logged in. Errors: as ``login``, without those of the steps."""
+        """Keep the state of the window in which a person logged in. Errors: as ``login``, without those of the steps."""
         self._witness.check_signs()
         require_web(given.url)
         state = await asyncio.to_thread(_state_of, given.storage)
@@ -198,7 +199,7 @@ class Logins:
 
 
 def _origins(given: PolicyParams, before: Header | None, url: str) -> tuple[str, ...]:
-    """Patterns of what a login at ``url`` is kept of. before: the capsule that newer state is for."""
+    """Patterns of the origins whose state a login at ``url`` keeps. before: the capsule that newer state is for."""
     if before is not None:
         return before.policy.origins
     return widest(parse_pattern(each) for each in given.origins or (origin_of(url),))
@@ -209,7 +210,7 @@ def _secrets_of(held: BrowserState) -> Iterable[str]:
 
 
 def _state_of(storage: str) -> CapsuleState:
-    """The state that a command sends. Errors: ``input.invalid``, which quotes nothing of it."""
+    """The state in a command. Errors: ``input.invalid``, which quotes nothing of it."""
     try:
         found = msgspec.json.decode(storage)
     except msgspec.DecodeError:

@@ -1,7 +1,7 @@
 """The passkeys that this node has registered for itself: kept like its sealing keys, and used by its own logins only.
 
-Each lies in a file of its own, encrypted under the witness key, and in no backup, bundle or capsule: a passkey that is copied looks
-like a clone to its site, and whoever holds it is its person. Another node registers its own.
+Each lies in a file of its own, encrypted under the witness key, and in no backup, bundle or capsule: a site takes a copied passkey
+for a clone, and whoever holds it can log in. Another node registers its own.
 """
 
 from __future__ import annotations
@@ -42,25 +42,27 @@ _NONCE_BYTES: Final = 12
 _FILE_BYTES_MAX: Final = 64 * limits.KIB
 _ID_CHARS: Final = 12
 _AHEAD: Final = 32
-"""So many uses are counted before the browser gets a passkey: after a crash its count must not be lower than the site has seen."""
+"""Uses that are counted before the browser gets a passkey: after a crash its count must not be lower than the one that the site
+saw.
+"""
 
 
 class _File(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """What a file of a passkey holds."""
+    """The content of a passkey file."""
 
     wraps: tuple[Wrap, ...]
-    """The passkey, encrypted under the witness key; under two while that changes, so that a crash loses nothing."""
+    """The passkey, encrypted under the witness key. There are two while that key changes, so that a crash loses nothing."""
 
 
 class _Kept(Passkey, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """A passkey with what this node knows of it."""
+    """A passkey, with the notes of this node about it."""
 
     made_ms: int = 0
-    """0 if it was kept before this was noted."""
+    """0 for a passkey from before this field existed."""
     used_ms: int = 0
     """When a page last used it; 0 for never."""
     proven: bool = False
-    """Whether a login with it was seen to work."""
+    """True if a login with it was seen to work."""
 
 
 class Passkeys:
@@ -85,7 +87,9 @@ class Passkeys:
         )
 
     async def remove(self, given: PasskeyParams) -> RemovedPasskey:
-        """Destroy the file of a passkey. The site still takes it, but nobody has it. Errors: ``input.not_found``, ``store.*``."""
+        """Destroy the file of a passkey. The site would still accept the passkey, but nobody has it. Errors: ``input.not_found``,
+        ``store.*``.
+        """
         async with self._one:
             found = [
                 each for each in await asyncio.to_thread(self._all) if _id_of(each) == given.passkey.strip().lower()
@@ -96,7 +100,9 @@ class Passkeys:
         return RemovedPasskey(id=_id_of(found[0]), site=found[0].rp)
 
     async def lend(self, url: str) -> tuple[Passkey, ...]:
-        """Those for the site of ``url``, counted as used ``_AHEAD`` times. Errors: ``capsule.no_passkey``, ``store.*``."""
+        """The passkeys for the site of ``url``. Their counts are stored ``_AHEAD`` uses higher. Errors: ``capsule.no_passkey``,
+        ``store.*``.
+        """
         async with self._one:
             found = [each for each in await asyncio.to_thread(self._all) if _is_of(each.rp, url)]
             if not found:
@@ -107,7 +113,7 @@ class Passkeys:
         return tuple(_plain(each) for each in found)
 
     async def keep(self, held: Sequence[Passkey]) -> None:
-        """Keep what a browser holds now; a new one counts as unproven. A count never goes back.
+        """Store the passkeys that a browser holds now. A new one is unproven. A count never goes back.
 
         Errors: ``store.*``, ``input.too_large``.
         """
@@ -125,7 +131,7 @@ class Passkeys:
                 await asyncio.to_thread(self._write, kept, self._under)
 
     async def note(self, credentials: Collection[bytes], **known: object) -> None:
-        """Note something about passkeys: fields of ``_Kept``. Those that are not here are passed over. Errors: ``store.*``."""
+        """Note facts about passkeys: fields of ``_Kept``. Unknown passkeys are passed over. Errors: ``store.*``."""
         async with self._one:
             for each in await asyncio.to_thread(self._all):
                 if each.credential in credentials:
@@ -152,7 +158,7 @@ class Passkeys:
         return self._between or (self._witness.identity.key,)
 
     def _all(self, under: Sequence[SigningKey] = ()) -> list[_Kept]:
-        """Every passkey that can be read. A file that cannot be opened opens nothing, and is left for its owner to look at."""
+        """Every passkey that can be read. A file that cannot be opened is skipped, and left for its owner."""
         found = []
         for path in sorted(self._directory.glob(f"*{_SUFFIX}")):
             try:
@@ -185,7 +191,7 @@ class Passkeys:
         wraps = []
         for witness_key in under:
             nonce = self._clock.random(_NONCE_BYTES)
-            # The name of the file is a part of what is authenticated: one file cannot be put in the place of another.
+            # The encryption authenticates the name of the file, so that one file cannot take the place of another.
             sealed = ChaCha20Poly1305(_at_rest(witness_key)).encrypt(nonce, cbor.encode(key), name.encode())
             wraps.append(Wrap(by=_id(witness_key), nonce=nonce, sealed=sealed))
         try:
@@ -196,7 +202,7 @@ class Passkeys:
 
 
 class Heard:
-    """Keeps what the pages of one flow make and use, at once: what comes after may fail."""
+    """Stores the passkeys that the pages of one flow make and use, at once, because later steps may fail."""
 
     def __init__(self, passkeys: Passkeys, tell: Tell) -> None:
         self._passkeys, self._tell = passkeys, tell
@@ -230,12 +236,12 @@ def _name_of(key: Passkey) -> str:
 
 
 def _id_of(key: Passkey) -> str:
-    """What people call it."""
+    """The id that people see."""
     return _name_of(key)[:_ID_CHARS]
 
 
 def _plain(key: _Kept) -> Passkey:
-    """Without what only this node knows."""
+    """The passkey without the notes of this node."""
     return Passkey(**{name: getattr(key, name) for name in Passkey.__struct_fields__})
 
 
@@ -246,7 +252,7 @@ def _shown(key: _Kept) -> ShownPasskey:
 
 
 def _is_of(rp: str, url: str) -> bool:
-    """Whether a browser at ``url`` would use a passkey of the site ``rp``."""
+    """True if a browser at ``url`` would use a passkey of the site ``rp``."""
     host = origin_of(url).partition("://")[2].rpartition("@")[2]
     host = host.rpartition(":")[0] if ":" in host.rpartition("]")[2] else host
     return bool(rp) and (host == rp or host.endswith(f".{rp}"))

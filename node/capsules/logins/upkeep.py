@@ -1,4 +1,4 @@
-"""Looks after capsules with a browser: whether a login still works, newer state of it, its end on the site."""
+"""Looks after capsules with a browser: checks that a login works, renews its state, and ends it on its site."""
 
 from __future__ import annotations
 
@@ -37,9 +37,12 @@ from protocol.trust.origin import fits, origin_of
 log = logging.getLogger(__name__)
 
 _STRANGERS: Final = 2
-"""So many browsers without the login look at the page: one that differs between them says nothing by differing with it."""
+"""Browsers without the login that open the page. If the page differs between them, a difference to the login's page proves nothing.
+"""
 _LOGOUT_CLASS: Final = 7
-"""Logging out counts as destroying (docs/risk.md), and here it is what the owner asks for. One control is pressed, by its name."""
+"""The class of destruction, to which logging out belongs (docs/risk.md). The owner asked for it, and only one control is pressed,
+by its name.
+"""
 
 
 class _Seen(NamedTuple):
@@ -47,7 +50,7 @@ class _Seen(NamedTuple):
     evidence: str
     url: str
     offers: list[str]
-    """Origins that offer to bind sessions to a device."""
+    """The origins that offer to bind sessions to a device."""
 
 
 class Upkeep:
@@ -65,7 +68,7 @@ class Upkeep:
     # --- verbs -------------------------------------------------------------------------------------------------------
 
     async def check(self, given: LookParams) -> CheckedCapsule:
-        """Whether a login works in a fresh browser. Errors: those of ``Mounts.mount``, ``browser.*``, ``input.invalid``."""
+        """Check that a login works in a fresh browser. Errors: those of ``Mounts.mount``, ``browser.*``, ``input.invalid``."""
         record, header = await self._found(given.capsule)
         page = _page(given.page or record.page, header)
         state = await self._kept.state(record)
@@ -73,7 +76,7 @@ class Upkeep:
             begun = mount.state
             seen = await self._seen(mount, page, given.shows or record.shows)
             if seen.standing == "dead":
-                mount.begin_with(begun)  # what a login page leaves behind is no newer state of the login
+                mount.begin_with(begun)  # state that a login page leaves behind is not newer state of the login
         notes = findings(state, now_s=self._kept.clock.now_ms() // 1000)
         row = await self._kept.store.ledger(header.id)
         return CheckedCapsule(
@@ -89,7 +92,7 @@ class Upkeep:
         )
 
     async def refresh(self, given: LookParams) -> RefreshedCapsule:
-        """Seal what the site renews on a visit. Errors: those of ``check``, ``capsule.issuer``, ``capsule.logged_out``."""
+        """Seal the state that the site renews on a visit. Errors: those of ``check``, ``capsule.issuer``, ``capsule.logged_out``."""
         record, header = await self._own(given.capsule)
         page = _page(given.page or record.page, header)
         before = await self._kept.state(record)
@@ -98,10 +101,11 @@ class Upkeep:
             seen = await self._seen(mount, page, given.shows or record.shows)
             held = mount.state
             if seen.standing == "alive" and await asyncio.to_thread(_is_newer, held, before):
-                # What is sealed was shown to the site by a browser of its own; where each look renews, up to its last answer.
+                # Before it is sealed, a fresh browser shows the new state to the site. If every visit renews it, the state of the
+                # last answer counts.
                 seen = await self._seen(mount, page, given.shows or record.shows)
                 held = mount.state
-            mount.begin_with(begun)  # sealed below, also where copies were exported
+            mount.begin_with(begun)  # sealed below, even if copies were exported
             if seen.standing == "dead":
                 raise MeshError("capsule.logged_out", seen.evidence, capsule=header.id)
             if seen.standing == "unknown":
@@ -131,9 +135,10 @@ class Upkeep:
     # --- the end of a login on its site ------------------------------------------------------------------------------
 
     async def kill(self, record: CapsuleRecord) -> Killed:
-        """Log out on the site, then show it the old state again; whether it is refused, and why.
+        """Log out on the site, then show it the old state again.
 
-        For its tenant, who may always end it: no policy is asked, and no use counted. What runs with it was ended before.
+        Returns whether the site refuses that, and why. The tenant may always end a login, so no policy is checked and no use
+        counted. Work that uses it was ended before.
         Errors: ``capsule.*``, ``browser.*``.
         """
         header = self._kept.open(record).header
@@ -153,7 +158,7 @@ class Upkeep:
         return Killed(dead=found == "dead", evidence=evidence, pressed=pressed)
 
     async def _log_out(self, guard: GuardPolicy, state: BrowserState, page: str, secrets: Secrets) -> str:
-        """Press the control that logs out, of all devices if there is one; its name, empty if there is none."""
+        """Press the control that logs out, preferably of all devices. Returns its name, empty if there is none."""
         gate = Gate(report=self._kept.witness.trail.gate, risk_max=_LOGOUT_CLASS)
         async with self._browsers.opened(self._profile, guard, state=state) as (_, opened):
             driver = Driver(opened, gate, secrets)
@@ -163,7 +168,7 @@ class Upkeep:
                 return ""
             target = Locator(role=control.role, name=control.name, nth=place_of(seen, control))
             await driver.act(Click(target=target))
-            return control.name  # which is nothing but these words, so nothing of the login is in it
+            return control.name  # a name that matches holds only these words, and nothing of the login
 
     # --- parts -------------------------------------------------------------------------------------------------------
 
@@ -183,12 +188,12 @@ class Upkeep:
         return record, header
 
     def _wish(self, header: Header, page: str) -> Wish:
-        # A look is work of the mildest kind, so that of every task that the policy names any one covers it.
+        # A look needs the least of all work, so any task that the policy names covers it.
         task = header.policy.tasks[0]
         return Wish(task=task, guard=guard_for(self._config.policy), start_url=page, risk_max=1)
 
     async def _seen(self, mount: Mount, page: str, shows: str) -> _Seen:
-        """How the site takes the login that is mounted."""
+        """The reaction of the site to the login that is mounted."""
         secrets = await mount.hiding(NO_SECRETS)
         offers: list[str] = []
         looks = await self._looks(mount.guard, mount.state, page, secrets, mount, offers)
@@ -204,7 +209,7 @@ class Upkeep:
         mount: Mount | None = None,
         offers: list[str] | None = None,
     ) -> list[Outcome]:
-        """A page in a fresh browser with ``state``, and in others without. Errors: ``browser.*``, ``risk.refused``."""
+        """Open a page in a fresh browser with ``state``, and in others without. Errors: ``browser.*``, ``risk.refused``."""
         looks = [self._look(guard, state, page, secrets, mount, offers)]
         looks += [self._look(guard, None, page, secrets.answering({})) for _ in range(_STRANGERS)]
         tasks = [asyncio.ensure_future(look) for look in looks]
@@ -213,7 +218,7 @@ class Upkeep:
         finally:
             for task in tasks:
                 task.cancel()
-            await asyncio.wait(tasks)  # none of them holds the login once it is given back
+            await asyncio.wait(tasks)  # none of them may hold the login after it is given back
 
     async def _look(
         self,
@@ -224,7 +229,9 @@ class Upkeep:
         mount: Mount | None = None,
         offers: list[str] | None = None,
     ) -> Outcome:
-        """A page in a fresh browser. mount: told what the browser held at its end. offers: gets who offers to bind sessions."""
+        """Open a page in a fresh browser. mount: takes the state of the browser at its end. offers: gets the origins that offer to
+        bind sessions.
+        """
         gate = Gate(report=self._kept.witness.trail.gate, risk_max=self._config.policy.risk_class_max)
         async with self._browsers.opened(self._profile, guard, state=state) as (context, opened):
             noted = context.note_offers() if offers is not None else []
@@ -242,7 +249,7 @@ class Upkeep:
 
 
 def _stands(looks: Sequence[Outcome], shows: str, secrets: Secrets) -> tuple[Standing, str]:
-    """Whether the site takes the login that the first of ``looks`` had, and none of the others."""
+    """Judge whether the site accepts the login. Only the first of ``looks`` had it. Returns the standing, and its evidence."""
     seen, *strangers = looks
     url = seen.observation.url
     answered = bool(seen.basic) and all(f"basic {origin_of(url)}" in each.challenges for each in strangers)
@@ -256,7 +263,7 @@ def _is_newer(held: BrowserState | None, before: CapsuleState) -> bool:
 
 
 def _page(page: str, header: Header) -> str:
-    """The page to look at. Errors: ``input.invalid``, ``capsule.origin``."""
+    """The address of the page to open. Errors: ``input.invalid``, ``capsule.origin``."""
     if not page:
         named = [each for each in header.policy.origins if "://*." not in each]
         if not named:
@@ -268,5 +275,5 @@ def _page(page: str, header: Header) -> str:
 
 
 def _address(url: str, secrets: Secrets) -> str:
-    """What is told of the address where a look ended: a login may be part of it."""
+    """The address where a look ended, redacted, because it may hold a part of the login."""
     return redact_text(redact_url(url), secrets).partition("?")[0]

@@ -1,7 +1,7 @@
-"""Mounts capsules in browsers: implements what the room of browsers asks for, and ends what runs once a capsule may not be used.
+"""Mounts capsules in browsers, and ends work once its capsule may not be used any more.
 
-Checked before a browser starts: who asks, where the work begins, then everything that ``Capsules.using`` checks. While it runs:
-every ``CAPSULE_CHECK_S`` seconds the same again, and at once when the capsule is revoked.
+Before a browser starts, it checks the caller, the address where the work begins, and everything that ``Capsules.using`` checks.
+While the browser runs, it checks again every ``CAPSULE_CHECK_S`` seconds, and ends the work at once when the capsule is revoked.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ log = logging.getLogger(__name__)
 
 
 Running = Callable[[], Awaitable[BrowserInfo]]
-"""Which browser work is done in. Errors: ``browser.*``."""
+"""Returns the browser in which work is done. Errors: ``browser.*``."""
 
 
 async def _unknown() -> BrowserInfo:
@@ -53,7 +53,7 @@ class Mounting:
     def __init__(
         self, capsules: Capsules, browser: Running = _unknown, *, check_s: float = limits.CAPSULE_CHECK_S
     ) -> None:
-        """browser: which one work is done in. check_s: how often a use that lasts is judged again."""
+        """browser: returns the one in which work is done. check_s: seconds between two checks of a use that lasts."""
         self._capsules, self._kept, self._check_s = capsules, capsules.kept, check_s
         self._browser = browser
         self._running: dict[str, set[End]] = {}
@@ -61,7 +61,7 @@ class Mounting:
 
     @property
     def running(self) -> int:
-        """How many capsules are mounted."""
+        """The number of mounted capsules."""
         return len(self._running)
 
     @contextlib.asynccontextmanager
@@ -85,7 +85,7 @@ class Mounting:
             ended.append(error)
             over(error)
 
-        # Noted before the state is opened: a revocation finds also what is only being mounted.
+        # Noted before the state is opened, so that a revocation also ends a mount that has only begun.
         with self._noted(header.id, end):
             async with self._capsules.using(header.id, wanted) as used:
                 begun = await asyncio.to_thread(to_browser, used.state, now_s=self._kept.clock.now_ms() // 1000)
@@ -125,9 +125,9 @@ class Mounting:
                     finds.cancel()
 
     async def _check_version(self, header: Header) -> None:
-        """Check that the browser is the one that reads the slice of a capsule, if it has one.
+        """Check that the browser can read the slice of a capsule, if it has one.
 
-        Asked before the use is counted, and again of the browser that was started for it. Errors: ``capsule.slice_version``,
+        Called before the use is counted, and again for the browser that was started. Errors: ``capsule.slice_version``,
         ``browser.*`` (``browser.no_profile``: it is somebody else's).
         """
         if not header.slice_version:
@@ -140,7 +140,7 @@ class Mounting:
             raise MeshError("capsule.slice_version", told, capsule=header.id)
 
     async def _granted(self, capsule: str, task: str) -> CapsuleRecord:
-        """The capsule, if the caller may have it. An agent does not learn which ones there are beside its own.
+        """The capsule, if the caller may have it. An agent does not learn of capsules other than its own.
 
         Errors: ``caller.refused``, ``input.not_found``, ``input.invalid``, ``capsule.revoked``.
         """
@@ -152,7 +152,7 @@ class Mounting:
             if known or caller.kind is not CallerKind.AGENT or not error.code.startswith(("input.", "capsule.")):
                 raise
         if found is not None and caller.kind is CallerKind.AGENT and not found.grants(caller.since_ms):
-            found = None  # a grant was given under the policy of its time
+            found = None  # the grant was given under an older policy
         if found is None or not caller.may_mount(found.id, task):
             told = f"this agent was granted no such capsule for the work “{task}”"
             raise MeshError("caller.refused", told, caller=str(caller))
@@ -161,7 +161,7 @@ class Mounting:
     async def proposes(self, url: str, task: Task) -> str:
         """Implements ``node.live.Mounts.proposes``."""
         if current_caller().kind is not CallerKind.OWNER:
-            return ""  # who cannot name a capsule is not told what there is
+            return ""  # a caller who cannot name a capsule does not learn of any
         try:
             return await self._kept.proposed(origin_of(url), task)
         except MeshError as error:
@@ -184,7 +184,7 @@ class Mounting:
                 self._running.pop(capsule_id, None)
 
     async def _watch(self, used: Mounted, wanted: Wanted, over: End) -> None:
-        """Tell ``over`` once the use may not go on."""
+        """Call ``over`` once the use may not go on."""
         try:
             while True:
                 await self._kept.clock.sleep(self._check_s)
@@ -197,9 +197,10 @@ class Mounting:
             raise
 
     async def _keep(self, used: Mounted, kept: NewestState) -> None:
-        """Seal what the browser held at its end, if that is newer. Never raises: the work is done.
+        """Seal the state of the browser at its end, if it is newer.
 
-        Not of a peer's capsule, which the peer alone seals; not of one that was exported, whose copies would end with it.
+        Never raises: the work is done. Leaves out capsules of peers, which only the peer seals, and exported ones, because a new
+        generation would end their copies.
         """
         header = used.header
         try:
@@ -212,14 +213,15 @@ class Mounting:
             log.warning("newer state of %s was not kept: %s", header.id, error.code)
 
     async def ended(self, capsule_id: str) -> None:
-        """A capsule was revoked or removed: end what runs with it."""
+        """A capsule was revoked or removed: end the work that uses it."""
         for over in tuple(self._running.get(capsule_id, ())):
             over(MeshError("capsule.revoked", capsule=capsule_id))
 
 
 def _asks_here(task: Task) -> bool:
-    """True if the steps were written by somebody else than the owner of this login, who is asked about what may do more than read.
-    A search presses nothing that sounds grave, and needs no such care."""
+    """True if somebody else than the owner of this login wrote the steps. The owner is then asked about everything that may do more
+    than read. A search needs no such care: it presses nothing that sounds grave.
+    """
     return task != "explore" and current_caller().kind is CallerKind.PEER
 
 
@@ -228,7 +230,7 @@ def _renewed(state: BrowserState) -> Iterable[str]:
 
 
 def _narrowed(guard: GuardPolicy, policy: Policy, start_url: str) -> GuardPolicy:
-    """``guard`` for the origins of a capsule alone. Errors: ``capsule.origin``."""
+    """``guard``, limited to the origins of a capsule. Errors: ``capsule.origin``."""
     origins = common(guard.origins or (ANY,), policy.origins)
     if not origins:
         raise MeshError("capsule.origin", "this node, or its caller, may contact none of the capsule's origins")
@@ -237,13 +239,14 @@ def _narrowed(guard: GuardPolicy, policy: Policy, start_url: str) -> GuardPolicy
             "capsule.origin", f"the work begins at {origin_of(start_url) or 'no site'}", origins=list(origins)
         )
     narrowed = msgspec.structs.replace(guard, origins=origins, capsule=True, class_max=policy.class_max)
-    # What the configuration allows to be written is the owner's own, and more than the issuer of a capsule for reading has allowed.
+    # The configuration may let the owner's own work write. The issuer of a capsule for reading did not allow that.
     peer = current_caller().kind is CallerKind.PEER
     return reading(narrowed) if peer or policy.class_max < APPROVAL_CLASS else narrowed
 
 
 def _level(wish: Wish, policy: Policy) -> int:
-    """The highest class that the work may perform: what the configuration allows, no higher than the capsule's; what the caller
-    approves counts as it is, so that an approval that the capsule forbids is an error and not silently less."""
+    """The highest class that the work may perform: the class of the configuration, cut to the capsule's. A class that the caller
+    approves is not cut, so that one above the capsule's is an error.
+    """
     approved = max(wish.approve_class, APPROVAL_CLASS if wish.allows else 0)
     return max(1, approved, min(wish.risk_max, policy.class_max))

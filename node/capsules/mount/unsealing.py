@@ -1,6 +1,7 @@
-"""Gives a login of this node out in clear, once its owner asks for that: the one way in which state leaves unsealed.
+"""Writes a login of this node in clear, if its owner asks for it. State leaves unsealed in no other way.
 
-Counted and signed as any use, and noted in the audit trail and the feed before the first byte is written. Goes to a new file only.
+It is counted and signed as any use, and noted in the audit trail and the feed before the first byte is written. The file must be
+new.
 """
 
 from __future__ import annotations
@@ -48,9 +49,9 @@ class Unsealing:
         header = self._kept.open(record).header
         self._kept.witness.trail.about(record.id)
         if header.tenant != self._kept.witness.node:
-            # Its policy binds this node, and nothing would bind the copy.
+            # The policy binds this node only: nothing would bind the copy.
             raise MeshError("capsule.issuer", "only the node that captured a capsule unseals it", tenant=header.tenant)
-        # A look asks for no more than that: any task that the policy names covers it.
+        # A copy needs no browser, so any task that the policy names covers it.
         holder = f"unseal-{self._kept.clock.random(ids.ID_RANDOM_BYTES).hex()}"
         wanted = Wanted(
             origins=header.policy.origins,
@@ -60,7 +61,7 @@ class Unsealing:
             seconds=_LEASE_S,
             work="unseal",
         )
-        # The file first: no use is spent on a place where nothing can be written.
+        # The file is made first, so that no use is spent on a place that cannot be written.
         with _new(given.out) as file:
             async with self._capsules.using(record.id, wanted) as mounted:
                 return await self._written(given.out, file, mounted)
@@ -69,7 +70,7 @@ class Unsealing:
         header = mounted.header
         given = pages_of(mounted.state)
         data = (await asyncio.to_thread(to_browser, given, now_s=self._kept.clock.now_ms() // 1000)).storage
-        # Before the first byte: what left without a row would be known to nobody.
+        # Noted before the first byte: nobody would know of a copy without a row.
         note = {"generation": str(header.generation), "number": str(mounted.number)}
         await self._kept.witness.trail.write("capsule.unsealed", subject=header.id, note=note)
         await self._kept.witness.feed.tell(Kind.CAPSULE_UNSEALED, header.id)
@@ -94,14 +95,15 @@ class Unsealing:
 
 
 def pages_of(state: CapsuleState) -> CapsuleState:
-    """``state`` without what Playwright takes from no file: sessionStorage, the storage of frames, files of a profile, and
-    credentials for basic authentication."""
+    """``state`` without the parts that Playwright reads from no file: sessionStorage, the storage of frames, files of a profile,
+    and credentials for basic authentication.
+    """
     pages = tuple(msgspec.structs.replace(each, session=()) for each in state.storage if not each.key)
     return msgspec.structs.replace(state, storage=pages, slice=NO_SLICE, basic=())
 
 
 def left_out(state: CapsuleState) -> Iterable[str]:
-    """What of ``state`` is not in ``pages_of(state)``, and what was never in it; no value."""
+    """Names of the parts of ``state`` that ``pages_of`` drops, and of those that the capture could not take; no values."""
     for each in state.storage:
         if each.key:
             yield f"storage of a frame: {each.key}"

@@ -1,4 +1,4 @@
-"""Scans what is sealed, signs what was found, and lets no state be used that was not scanned."""
+"""Scans state before it is sealed, signs the findings, and refuses state that was not scanned."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class Attesting:
         self._kept = kept
 
     async def attest(self, header: Header, state: CapsuleState) -> None:
-        """Sign what is found in ``state`` and what it holds, by name, before it is kept under ``header``.
+        """Sign the findings in ``state`` and the names of its parts, before it is kept under ``header``.
 
         Errors: ``keylog.*``, ``log.rollback``, ``store.*``.
         """
@@ -39,10 +39,10 @@ class Attesting:
             await self._kept.store.put_artefact(made)
 
     async def of_cookies(self, header: Header, state: CapsuleState) -> bytes:
-        """The signed attestation about the cookies of a capsule alone; made once for each generation, then told again.
+        """The signed attestation about the cookies of a capsule.
 
-        It holds also after the witness key has changed: whoever reads it follows the key log. Errors: ``keylog.*``,
-        ``log.rollback``, ``store.*``.
+        It is made once for each generation. It stays valid when the witness key changes, because readers follow the key log.
+        Errors: ``keylog.*``, ``log.rollback``, ``store.*``.
         """
         node, subject = self._kept.witness.node, f"{_subject(header.id, header.generation)}.cookies"
         now = await asyncio.to_thread(attested, header, state, node=node, at_ms=self._kept.clock.now_ms())
@@ -75,7 +75,9 @@ class Attesting:
         raise why or MeshError("capsule.attestation", "there is none", capsule=record.id, because="missing")
 
     async def words(self, record: CapsuleRecord, state: CapsuleState | None) -> tuple[str, ...]:
-        """What the scan found, for people: by name if ``state`` is open, else by number. Errors: ``capsule.attestation``."""
+        """The findings of the scan, for people: their names if ``state`` is open, else their number. Errors:
+        ``capsule.attestation``.
+        """
         if state is not None:
             return tuple(f"{each.kind}: {each.name} of {each.host}" for each in await asyncio.to_thread(scan, state))
         return tuple(f"{each.kind}: {each.count} of {each.host}" for each in (await self.of(record)).found)

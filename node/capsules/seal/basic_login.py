@@ -13,7 +13,7 @@ from protocol.page.secrets.secrets import LOGIN_BASIC, NO_SECRETS, Basic, GivenS
 
 
 def with_given(state: CapsuleState, given: Mapping[str, GivenSecret], begins: str) -> CapsuleState:
-    """``state`` with those of ``given`` that are for basic authentication. begins: as for ``Secrets``.
+    """``state`` with the given credentials for basic authentication. begins: as for ``Secrets``.
 
     Errors: ``input.invalid``, ``action.secret_elsewhere``.
     """
@@ -35,10 +35,10 @@ def require_basic(given: Mapping[str, GivenSecret]) -> None:
 
 
 def answers_of(state: CapsuleState) -> Mapping[str, Basic]:
-    """The answer to each origin that ``state`` has credentials for."""
+    """The credentials in ``state``, by origin."""
     return {each.origin: Basic(LOGIN_BASIC, each.user, each.password) for each in state.basic}
 
 
 def hiding(state: CapsuleState) -> Secrets:
-    """Secrets that hide what ``state`` holds, and answer for it."""
+    """Secrets that hide the values in ``state``, and answer with its credentials."""
     return NO_SECRETS.hiding(hidden_values(state)).answering(answers_of(state))
