@@ -42,7 +42,7 @@ T = TypeVar("T", bound=msgspec.Struct)
 
 PATH_PREFIX = "/peer/v1/"
 _ROUTES_OF_FROZEN = frozenset({"status", "log/checkpoint", "log/consistency"})
-"""Routes that are still called on a frozen peer: its status, and what it needs to prove that its log is in order."""
+"""Routes that are still called on a frozen peer: its status, and those by which it proves that its log is in order."""
 _SAY_TIME = frozenset({"", "envelope.time", "peer.clock"})
 """Outcomes of a call that give the time on the clock of the peer; empty: success."""
 TURNED_AWAY = frozenset(
@@ -63,7 +63,7 @@ _LET_IN = frozenset({"input.not_found", "peer.quota"})
 """Codes with which a node answers a knock after it accepted the caller: no such search, or the disk quota is used up."""
 _INTRODUCE_EVERY_MS = 30_000
 _AT_ONCE = 8
-"""How many peers are called at once when all of them are."""
+"""The number of parallel calls when every peer is called."""
 
 
 class Calls:
@@ -116,7 +116,7 @@ class Calls:
         return told
 
     async def _mend(self, known: PeerRecord, error: MeshError) -> bool:
-        """Whether to retry a call that failed with ``error``, because one side has since learned the other's new key."""
+        """True if a call that failed with ``error`` should be retried, because one side has since learned the other's new key."""
         if error.code == "peer.identity" and not isinstance(error, PeerError):
             return await self.follow(known.node)
         return _hung_up(error) and await self._introduce(known, known.public_key)
@@ -134,7 +134,7 @@ class Calls:
         return keys is None or keys.active
 
     def _active(self, node: str) -> PeerRecord:
-        """As ``_known``, of one whose key log has not ended. Errors: ``keylog.*``, ``peer.unknown``, ``peer.distrusted``."""
+        """As ``_known``, for a peer whose key log is valid. Errors: ``keylog.*``, ``peer.unknown``, ``peer.distrusted``."""
         keys = self.peers.key_log(node)
         if keys is not None:
             keys.check_active()
@@ -155,13 +155,13 @@ class Calls:
 
         It refused this node if the error is in ``TURNED_AWAY``; otherwise it processed the message. node: its id; empty if
         ``public_key`` (32 bytes) is the key it began with.
-        Errors: every other outcome, which does not show whom it accepts: ``peer.unreachable``, ``peer.identity``,
-        ``peer.protocol``, ``peer.clock``, what else it answered; before it ``invite.url``, ``log.rollback``, ``store.*``.
+        Errors: those that do not show whether it accepts this node: ``peer.unreachable``, ``peer.identity``, ``peer.protocol``,
+        ``peer.clock``, any other answer; before the call ``invite.url``, ``log.rollback``, ``store.*``.
         """
         parse_address(address)
         node = node or ids.node_id(public_key)
         search = ids.make_id("sea", self._clock.random(ids.ID_RANDOM_BYTES))
-        # An empty delta of a search that nobody has: whoever accepts its sender answers that, and stores nothing.
+        # An empty delta of a search that nobody has. A node that accepts the sender answers so, and stores nothing.
         delta = await self._witness.artefact(KIND_DELTA, search, b"")
         push = DeltaPush(search=search, deltas=(delta.envelope,))
         body = self._identity.message(push, audience=node, path=PATH_PREFIX + "deltas/push")
@@ -237,7 +237,7 @@ class Calls:
         await self.ask_all()
 
     async def push_keys(self, own: KeyLog) -> tuple[list[str], list[str]]:
-        """Show our key log to every peer that has an address: the names of those that took it, and of the others."""
+        """Show our key log to every peer that has an address. Returns the names of the peers that took it, and of the others."""
         push = KeysPush(log=own.encode())
 
         async def show(node: str) -> None:
@@ -264,12 +264,12 @@ class Calls:
         return await self._each(lambda node: self.call(node, "status", StatusAsk(), StatusTell))
 
     def clocks_apart_ms(self) -> list[int]:
-        """How far the clock of each peer is ahead of ours, of those that said so when they were last called."""
+        """How far each peer's clock is ahead of ours, for the peers that gave their time in the last call."""
         last = [self.contacts.of(record.node) for record in self.peers.records()]
         return [contact.apart_ms for contact in last if contact.said in _SAY_TIME and contact.apart_ms is not None]
 
     async def tell(self, route: str, record: msgspec.Struct, nodes: Collection[str]) -> tuple[list[str], list[str]]:
-        """Send ``record`` to those of ``nodes`` that are peers: the names of those that accepted it, and of the others."""
+        """Send ``record`` to those of ``nodes`` that are peers. Returns the names of the peers that accepted it, and of the others."""
         return await self._each(lambda node: self.call(node, route, record, Done), nodes)
 
     async def _each(
@@ -301,7 +301,7 @@ class Calls:
 
 
 def _hung_up(error: MeshError) -> bool:
-    """Whether the transport found that a peer does not know our key (and not a peer's answer that says so)."""
+    """True if the transport itself found that a peer does not know our key. A peer's answer that says so does not count."""
     return error.code == "peer.refused_us" and not isinstance(error, PeerError)
 
 

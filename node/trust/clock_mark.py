@@ -45,7 +45,7 @@ class ClockMark:
         self._writing = asyncio.Lock()
 
     async def load(self) -> None:
-        """Take up what the store holds. Errors: ``store.corrupt``."""
+        """Read the stored mark. Errors: ``store.corrupt``."""
         data = await self._store.get_meta(_KEY)
         if data:
             self._kept = self._exact = cbor.decode_as(data, _Mark, bytes_max=limits.CLOCK_MARK_BYTES_MAX)
@@ -85,7 +85,7 @@ class ClockMark:
                 await self._keep(_including(before, header, now_s, ahead_s=limits.CLOCK_MARK_AHEAD_S))
 
     async def close(self) -> None:
-        """Store the exact mark, not one set ahead. Never raises; twice is once."""
+        """Store the exact mark, not one set ahead. Never raises. A second call does nothing."""
         if self._kept != self._exact:
             try:
                 await self._keep(self._exact)
@@ -96,7 +96,7 @@ class ClockMark:
         return self._was_wrong(now_s) or not _covers(self._kept, header)
 
     def _was_wrong(self, now_s: int) -> bool:
-        """Whether the clock was so far ahead when the mark was made that the mark no longer applies."""
+        """True if the clock was so far ahead when the mark was made that the mark no longer applies."""
         return now_s + limits.CLOCK_SET_BACK_S_MAX + limits.CLOCK_MARK_AHEAD_S < self._kept.until_s
 
     async def _keep(self, mark: _Mark) -> None:

@@ -15,7 +15,7 @@ _PAIR = "on that machine: trailmesh node invite; here: trailmesh node join --pee
 
 
 async def discover(discovery: Discovery, peers: Peers, seconds: float) -> list[Nearby]:
-    """Nodes on the local network, whether each is a peer, and the next step for each. Errors: ``discovery.unavailable``.
+    """Nodes on the local network, each with the next step; peers are marked. Errors: ``discovery.unavailable``.
 
     Anyone can send an announcement, so none of them pairs a node or changes the address of a peer.
     """

@@ -40,7 +40,7 @@ Rewrap = Callable[[Sequence[SigningKey]], Awaitable[None]]
 
 
 async def _nothing_more(under: Sequence[SigningKey]) -> None:
-    """Nothing else lies under the witness key."""
+    """The default ``rewrap``, for a node that encrypts nothing else under the witness key."""
 
 
 class Keyed(Protocol):
@@ -66,8 +66,8 @@ class OwnKeys:
         end_work: Callable[[], Awaitable[None]],
         rewrap: Rewrap = _nothing_more,
     ) -> None:
-        """channel: the parts that must use the new key. rewrap: encrypts again what lies under the witness key: under both
-        keys while it changes, then under the new one.
+        """channel: the parts that must use the new key. rewrap: encrypts files again that lie under the witness key: under both
+        keys during the change, then under the new one.
 
         end_pairing: withdraws invites, which name the old key.
         end_work: ends work that would otherwise go on signing after a self-revocation.
@@ -169,7 +169,7 @@ class OwnKeys:
             await asyncio.to_thread(self._keys.save, [bytes(old), bytes(new)])
             await self._rewrap([old, new])
             await asyncio.to_thread(identity.write_log, self._home, changed)
-            # The old key has ended: what it signed from here on, nobody would believe. Peers still know it, so they are told
+            # The old key has ended, so peers reject anything that it signs from here on. They still know it, so they are told
             # under it. Each drops the connection once it has understood, so only a call under the new key shows whether it has.
             self._own.become(changed, new)
         await self._calls.peers.feed.tell(kind, self._own.node)
@@ -207,7 +207,7 @@ class OwnKeys:
             raise MeshError("peer.clock", f"{words}: peers would not accept a new key until then")
 
     def _from_s(self) -> int:
-        """Since when a new key may be ours: not before the latest artefact that the present key signed.
+        """The earliest time at which a new key may begin: not before the latest artefact that the present key signed.
 
         A key's signatures are not accepted after its end. If the clock was ahead when something was signed, and the key ended
         now, no peer would ever accept what was signed. A peer accepts an event that is ahead by the skew at most.
@@ -224,7 +224,7 @@ class OwnKeys:
         return max(now_s, latest_s)
 
     def _write_recovery(self, given: str, seed: bytes) -> str:
-        """Where the recovery key was written. Errors: ``input.invalid``."""
+        """Write the recovery key to a file. Returns its path. Errors: ``input.invalid``."""
         path = check_recovery_file(self._home, given)
         try:
             write_private(path, recovery.render(self._own.node, seed).encode())
@@ -240,7 +240,7 @@ class OwnKeys:
 
 
 def _since(given_s: int, known: KeyLog, now_s: int) -> int:
-    """From when on nothing is believed that the lost key signed; 0 for now. Errors: ``input.invalid``."""
+    """The time from which signatures of the lost key are rejected; without one given, now. Errors: ``input.invalid``."""
     if given_s > now_s:
         raise MeshError("input.invalid", "--since must not be in the future")
     if given_s and given_s < known.born_s:

@@ -36,7 +36,7 @@ class Peers:
         server: PeerServer,
         addresses: tuple[str, ...] | None = None,
     ) -> None:
-        """addresses: at which peers reach this node; those of the configuration by default."""
+        """addresses: returns the addresses at which peers reach this node; by default those of the configuration."""
         self._witness = witness
         self._identity = witness.identity
         self._config = config
@@ -64,7 +64,7 @@ class Peers:
 
     @property
     def policy(self) -> PolicyConfig:
-        """What this node's owner has decided."""
+        """The policy of this node's owner."""
         return self._config.policy
 
     @property
@@ -74,7 +74,7 @@ class Peers:
 
     @property
     def feed(self) -> Feed:
-        """What changes on this node."""
+        """The change feed of this node."""
         return self._witness.feed
 
     async def load(self) -> None:
@@ -130,7 +130,7 @@ class Peers:
         return self._records.get(node) or self._distrusted.get(node)
 
     def knows(self, node: str) -> bool:
-        """Whether ``node`` is a peer, and not distrusted."""
+        """True if ``node`` is a peer and not distrusted."""
         return node in self._records
 
     def everybody(self) -> list[str]:
@@ -138,7 +138,7 @@ class Peers:
         return [*self._records, *self._distrusted]
 
     def met(self, node: str) -> bool:
-        """Whether this node ever paired with ``node``."""
+        """True if this node ever paired with ``node``."""
         return node in self._records or node in self._distrusted
 
     def parting(self) -> list[str]:
@@ -146,11 +146,11 @@ class Peers:
         return [record.node for record in (*self.records(), *self.distrusted()) if record.parting]
 
     def acts(self, node: str) -> bool:
-        """Whether ``node`` is a peer that may act: neither distrusted, nor revoked, nor with a key log that is frozen."""
+        """True if ``node`` is a peer that may act: it is not distrusted or revoked, and its key log is not frozen."""
         return node in self._trust.keys
 
     def standing(self, node: str) -> str:
-        """Empty for a peer in order; otherwise the error code that says why it is not."""
+        """The error code that says why ``node`` may not act; empty if it may."""
         if node in self._distrusted:
             return "peer.distrusted"
         if node not in self._records:
@@ -170,7 +170,7 @@ class Peers:
         return record.name if record else ""
 
     def names_of(self, nodes: Iterable[str]) -> dict[str, str]:
-        """What a person calls each of ``nodes`` that has a name here, by node id: ``this node`` is the own one."""
+        """The names of ``nodes`` here, by node id, without nodes that have none. Our own node is ``this node``."""
         named = {node: "this node" if node == self.me else self.name_of(node) for node in nodes if node}
         return {node: name for node, name in named.items() if name}
 
@@ -219,7 +219,7 @@ class Peers:
         return peer
 
     def may(self, node: str, scope: Scope, url: str) -> bool:
-        """Whether ``require`` lets it pass."""
+        """True if ``require`` raises nothing."""
         try:
             self.require(node, scope, url)
         except MeshError:
@@ -227,9 +227,9 @@ class Peers:
         return True
 
     def lets_us(self, node: str, scope: Scope, url: str) -> bool:
-        """Whether the peer's last report grants us ``scope`` there, at the origin of ``url``."""
+        """True if the peer's last report grants us ``scope`` there, at the origin of ``url``."""
         record = self._records.get(node)
-        # Only what it told last: the peer decides again when it is asked.
+        # This is only the last report: the peer decides again when it is asked.
         return record is not None and fits(record.granted_us.get(scope, ()), origin_of(url))
 
     @property
@@ -256,7 +256,7 @@ class Peers:
         self._versions[node] = protocol
 
     def is_version_known(self, node: str) -> bool:
-        """Whether a peer has reported its protocol version since this node started."""
+        """True if a peer has reported its protocol version since this node started."""
         return node in self._versions
 
     def check_version(self, node: str, route: str) -> None:
@@ -268,7 +268,7 @@ class Peers:
             raise MeshError("peer.version", told, node=node, protocol=theirs)
 
     def find_key(self, issuer: str, candidate: bytes, issued_s: int) -> VerifyKey | None:
-        """The key of a peer at that time, or our own; the ``KeyFinder`` of everything this node verifies.
+        """The key of a peer at that time, or our own. It is the ``KeyFinder`` for everything that this node verifies.
 
         Errors: ``peer.distrusted`` for everything that such a node signed; ``keylog.*`` if the key has been replaced or
         revoked since.
@@ -294,7 +294,7 @@ class Peers:
             raise
 
     def find_met(self, text: str) -> PeerRecord:
-        """As ``find``, among everybody this node ever paired with."""
+        """As ``find``, but among all nodes that this node ever paired with."""
         return _called(text, (*self._records.values(), *self._distrusted.values()))
 
 

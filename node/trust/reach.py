@@ -26,11 +26,11 @@ log = logging.getLogger(__name__)
 
 _OF_KEYS = frozenset({"peer.identity", "peer.refused_us"})
 _STEADY_MS = 60_000
-"""If a connection was open for at least this long, its end does not count as a failure."""
+"""The end of a connection that was open for at least this long does not count as a failure."""
 
 
 class Reach:
-    """Keeps connections to peers open, and answers what is known about the ways to them."""
+    """Keeps connections to peers open, and reports the state of the ways to them."""
 
     def __init__(
         self,
@@ -54,7 +54,7 @@ class Reach:
         """Keep a connection to every peer that has an address, from now on. handler: as for the peer listener."""
         self._handler = handler
         self._peers.changed.add(self._follow)
-        self._follow()  # those that are there already
+        self._follow()  # peers that are known already
 
     @property
     def holds(self) -> Mapping[str, Hold]:
@@ -62,7 +62,7 @@ class Reach:
         return dict(self._holds)
 
     def report(self, node: str) -> Ways:
-        """What is known about the connections between this node and ``node``."""
+        """The state of the connections between this node and ``node``."""
         hold, contact = self._holds.get(node), self._calls.contacts.of(node)
         return Ways(
             way=self._client.way(node),

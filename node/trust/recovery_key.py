@@ -20,7 +20,7 @@ class RecoveryKey:
     """The recovery key, which is on no disk of the node."""
 
     def __init__(self, own: Identity, read_words: Callable[[str], bytes]) -> None:
-        """read_words: the key out of its 24 words."""
+        """read_words: reads the key from its 24 words."""
         self._own, self._read_words = own, read_words
 
     async def prove(self, key_file: str, words_file: str) -> None:

@@ -1,8 +1,8 @@
-"""The state of a capsule as a browser takes it, and back. What no port carries stays in the capsule as it is.
+"""Converts the state of a capsule into the state of a browser, and back. Parts that no browser context takes stay in the capsule.
 
-A context takes cookies, localStorage and IndexedDB of pages, and of frames whose storage is kept apart for the site on top; for its
-first page sessionStorage. It takes no storage with a key of another form. Of an origin with files of
-a profile, IndexedDB is in these.
+A context takes cookies, localStorage and IndexedDB, of pages and of frames whose storage is partitioned by the top site, and
+sessionStorage for its first page. It takes no storage with a key of another form. If an origin has files of a profile, its
+IndexedDB is in these files.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _SAME_SITE: Final = {"strict": "Strict", "lax": "Lax", "none": "None"}
 
 
 def to_browser(state: CapsuleState, *, now_s: int) -> BrowserState:
-    """What a context begins with. Cookies that have ended are left out. Errors: ``input.too_large``."""
+    """The state with which a context begins. Expired cookies are left out. Errors: ``input.too_large``."""
     stored = {
         "cookies": [_cookie(each) for each in state.cookies if not each.expires_s or each.expires_s > now_s],
         "origins": [
@@ -39,13 +39,13 @@ def to_browser(state: CapsuleState, *, now_s: int) -> BrowserState:
 
 
 def from_browser(found: BrowserState, before: CapsuleState) -> CapsuleState:
-    """What a context held at its end, with those parts of ``before`` that a context does not take.
+    """The state of a context at its end, with the parts of ``before`` that a context does not take.
 
-    Errors: ``input.invalid`` if the site stored more or longer things than a capsule keeps.
+    Errors: ``input.invalid`` if the site stored more than a capsule keeps.
     """
     held = json.loads(found.storage)
     now = state_of(held)
-    # Of an origin that no page showed at the end nothing is known: it keeps what it had.
+    # If no page of an origin was open at the end, its sessionStorage is unknown, so the old one is kept.
     seen = {each["origin"] for each in held.get("origins", ()) if "sessionStorage" in each}
     untaken = {each.origin: each.session for each in before.storage if not each.key and each.origin not in seen}
     storage = [
@@ -66,7 +66,7 @@ def from_browser(found: BrowserState, before: CapsuleState) -> CapsuleState:
 
 
 def same(one: CapsuleState, other: CapsuleState) -> bool:
-    """Whether both hold the same, in whatever order."""
+    """True if both hold the same, in any order."""
     if not same_content(one.slice, other.slice):
         return False
     return _sorted(one) == _sorted(other)

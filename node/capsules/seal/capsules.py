@@ -40,7 +40,7 @@ from protocol.errors import MeshError
 log = logging.getLogger(__name__)
 
 _RESEAL_MS: Final = limits.SEALING_KEY_DAYS_MAX * 86_400_000 // 2
-"""Own capsules are sealed to the next key when theirs has less than this left."""
+"""An own capsule is sealed to the next key when its present key has less than this time left."""
 
 
 class Capsules:
@@ -58,21 +58,21 @@ class Capsules:
         }
 
     async def load(self) -> None:
-        """Read the sealing keys. Signs nothing: peers have not been asked yet whether this store is an old copy. Errors:
-        ``store.*``."""
+        """Read the sealing keys. Signs nothing, because peers could not yet say if this store is an old copy. Errors: ``store.*``."""
         await self.kept.keys.load()
         for record in await self.kept.store.capsules():
-            # One process owns the data directory: whoever held a lease is no more.
+            # Only one process owns the data directory, so every holder of a lease has ended.
             row = await self.kept.store.ledger(record.id)
             if row is not None and row.holder:
                 await self.kept.store.give_back_capsule(record.id, row.holder)
-            with contextlib.suppress(MeshError):  # a revoked one that was put back: a use of it is refused
+            with contextlib.suppress(MeshError):  # a revoked capsule whose file was put back: its use is refused anyway
                 await self.kept.recount(record.id, record.tenant)
         await self.kept.store.prune_ledger(self.kept.clock.now_ms())
 
     async def tend(self) -> None:
-        """Destroy the sealing keys that have ended, and seal own capsules to the next key before theirs ends. Errors:
-        ``store.*``."""
+        """Destroy the sealing keys that have ended, and seal own capsules to the next key before their present one ends. Errors:
+        ``store.*``.
+        """
         await self.kept.keys.sweep()
         for record in await self.kept.store.capsules():
             if record.tenant == self.kept.witness.node:
@@ -100,7 +100,7 @@ class Capsules:
     async def sealed(
         self, header: Header, state: CapsuleState, before: CapsuleRecord | None, looks: Mapping[str, Any]
     ) -> CapsuleRecord:
-        """Scan, sign what was found and what is kept, seal, and keep."""
+        """Scan the state, sign the findings and the contents, seal the state, and store the capsule."""
         await self.attesting.attest(header, state)
         capsule, stream = await self.kept.seal(state, header, {}, before.consents if before else ())
         return await self.kept.keep(capsule, stream, before, **looks)
@@ -115,7 +115,7 @@ class Capsules:
             raise MeshError("capsule.issuer", "only the node that captured a capsule changes it", tenant=header.tenant)
 
     async def listed(self, params: NoParams | None = None) -> CapsuleList:
-        """Every capsule. One that does not hold any more, as of a node that is distrusted, is left out."""
+        """Every valid capsule. Capsules of a distrusted node, for example, are left out."""
         found = []
         for record in await self.kept.store.capsules():
             try:
@@ -125,7 +125,7 @@ class Capsules:
         return CapsuleList(capsules=tuple(found))
 
     async def one(self, record: CapsuleRecord) -> KeptCapsule:
-        """What is shown of a capsule."""
+        """The description of a capsule."""
         row = await self.kept.store.ledger(record.id)
         return shown(self.kept, record, self.kept.open(record), row)
 
@@ -153,13 +153,13 @@ class Capsules:
 
     @contextlib.asynccontextmanager
     async def using(self, text: str, wanted: Wanted) -> AsyncIterator[Mounted]:
-        """The state of a capsule for one use, until the end of the block.
+        """Open a capsule for one use, which ends with the block.
 
-        Checks, in order: it is here, and its signatures hold; sealed within the present witness log; its policy; scanned here; this
-        node may sign; revocation, generation, lease and count (``Store.take_capsule``). Then the use is signed, in the witness
-        log, and told to the tenant: what that refuses is refused; unreached, the freshness window decides. Only then it is opened.
-        Errors: ``input.not_found``, ``capsule.*``, ``envelope.*``, ``keylog.*``, ``log.rollback``, ``peer.distrusted``,
-        ``store.*``.
+        Checks, in order: the capsule is here, and its signatures are valid; it was sealed within the present witness log; its
+        policy; it was scanned here; this node may sign; revocation, generation, lease and count (``Store.take_capsule``). Then the
+        use is signed, entered in the witness log and reported to the tenant. A refusal of the tenant ends it; if the tenant is not
+        reached, the freshness window decides. Only then the state is opened. Errors: ``input.not_found``, ``capsule.*``,
+        ``envelope.*``, ``keylog.*``, ``log.rollback``, ``peer.distrusted``, ``store.*``.
         """
         self.kept.witness.check_untampered()
         record = await self.kept.find(text)
@@ -174,7 +174,7 @@ class Capsules:
             self._judge(capsule, before, wanted, now_ms)
         except MeshError as error:
             if before is not None and error.code != "capsule.clock":
-                # What has run out at this time has run out for good, also with a clock that is set back and accepted.
+                # A policy that has expired at this time stays expired, even if the clock is set back and that is accepted.
                 await self.kept.store.raise_ledger(msgspec.structs.replace(before, latest_ms=now_ms))
             raise
         await self.attesting.of(record)
@@ -202,7 +202,7 @@ class Capsules:
             await self.kept.store.give_back_capsule(record.id, wanted.holder)
 
     async def still(self, mounted: Mounted, wanted: Wanted) -> None:
-        """Judge a use that lasts again: as at its beginning, but that it is counted already.
+        """Judge a lasting use again, as at its beginning; only the use is counted already.
 
         Errors: ``capsule.*``, ``input.not_found`` (it was removed), ``envelope.*``, ``keylog.*``, ``peer.*``, ``store.*``.
         """
@@ -259,7 +259,7 @@ class Capsules:
             Facts(
                 now_ms=now_ms,
                 latest_ms=max(row.latest_ms if row else 0, header.sealed_ms),
-                # As if the tenant had just been heard of: whether it was, the report of the use shows.
+                # Judged as if the tenant had just answered: the report of the use shows if it does.
                 heard_ms=now_ms,
                 origins=wanted.origins,
                 task=wanted.task,
@@ -275,7 +275,7 @@ class Capsules:
             raise MeshError(code, capsule=header.id)
 
     async def renew_if_newer(self, capsule_id: str, state: CapsuleState, before: CapsuleState) -> bool:
-        """Seal ``state`` unless it is what was there ``before``; whether it was sealed. Errors: those of ``renew_state``."""
+        """Seal ``state`` if it differs from ``before``. True if it was sealed. Errors: those of ``renew_state``."""
         record = await self.kept.find(capsule_id)
         inside = within(state, self.kept.open(record).header.policy.origins)
         if record.minimal:
@@ -286,7 +286,7 @@ class Capsules:
         return True
 
     async def renew_state(self, capsule_id: str, state: CapsuleState) -> None:
-        """Seal what a browser held at its close as the next generation of an own capsule.
+        """Seal the state of a browser at its end as the next generation of an own capsule.
 
         Errors: ``input.*``, ``capsule.issuer``, ``capsule.generation``, ``capsule.revoked``, ``keylog.*``, ``log.rollback``,
         ``store.*``.
@@ -303,7 +303,7 @@ class Capsules:
 
 
 def _for_caller(error: MeshError) -> MeshError:
-    """``error`` as the caller is told it: an agent does not learn what others do."""
+    """``error`` as the caller may see it: an agent does not learn what others do."""
     caller = current_caller()
     by = str(error.detail.get("by", ""))
     if error.code != "capsule.held" or caller.kind is not CallerKind.AGENT or by.startswith(f"{caller} ("):

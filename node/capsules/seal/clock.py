@@ -1,4 +1,6 @@
-"""Which capsules are blocked because they were seen at a later time than now, and whether the owner's word can end that."""
+"""Lists the capsules that are blocked because the clock is behind a time at which they were seen, and says if the owner can end
+that.
+"""
 
 from __future__ import annotations
 
@@ -14,12 +16,12 @@ _SKEW_MS = limits.CLOCK_SKEW_S * 1000
 
 
 class Ahead(NamedTuple):
-    """A capsule that was seen at a later time than now."""
+    """A capsule that was seen at a time later than the present one."""
 
     id: str
     latest_ms: int
     why: str
-    """Why it stays blocked though the time now is accepted; empty if it does not."""
+    """Why it stays blocked even if the owner accepts the present time; empty if it does not."""
 
 
 async def ahead(kept: Kept, now_ms: int) -> list[Ahead]:

@@ -42,7 +42,8 @@ def words_of(text: str) -> list[str]:
 
 
 def _words(text: str, token: re.Pattern[str], piece: Callable[[re.Match[str]], str | None]) -> list[str]:
-    """The words of ``text``: pieces that no space divides belong together. piece: None for what is no part of a word.
+    """The words of ``text``; pieces without a space between them are one word. piece: returns None for a token that is no part of a
+    word.
 
     Raises ``ValueError`` where no ``token`` fits.
     """
@@ -77,7 +78,7 @@ def _piece(found: re.Match[str]) -> str:
 
 
 def _ansi_c(text: str) -> str:
-    """The text in ``$'…'``. Bytes are those of UTF-8; as in bash a NUL ends the text."""
+    """The text in ``$'…'``. Bytes are read as UTF-8. A NUL ends the text, as in bash."""
     raw = bytearray()
     place = 0
     for escape in _ANSI_C.finditer(text):
@@ -104,7 +105,9 @@ def _unescaped(escape: re.Match[str]) -> bytes:
 
 
 def _of_cmd(text: str) -> list[str]:
-    """Carets escape what cmd would take for its own; the program then reads quotes with ``\\"`` in them."""
+    """The words of a command line for cmd. Carets escape the special characters of cmd. The program then reads quotes with ``\\"``
+    in them.
+    """
     # In quotes that are not escaped cmd takes a caret as it stands: the older form has carets at the ends of lines alone.
     escaped = '^"' in text
     plain = _CARET.sub(lambda caret: "" if caret[1].endswith("\n") else caret[1] if escaped else caret[0], text)

@@ -1,4 +1,4 @@
-"""Ends capsules that were removed or revoked, and all that runs with them."""
+"""Ends capsules that were removed or revoked, and the work that uses them."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ from protocol.feed import Kind
 
 
 class Endings:
-    """Deletes capsules, and tells whoever runs something with them."""
+    """Deletes capsules, and notifies the rooms whose work uses them."""
 
     def __init__(self, kept: Kept) -> None:
         self._kept = kept
         self._ends: list[Callable[[str], Awaitable[None]]] = []
 
     def follow(self, end: Callable[[str], Awaitable[None]]) -> None:
-        """From now on ``end`` is called with the id of each capsule that ends, and ends what runs with it."""
+        """Call ``end`` with the id of each capsule that ends, from now on. It ends the work that uses the capsule."""
         self._ends.append(end)
 
     async def tell(self, capsule_id: str) -> None:
-        """A capsule has ended, or is about to."""
+        """Notify everybody that a capsule has ended, or is about to."""
         for end in self._ends:
             await end(capsule_id)
 
@@ -34,7 +34,7 @@ class Endings:
         )
 
     async def revoke(self, row: LedgerRecord) -> None:
-        """A capsule is revoked: the ledger comes first, so that a crash leaves nothing usable. Errors: ``store.*``."""
+        """Delete a revoked capsule. The ledger is written first, so that a crash leaves nothing usable. Errors: ``store.*``."""
         before = await self._kept.store.ledger(row.id)
         row = msgspec.structs.replace(row, name=await self._kept.name_of(row.id))
         await self._kept.store.raise_ledger(row)

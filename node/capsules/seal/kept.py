@@ -1,4 +1,4 @@
-"""The capsules that this node keeps: sealed, stored, found, opened. Nothing here asks whether a use is allowed."""
+"""Seals, stores, finds and opens the capsules of this node. This module does not judge uses."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ _DEVICE_DOMAIN: Final = b"trailmesh-capsule-device-v1\x00"
 
 
 class Kept:
-    """Stored capsules of this node, and how they are sealed and opened."""
+    """The stored capsules of this node."""
 
     def __init__(
         self,
@@ -56,21 +56,21 @@ class Kept:
         self.is_owner = is_owner
 
     async def find(self, text: str) -> CapsuleRecord:
-        """The capsule with this id or name. An own one comes before those of peers, who choose their names,
-        and one that has not expired before own ones that have.
+        """The capsule with this id or name. An own capsule comes before capsules of peers, who choose their names. An own capsule
+        that is still valid comes before an expired one.
 
-        Errors: ``capsule.revoked`` of one that was here, ``input.not_found``, ``input.invalid`` when several have the name.
+        Errors: ``capsule.revoked`` if it was here, ``input.not_found``, ``input.invalid`` when several have the name.
         """
         wanted = text.strip()
         if wanted.lower().startswith("cap-") and ids.is_id("cap", f"cap-{wanted[4:].upper()}"):
             found = await self.store.capsule(f"cap-{wanted[4:].upper()}")
-            if found is None:  # a name that looks like an id would take its place
+            if found is None:  # ids come first, because a name can look like an id
                 raise self._missing(wanted, await self.store.ledger(f"cap-{wanted[4:].upper()}"))
             return found
         named = [(record, header) for record, header in await self._holding() if header.name == wanted]
         own = [each for each in named if each[1].tenant == self.witness.node]
         now_ms = self.clock.now_ms()
-        # An own one that has expired gives its name to the one that was made after it.
+        # The name of an expired own capsule goes to the one that was made after it.
         named = [each for each in own if now_ms < each[1].policy.expires_ms] or own or named
         if len(named) > 1:
             raise MeshError("input.invalid", f"{len(named)} capsules are called {wanted!r}: give the id")
@@ -79,7 +79,7 @@ class Kept:
         return named[0][0]
 
     def _missing(self, wanted: str, row: LedgerRecord | None) -> MeshError:
-        """Why there is no such capsule. row: what the ledger knows of it."""
+        """The error for a capsule that is not here. row: its row in the ledger."""
         if row is not None and row.revoked_ms:
             return MeshError("capsule.revoked", capsule=row.id)
         return MeshError("input.not_found", f"no capsule is called {wanted[:80]!r}")
@@ -107,12 +107,12 @@ class Kept:
             return False
 
     async def check_free(self, name: str) -> None:
-        """Check that no own capsule that can be used has this name: it would mean neither any more. Errors: ``input.invalid``."""
+        """Check that no usable capsule of this node has this name: the name would be ambiguous. Errors: ``input.invalid``."""
         if name in await self._taken():
             raise MeshError("input.invalid", name_taken(name))
 
     async def free_name(self, wanted: str) -> str:
-        """A name that means one capsule, for one that was given none: ``shop.example``, ``shop.example-2``. Errors: ``store.*``."""
+        """A free name for a capsule that was given none: ``shop.example``, ``shop.example-2``. Errors: ``store.*``."""
         taken = await self._taken()
         short = wanted[: limits.CAPSULE_LABEL_CHARS_MAX - 8]
         return next(name for number in count(1) if (name := short if number == 1 else f"{short}-{number}") not in taken)
@@ -126,7 +126,7 @@ class Kept:
         }
 
     async def _holding(self) -> list[tuple[CapsuleRecord, Header]]:
-        """Every capsule that holds: one of a node that is not trusted any more stands in the way of no other."""
+        """Every valid capsule. A capsule of a node that is no longer trusted is skipped, so that it blocks no other."""
         found = []
         for record in await self.store.capsules():
             try:
@@ -136,7 +136,7 @@ class Kept:
         return found
 
     async def proposed(self, origin: str, task: Task) -> str:
-        """Name of the newest capsule for work at ``origin``, its id if others have the name; empty if there is none.
+        """The name of the newest capsule for work at ``origin``, or its id if the name is ambiguous; empty if there is none.
 
         Errors: ``store.*``.
         """
@@ -153,7 +153,7 @@ class Kept:
         return newest.name if sum(each.name == newest.name for each in opened) == 1 and newest.name else newest.id
 
     async def own_login(self, origin: str, task: Task) -> str:
-        """Id of the newest login of this node's own for work at ``origin``: what a peer gave to it is not for others.
+        """The id of the newest own capsule for work at ``origin``. A capsule from a peer is not used for others.
 
         Errors: ``work.no_login``, ``store.*``.
         """
@@ -184,14 +184,14 @@ class Kept:
             raise MeshError("capsule.expired", capsule=record.id)
 
     def recipient(self, capsule: Capsule) -> Recipient:
-        """Under which sealing key this node opens it. Errors: ``capsule.recipient``."""
+        """The entry of this node among the recipients, with the sealing key to use. Errors: ``capsule.recipient``."""
         found = next((each for each in capsule.header.recipients if each.node == self.witness.node), None)
         if found is None:
             raise MeshError("capsule.recipient")
         return found
 
     async def state(self, record: CapsuleRecord) -> CapsuleState:
-        """The state in clear. Errors: ``capsule.*``, ``store.corrupt``."""
+        """The opened state. Errors: ``capsule.*``, ``store.corrupt``."""
         capsule = self.open(record)
         stream = await self.store.capsule_stream(record.id)
         if stream is None:
@@ -204,7 +204,8 @@ class Kept:
         return await unseal(capsule.sealed, capsule.header, stream, node=self.witness.node, key=key)
 
     def consent_until_ms(self, capsule: Capsule) -> int:
-        """Until when the consent of a capsule holds; 0 if there is none, or if this node vouches for it and revoked the key.
+        """The end of the consent of a capsule; 0 if there is none, or if the capsule is this node's own and the owner's key no
+        longer counts.
 
         Errors: ``capsule.consent``.
         """
@@ -213,11 +214,13 @@ class Kept:
         return 0 if own and not self.is_owner(capsule.header.owner) else until_ms
 
     def is_vouched(self, record: CapsuleRecord) -> bool:
-        """Whether a consent that was given here stands. Which of them a holder has, it alone knows."""
+        """True unless every consent that was given here is by a key that no owner has now. Only a holder knows which consent it
+        has.
+        """
         return not record.consents or any(self.is_owner(owner_id(each.key)) for each in record.consents)
 
     def device(self, capsule_id: str) -> bytes:
-        """The mark of this machine for one capsule; empty if unknown. Two capsules do not show that they are of one machine."""
+        """The mark of this machine for one capsule; empty if unknown. Two marks do not reveal that they belong to one machine."""
         if not self._machine:
             return b""
         return hashlib.sha256(_DEVICE_DOMAIN + capsule_id.encode() + b"\x00" + self._machine.encode()).digest()
@@ -228,7 +231,7 @@ class Kept:
         return LogHead(number=end.number, size=end.size, root=end.root)
 
     def began_ms(self) -> int:
-        """When the present witness log began, if it replaced another one; 0 for the first."""
+        """When the present witness log began, if it replaced an earlier one; 0 for the first log."""
         now = self.witness.log
         if now.checkpoint.number == 0:
             return 0
@@ -237,11 +240,11 @@ class Kept:
     async def seal(
         self, state: CapsuleState, header: Header, others: Mapping[str, bytes], consents: tuple[ConsentRecord, ...]
     ) -> tuple[Capsule, bytes]:
-        """``state`` sealed to this node and ``others`` (public sealing keys, by node), signed, and in the witness log; and its
+        """Seal ``state`` to this node and ``others`` (public sealing keys, by node), and sign it. Returns the capsule and its
         stream.
 
-        header: recipients, owner, times, head and version of the slice are set here. Of ``consents`` the one on these terms goes
-        along.
+        header: its recipients, owner, times, log head and slice version are set here. consents: the capsule gets the one that was
+        given on its terms.
         Errors: ``input.too_large``, ``capsule.invalid``, ``keylog.*``, ``log.rollback``, ``store.*``.
         """
         own = await self.keys.current()
@@ -257,7 +260,7 @@ class Kept:
         terms = terms_digest(terms_of(made))
         consent = next((each for each in consents if each.terms == terms), None)
         if consent is not None and not self.is_owner(owner_id(consent.key)):
-            consent = None  # this node vouches for whose key it is, and that was revoked
+            consent = None  # this node says whose key it is, and the key was revoked
         if consent is not None:
             made = msgspec.structs.replace(made, owner=owner_id(consent.key))
         content_key = self.clock.random(CONTENT_KEY_BYTES)
@@ -269,7 +272,7 @@ class Kept:
     async def keep(
         self, capsule: Capsule, stream: bytes, before: CapsuleRecord | None, **more: object
     ) -> CapsuleRecord:
-        """Store a capsule in the place of ``before``. more: fields of the record.
+        """Store a capsule; it replaces ``before``. more: further fields of the record.
 
         Errors: ``capsule.revoked``, ``capsule.generation``, ``input.too_large``, ``store.*``.
         """
@@ -291,9 +294,9 @@ class Kept:
         return record
 
     async def recount(self, capsule_id: str, tenant: str) -> None:
-        """Enter in the ledger what the witness log has of a capsule: a row that was removed or edited is as it was, again.
+        """Restore the ledger row of a capsule from the witness log, in case the row was removed or edited.
 
-        Errors: ``capsule.revoked`` of one that this node has revoked, ``store.*``.
+        Errors: ``capsule.revoked`` if this node has revoked it, ``store.*``.
         """
         if self.witness.entries(KIND_REVOCATION, capsule_id):
             raise MeshError("capsule.revoked", capsule=capsule_id)
@@ -305,7 +308,7 @@ class Kept:
         await self.store.raise_ledger(counted)
 
     async def note(self, record: CapsuleRecord, **more: object) -> CapsuleRecord:
-        """A stored capsule with other fields of its record. Errors: those of ``keep``, ``store.corrupt``."""
+        """Change fields of the record of a stored capsule. Errors: those of ``keep``, ``store.corrupt``."""
         stream = await self.store.capsule_stream(record.id)
         if stream is None:
             raise MeshError("store.corrupt", f"the sealed state of {record.id} is missing")

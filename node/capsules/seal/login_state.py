@@ -1,4 +1,4 @@
-"""What tells one state of a browser from another, without its values."""
+"""Fingerprints of browser state, to compare two states without their values."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from protocol.capsule.state import CapsuleState
 
 
 def digests(state: CapsuleState) -> frozenset[tuple[str, ...]]:
-    """Each cookie and entry of storage by name, with a digest of its value: enough to tell what is new."""
+    """Each cookie and storage entry by name, with a digest of its value. This is enough to find new ones."""
     cookies = {
         ("cookie", each.domain, each.path, each.partition, each.name, _digest(each.value)) for each in state.cookies
     }

@@ -1,4 +1,4 @@
-"""The policy of a capsule that is captured, from what its owner says."""
+"""Makes the policy of a new capsule from the parameters of its owner."""
 
 from __future__ import annotations
 
@@ -16,15 +16,16 @@ from protocol.errors import MeshError
 from protocol.trust.origin import parse_pattern, widest
 
 _USUAL_S: Final = 7 * 86_400
-"""How long a capsule lives unless its owner says otherwise."""
+"""The default lifetime of a capsule."""
 
 
 _OF_EACH_STATE: Final = ("replaces", "mfa_now", "whole")
-"""Parameters that are about the state, and not about what it may be used for."""
+"""Parameters that concern the state, and not its use."""
 
 
 def check_renews(given: PolicyParams, before: Header, now_ms: int) -> None:
-    """Check that newer state can come under the policy of ``before``: a policy that is given beside it would have no effect.
+    """Check that newer state keeps the policy of ``before``. Policy parameters beside it are refused, because they would have no
+    effect.
 
     Errors: ``input.invalid``, ``capsule.expired``.
     """

@@ -1,6 +1,6 @@
-"""Shows a login to its site before it is kept: in a fresh browser with the state, and in one without.
+"""Proves a login before it is kept: opens its page in a fresh browser with the state, and in one without it.
 
-Leaves out what the page does not need. Nothing but reads is sent. Each look is a context of its own.
+Leaves out the parts of the state that the page does not need. The browsers send reads only. Each look has its own context.
 """
 
 from __future__ import annotations
@@ -45,78 +45,78 @@ _NOT_SEEN: Final = NOT_LOADED | {"browser.refused"}
 
 
 class Source(msgspec.Struct, frozen=True, kw_only=True):
-    """Where a state was taken from."""
+    """A state, with the place that it was taken from."""
 
     state: CapsuleState
     browser: BrowserProfile
     url: str = ""
-    """The page in front; empty where there is none."""
+    """The address of the front page; empty if there is none."""
 
 
 class StateToProve(msgspec.Struct, frozen=True, kw_only=True):
-    """A state that is to be kept, and where it is shown."""
+    """A state to keep, and the page that proves it."""
 
     state: CapsuleState
-    """Of the origins alone."""
+    """Limited to the origins."""
     origins: tuple[str, ...]
     page: str
-    """Empty if no page is known."""
+    """Address of the page; empty if none is known."""
     until: Condition | None
-    """Holds on the page with the login, and not without it."""
+    """A condition that the page meets only with the login."""
     profile: Profile
     whole: bool
-    """Whether to keep what the page does not need."""
+    """True to keep the parts too that the page does not need."""
     must: bool = False
-    """Whether a state is refused that the page does not show to be a login."""
+    """True to refuse a state that the page does not prove."""
 
 
 class ProvenState(msgspec.Struct, frozen=True, kw_only=True):
-    """What is to be kept, and what showed that it is a login."""
+    """The state to keep, and the evidence that it is a login."""
 
     state: CapsuleState
     proven: Proven
     proof: tuple[str, ...]
     looks: dict[str, Any]
-    """Fields of its record: where it is looked for later, and how it is recognised."""
+    """Fields of its record: the page to check later, and how to recognise the login there."""
 
 
 Prove = Callable[[StateToProve, Tell], Awaitable[ProvenState]]
-"""Shows a state to its site. Errors: ``capsule.unproven``, ``browser.*``, ``policy.refused``."""
+"""Proves a state on its site. Errors: ``capsule.unproven``, ``browser.*``, ``policy.refused``."""
 LiveState = Callable[[str], Awaitable[Source]]
-"""What a live session holds. Errors: ``live.*``, ``capsule.issuer``."""
+"""Reads the state of a live session. Errors: ``live.*``, ``capsule.issuer``."""
 
 
 Hiding = asyncio.Task[Secrets]
-"""Secrets that hide what is shown to a site, as soon as they can be searched for."""
+"""A task that prepares the secrets that hide the state in what a browser shows."""
 
 
 async def unproven(asked: StateToProve, tell: Tell) -> ProvenState:
-    """A ``Prove`` without a browser: nothing is known of the login."""
+    """A ``Prove`` without a browser: it keeps the state unproven."""
     return _kept_whole(asked, "no page was opened")
 
 
 async def no_live(live_id: str) -> Source:
-    """A ``LiveState`` where there are no live sessions."""
+    """A ``LiveState`` for a node without live sessions."""
     raise MeshError("live.not_found", "there are no live sessions here")
 
 
 def start_of(origins: tuple[str, ...]) -> str:
-    """The page to look at if nobody names one: the start of the first origin; empty if there are patterns only."""
+    """The default page: the root of the first plain origin; empty if there are only patterns."""
     return next((f"{each}/" for each in origins if "://*." not in each), "")
 
 
 class Proving:
-    """Shows logins to their sites. ``prove`` is a ``Prove``."""
+    """Proves logins on their sites. ``prove`` is a ``Prove``."""
 
     def __init__(self, kept: Kept, browsers: Browsers, config: Config) -> None:
         self._kept, self._browsers, self._config = kept, browsers, config
 
     async def prove(self, asked: StateToProve, tell: Tell) -> ProvenState:
-        """Look with the state and without it, then leave out what the page does not need.
+        """Open the page with the state and without it, then leave out the parts that the page does not need.
 
-        Checks, in order: a page of the origins; the state makes the difference (``judge_proof``); after parts were left out, the
-        rest still holds. A site that renews secrets at a visit is given no second look: its newest state is kept, and all of it.
-        Errors: ``capsule.unproven``, ``capsule.origin``, ``browser.*``, ``policy.refused``.
+        Checks, in order: the page is of the origins; the state makes the difference (``judge_proof``); the rest still proves the
+        login after parts were left out. If the site renews secrets at a visit, there is no second look: the newest state is kept
+        whole. Errors: ``capsule.unproven``, ``capsule.origin``, ``browser.*``, ``policy.refused``.
         """
         if not asked.page:
             return _kept_whole(asked, "the origins are patterns: name a page with --page")
@@ -126,7 +126,7 @@ class Proving:
         async with contextlib.AsyncExitStack() as stack:
             try:
                 without, _ = await self._look(asked, None, None)
-                # Once for all looks, of which none has more to hide, and while the browser opens.
+                # Prepared once for all looks, because none has more to hide, and while the browser opens.
                 hiding = asyncio.create_task(asyncio.to_thread(_hiding, asked.state), name="preparing to hide a login")
                 stack.callback(hiding.cancel)
                 given, held = await self._look(asked, asked.state, hiding)
@@ -139,7 +139,7 @@ class Proving:
     async def _compared(
         self, asked: StateToProve, without: Look, given: Look, held: BrowserState | None, hiding: Hiding, tell: Tell
     ) -> ProvenState:
-        """held: by the browser that had the state, at its end."""
+        """held: the state at the end of the browser that began with it."""
         proof = judge_proof(without, given, asked.until)
         if proof.fails or given.seen is None:
             if asked.must or proof.dead:
@@ -158,7 +158,7 @@ class Proving:
         return ProvenState(state=state, proven="proven", proof=reasons, looks=looks)
 
     def _renewed(self, asked: StateToProve, held: BrowserState | None) -> CapsuleState | None:
-        """What the browser held at its end, if the site has given it another secret; else None."""
+        """The state of the browser at its end if the site changed a secret in it, else None."""
         if held is None:
             return None
         newest = within(from_browser(held, asked.state), asked.origins)
@@ -167,10 +167,12 @@ class Proving:
         return newest if any(secret in text for text in changed for secret in secrets) else None
 
     async def _minimal(self, asked: StateToProve, probe: Probe, hiding: Hiding, tell: Tell) -> CapsuleState:
-        """The state without what the page does not need, as far as so many looks show. Errors: ``capsule.unproven``."""
+        """The state without the parts that the page does not need, as far as the allowed number of looks can show. Errors:
+        ``capsule.unproven``.
+        """
         parts = parts_of(asked.state)
         shown = shown_by(asked.page, asked.origins, parts)
-        # Databases that stand in files of the profile go with them, or not at all.
+        # Databases in files of the profile are kept or dropped together with the files.
         tried = tuple(part for part in shown if part.kind != "database" or not asked.state.slice.has(part.host))
         others = tuple(part for part in parts if part not in tried)
         halving, looks = Halving(tried), 0
@@ -181,7 +183,7 @@ class Proving:
             halving.tell(held=await self._holds(asked, only(asked.state, (*others, *proposed)), probe, hiding))
         if not looks:
             return asked.state
-        # A site may end a login that comes in parts: what is kept is shown once more, after all that was tried.
+        # A site may end a login after it saw parts of it, so the rest is shown once more after all attempts.
         for state in (only(asked.state, (*others, *halving.kept)), asked.state):
             if await self._holds(asked, state, probe, hiding):
                 return state
@@ -196,9 +198,9 @@ class Proving:
     async def _look(
         self, asked: StateToProve, state: CapsuleState | None, hiding: Hiding | None
     ) -> tuple[Look, BrowserState | None]:
-        """The page in a fresh browser that may read from these origins only, and what the browser held at the end.
+        """Open the page in a fresh browser that may only read from these origins.
 
-        hiding: of a look with a state, what hides it.
+        Returns the look, and the state at its end. hiding: hides the given state, if there is one.
         """
         guard = msgspec.structs.replace(
             guard_for(self._config.policy, within=asked.origins), allow=(), read_only=True, capsule=True
@@ -228,14 +230,14 @@ class Proving:
 
 
 def _hiding(state: CapsuleState) -> Secrets:
-    """Secrets that hide what ``state`` holds, ready to be searched for."""
+    """Secrets that hide the values in ``state``, ready for searches."""
     secrets = basic_login.hiding(state)
     assert secrets.search
     return secrets
 
 
 def _asks(challenges: Iterable[str], url: str, asked: StateToProve) -> bool:
-    """Whether the site of ``url`` was not answered, and the state is to answer it."""
+    """True if the site asked for credentials that the state has, and got no answer that it takes."""
     origin = origin_of(url)
     answers = any(each.origin == origin for each in asked.state.basic)
     return answers and any(each.endswith(f" {origin}") for each in challenges)
@@ -243,12 +245,12 @@ def _asks(challenges: Iterable[str], url: str, asked: StateToProve) -> bool:
 
 def _kept_whole(asked: StateToProve, why: str) -> ProvenState:
     shows = (asked.until.text or "") if asked.until else ""
-    # What was known of another page, or of the state before, tells nothing of this one.
+    # Facts about another page, or about the state before, do not apply to this one.
     looks = {"page": asked.page, "shows": shows, "probe": Probe(), "minimal": False}
     return ProvenState(state=asked.state, proven="unknown", proof=(why,), looks=looks)
 
 
 def _bound(state: CapsuleState) -> str:
-    """Why a login may work in its own browser only; empty if nothing says so."""
+    """Why a login may work only in its own browser; empty if there is no sign of that."""
     keys = [each.what for each in findings(state, now_s=0) if each.kind == "key-bound"]
     return f"; it is bound to a key that only its own browser has ({keys[0]})" if keys else ""

@@ -1,7 +1,7 @@
-"""Reads the state of a login out of files that other programs write. No message quotes anything of a file.
+"""Reads the state of a login from files of other programs. No message quotes a file.
 
-Known: the storage state of Playwright, cookies as JSON (browser extensions), ``cookies.txt`` (Netscape), and a command line of
-cURL. A cookie that is not in its form is left out and told by its place; the others are read.
+Formats: the storage state of Playwright, cookies as JSON (browser extensions), ``cookies.txt`` (Netscape), and a command line of
+cURL. A malformed cookie is left out and reported by its place in the file.
 """
 
 from __future__ import annotations
@@ -45,12 +45,14 @@ _WITH_VALUE: Final = re.compile(
     r"-[AdeFouxXmTcw]|--(?:user-agent|data(?:-\w+)?|json|referer|form|output|user|proxy|request|cacert|cert|key|resolve|connect-to"
     r"|max-time|connect-timeout|retry|upload-file|cookie-jar|write-out)"
 )
-"""Options of cURL behind which another word stands that is no address."""
+"""Options of cURL that take the next word as their value."""
 _LEFT_OUT_MAX: Final = 20
 _FIELDS: Final = 7
-"""Of a line of ``cookies.txt``: domain, whether subdomains count, path, secure, expiry, name, value."""
+"""The fields of a line of ``cookies.txt``: domain, include subdomains, path, secure, expiry, name, value."""
 _MS_FROM: Final = 10**11
-"""As seconds this is the year 5138: such a time is one in milliseconds, and a thousand times more one in microseconds."""
+"""In seconds this is the year 5138, so a time from here on is in milliseconds. From a thousand times this value on, it is in
+microseconds.
+"""
 _OTHERS: Final[tuple[tuple[re.Pattern[str], str], ...]] = (
     (re.compile(r"\s*(?:\$session\s*=|Invoke-WebRequest\b)", re.IGNORECASE), "a command of PowerShell"),
     (re.compile(r"\s*(?:await\s+)?fetch\("), "a call of fetch in JavaScript"),
@@ -60,7 +62,7 @@ _COPY: Final = "copy the request as cURL (bash), or export the cookies as JSON o
 
 
 class Read(NamedTuple):
-    """What a file holds, and what of it was left out, by its place."""
+    """The content of a file, and the parts that were left out, by place."""
 
     state: CapsuleState
     left_out: tuple[str, ...]
@@ -71,9 +73,9 @@ class _Odd(Exception):
 
 
 def read_state(path: Path) -> Read:
-    """The state in a file, whatever its form. Errors: ``input.no_file``, ``input.too_large``, ``input.invalid``."""
+    """The state in a file of any known format. Errors: ``input.no_file``, ``input.too_large``, ``input.invalid``."""
     try:
-        with open_named(path) as file:  # what is no plain file has no size before it is read
+        with open_named(path) as file:  # only a plain file has a size before it is read
             data = file.read(limits.CAPSULE_SOURCE_BYTES_MAX + 1)
         if len(data) > limits.CAPSULE_SOURCE_BYTES_MAX:
             raise MeshError("input.too_large", f"{path}: at most {limits.CAPSULE_SOURCE_BYTES_MAX} bytes are read")
@@ -88,7 +90,7 @@ def read_state(path: Path) -> Read:
     except MeshError:
         raise
     except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
-        # ``from None``: what these exceptions say may quote a cookie.
+        # ``from None``, because the messages of these exceptions may quote a cookie.
         raise MeshError("input.invalid", f"{path} holds no state in a known form") from None
 
 
@@ -118,7 +120,9 @@ def _each(
     left_out: list[str],
     numbers: list[int] | None = None,
 ) -> tuple[Cookie, ...]:
-    """What ``made`` makes of each of ``found``; what is odd is left out. numbers: their places, if they do not count from 1."""
+    """The cookies that ``made`` makes of ``found``; malformed ones are left out. numbers: their places, if these do not count from
+    1.
+    """
     kept: list[Cookie] = []
     for index, each in enumerate(found):
         try:
@@ -147,7 +151,7 @@ def _checked(state: CapsuleState, path: Path) -> CapsuleState:
 
 
 def _in_form(state: CapsuleState) -> CapsuleState:
-    """``state``, once it is within bounds. Raises ``ValueError``, also for text that is no Unicode: JSON can say such."""
+    """``state``, once it is within bounds. Raises ``ValueError``, also for text that is not Unicode, which JSON can contain."""
     msgspec.json.encode(state)
     return msgspec.convert(msgspec.to_builtins(state), CapsuleState, strict=True)
 
@@ -158,7 +162,7 @@ def state_of(found: dict[str, Any]) -> CapsuleState:
         left_out: list[str] = []
         state = _in_form(_storage_state(found, left_out))
         if left_out:
-            raise ValueError  # a browser writes no odd cookies: to leave one out would keep half a login
+            raise ValueError  # a browser writes no malformed cookies, and without one the login would be incomplete
         return state
     except (ValueError, TypeError, KeyError, AttributeError, RecursionError, msgspec.ValidationError):
         raise MeshError("input.invalid", "the browser holds more than a capsule keeps") from None
@@ -197,7 +201,7 @@ def _cookie(found: dict[str, Any]) -> Cookie:
 
 
 def _seconds(given: Any) -> int:
-    """A time of expiry in seconds: of a number in seconds, milliseconds or microseconds, or of a date as text; 0 for none."""
+    """An expiry in seconds, from a number of seconds, milliseconds or microseconds, or from a date as text; 0 for none."""
     if isinstance(given, str) and not re.fullmatch(r"\s*[-+]?\d+(?:\.\d+)?\s*", given):
         given = _date(given)
     seconds = float(given)
@@ -271,7 +275,7 @@ def _entry(found: dict[str, Any]) -> Entry:
 
 
 def _in_full(value: Any) -> Any:
-    """A plain value in the longer form, in which an object's own names are never taken for those of the form."""
+    """A plain value in the longer form, in which names of an object cannot be confused with names of the form."""
     if isinstance(value, dict):
         return {"o": [{"k": name, "v": _in_full(each)} for name, each in value.items()], "id": 0}
     return {"a": list(map(_in_full, value)), "id": 0} if isinstance(value, list) else value
@@ -285,7 +289,7 @@ def _is_cookie_line(line: str) -> bool:
 
 
 def _cookie_line(line: str) -> Cookie:
-    """A line of ``cookies.txt``. Without a value it may lack the last tab as well: editors take it away, and cURL reads it so."""
+    """A line of ``cookies.txt``. A line without a value may lack its last tab, because editors strip it and cURL accepts that."""
     fields = line.removeprefix(_HTTP_ONLY).split("\t")
     if len(fields) == _FIELDS - 1:
         fields.append("")

@@ -1,4 +1,4 @@
-"""Changes the policy of a capsule of this node: narrower, or wider, which ends what was given under the old one."""
+"""Changes the policy of an own capsule. A wider policy ends the grants that were given under the old one."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ class Repolicy:
     async def change(self, given: ChangePolicyParams) -> ChangedPolicy:
         """Seal a capsule as its next generation, under another policy.
 
-        Older generations are used nowhere any more, so what peers hold ends with it. Consents end, because they were given on the
-        terms of the old policy. If it allows more now, what agents and peers were granted of it ends, too.
+        Older generations can be used nowhere any more, so the copies of peers end. Consents end, because they were given on the old
+        terms. If the new policy allows more, grants of the capsule to agents and peers end too.
         Errors: ``input.*``, ``capsule.*``, ``keylog.*``, ``log.rollback``, ``store.*``.
         """
         async with self._capsules.changing:

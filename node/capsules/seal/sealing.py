@@ -31,11 +31,11 @@ from protocol.trust.origin import fits, origin_of
 from protocol.wire import cbor
 
 _INLINE_BYTES_MAX: Final = 64 * limits.KIB
-"""More than that is sealed and opened in a thread: the node answers others meanwhile."""
+"""A larger state is sealed and opened in a thread, so that the node can answer others meanwhile."""
 
 
 class SealedState(msgspec.Struct, frozen=True, kw_only=True):
-    """What is signed, and the stream beside it."""
+    """The part that is signed, and the stream."""
 
     sealed: Sealed
     stream: bytes
@@ -53,7 +53,7 @@ async def seal(
     made = msgspec.structs.replace(header, state_bytes=len(data))
     check_sliced(made, state)
     encoded = cbor.encode(made)
-    read_header(encoded)  # nothing is signed that a reader would refuse
+    read_header(encoded)  # a header that a reader would refuse is not signed
     info, hpke = key_info(encoded), suite()
     wrapped = tuple(
         hpke.encrypt(content_key, X25519PublicKey.from_public_bytes(keys[each.node]), info)
@@ -74,14 +74,14 @@ async def seal(
 
 
 def _encoded(state: CapsuleState) -> bytes:
-    """Nothing is sealed that could not be opened again: a page may store more than a reader takes."""
+    """The bytes of ``state``, once it is sure that a reader takes them: a page may store more than that."""
     data = encode_state(state)
     decode_state(data)
     return data
 
 
 async def unseal(sealed: Sealed, header: Header, stream: bytes, *, node: str, key: X25519PrivateKey) -> CapsuleState:
-    """The state. Errors: ``capsule.*``."""
+    """The opened state. Errors: ``capsule.*``."""
 
     def run() -> CapsuleState:
         check_stream(sealed, header, stream)
@@ -93,7 +93,7 @@ async def unseal(sealed: Sealed, header: Header, stream: bytes, *, node: str, ke
 
 
 def within(state: CapsuleState, origins: tuple[str, ...]) -> CapsuleState:
-    """``state`` without what no origin of these patterns is sent or can read."""
+    """The parts of ``state`` that origins of these patterns can read or are sent."""
     hosts = [_host(pattern) for pattern in origins]
     return msgspec.structs.replace(
         state,
@@ -111,7 +111,7 @@ def _within(given: Slice, origins: tuple[str, ...]) -> Slice:
 
 
 def origins_of(state: CapsuleState) -> tuple[str, ...]:
-    """The origins that ``state`` is of, if nobody says: those with storage, and the hosts of cookies, over HTTPS."""
+    """The default origins of ``state``: those with storage, and the hosts of cookies with HTTPS."""
     stored = {origin_of(each.origin) for each in state.storage} | {each.origin for each in state.slice.folders}
     stored |= {each.origin for each in state.basic}
     hosts = {f"https://{each.domain.lstrip('.').lower()}" for each in state.cookies}
@@ -119,9 +119,10 @@ def origins_of(state: CapsuleState) -> tuple[str, ...]:
 
 
 def counted(state: CapsuleState, policy: Policy, *, empty: bool = False) -> tuple[OriginState, ...]:
-    """How much of ``state`` is of which origin. empty: take one without anything, as a site leaves it that ended the login.
+    """Counts of the parts of ``state``, by origin. empty:
 
-    Errors: ``input.invalid`` if there is none of any.
+    True to accept empty state, which a site leaves after it ended the login. Errors: ``input.invalid`` if the state is empty
+    otherwise.
     """
     named = {pattern for pattern in policy.origins if "://*." not in pattern}
     named |= {origin for origin in origins_of(state) if fits(policy.origins, origin)}
@@ -149,7 +150,7 @@ def _count(state: CapsuleState, origin: str) -> OriginState:
 
 
 def _host(pattern: str) -> str:
-    """The host of an origin or a pattern; of ``https://*.shop.example`` with the star."""
+    """The host of an origin or a pattern. The host of ``https://*.shop.example`` keeps its star."""
     host = pattern.partition("://")[2]
     if host.startswith("["):
         return host.partition("]")[0] + "]"
@@ -157,7 +158,7 @@ def _host(pattern: str) -> str:
 
 
 def _is_sent(cookie: Cookie, host: str) -> bool:
-    """Whether a page of ``host`` is sent the cookie. Cookies know hosts only: schemes and ports do not tell them apart."""
+    """True if a browser sends the cookie to ``host``. Cookies depend on the host only, not on scheme or port."""
     domain = cookie.domain.lower()
     if host.startswith("*."):
         return domain.lstrip(".").endswith(host[1:])

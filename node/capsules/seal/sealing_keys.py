@@ -1,7 +1,7 @@
-"""The sealing keys of this node: made, certified, renewed, and destroyed when they end.
+"""Makes, certifies and renews the sealing keys of this node, and destroys them when they end.
 
-Each private key lies in a file of its own, encrypted under the witness key: where that has a passphrase, the files are of no use
-without it. No backup holds them. So a node that was restored from one opens no capsule that was sealed before.
+Each private key lies in a file of its own, encrypted under the witness key. If that key has a passphrase, the files are useless
+without it. No backup holds them, so a node that was restored from a backup opens no capsule that was sealed before.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ class KeyFile(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     certificate: bytes
     """The signed ``SealingCertificate``."""
     wraps: tuple[Wrap, ...]
-    """Two while the witness key changes, so that a crash loses nothing."""
+    """There are two while the witness key changes, so that a crash loses nothing."""
 
 
 class SealingKey(msgspec.Struct, frozen=True, kw_only=True):
@@ -80,8 +80,7 @@ class SealingKeys:
         self._making = asyncio.Lock()
 
     async def load(self) -> None:
-        """Read the keys; what has ended is destroyed. A file that cannot be read opens nothing, and is left for its owner to
-        look at.
+        """Read the keys, and destroy those that have ended. An unreadable file is skipped, and left for its owner.
 
         Errors: ``store.*``.
         """
@@ -135,7 +134,7 @@ class SealingKeys:
         said = SealingCertificate(node=self._witness.node, key=public, begins_ms=now_ms, ends_ms=now_ms + _LIFE_MS)
         artefact = await self._witness.artefact(KIND_SEALING_KEY, self._witness.node, said)
         key = SealingKey(certificate=artefact.envelope, said=said, private=private)
-        # The file before the certificate leaves: nobody may seal to a key that a crash would lose.
+        # The file is written before the certificate leaves, so that nobody seals to a key that a crash would lose.
         await asyncio.to_thread(self._write, key, (self._witness.identity.key,))
         await self._store.put_artefact(artefact)
         self._keys[sealing_key_id(public)] = key
@@ -178,7 +177,7 @@ class SealingKeys:
         return found.said.ends_ms if found else 0
 
     async def sweep(self) -> int:
-        """Destroy the keys that have ended: overwritten, then removed. How many there were. Errors: ``store.*``."""
+        """Overwrite and remove the keys that have ended. Returns their number. Errors: ``store.*``."""
         now_ms = self._clock.now_ms()
         ended = [id for id, key in self._keys.items() if key.said.ends_ms <= now_ms]
         for id in ended:

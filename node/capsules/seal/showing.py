@@ -18,7 +18,7 @@ def rules(policy: Policy) -> Rules:
 
 
 def shown(kept: Kept, record: CapsuleRecord, capsule: Capsule, row: LedgerRecord | None) -> KeptCapsule:
-    """What is shown of a capsule. Errors: ``capsule.recipient``."""
+    """The description of a capsule. Errors: ``capsule.recipient``."""
     header = capsule.header
     own = header.tenant == kept.witness.node
     return KeptCapsule(
@@ -62,7 +62,7 @@ def _ended(policy: Policy, used: int, now_ms: int) -> Literal["", "expired", "us
 
 
 def held_in(state: CapsuleState) -> tuple[StateItem, ...]:
-    """What a state holds, without its values."""
+    """The names and sizes of the parts of a state, without values."""
     found = [
         StateItem(kind="cookie", host=each.domain, name=each.name, bytes=len(each.value), expires_s=each.expires_s)
         for each in state.cookies

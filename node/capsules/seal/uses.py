@@ -1,4 +1,4 @@
-"""What a use of a capsule is: what somebody wants to do, and what they are given for it."""
+"""The records of a use of a capsule: the request, and the opened capsule."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from protocol.capsule.state import CapsuleState
 
 
 class Wanted(msgspec.Struct, frozen=True, kw_only=True):
-    """What somebody wants to do with a capsule."""
+    """A request to use a capsule."""
 
     origins: tuple[str, ...]
     """Patterns of all that the browser will be allowed to contact."""
@@ -22,11 +22,11 @@ class Wanted(msgspec.Struct, frozen=True, kw_only=True):
     level: int
     """The highest risk class it may perform."""
     holder: str
-    """A name of this use alone, such as the id of a live session."""
+    """A unique name of this use, such as the id of a live session."""
     seconds: int
-    """How long it may take; then the lease ends by itself."""
+    """The length of the lease, which then ends by itself."""
     work: str = ""
-    """The id of a live session or of a search that it is for."""
+    """The id of the live session or search that it is for."""
 
 
 class Mounted(msgspec.Struct, frozen=True, kw_only=True):
@@ -35,9 +35,9 @@ class Mounted(msgspec.Struct, frozen=True, kw_only=True):
     capsule: Capsule
     state: CapsuleState
     number: int
-    """Which use of this node it is."""
+    """The number of this use, as this node counts."""
     use: bytes
-    """What was signed about it."""
+    """The signed record of the use."""
 
     @property
     def header(self) -> Header:
@@ -46,7 +46,7 @@ class Mounted(msgspec.Struct, frozen=True, kw_only=True):
 
 
 Report = Callable[[Capsule, bytes], Awaitable[bool]]
-"""Tells the tenant of a signed use; whether it was reached. Errors: what it refused the use with."""
+"""Reports a signed use to the tenant. True if it was reached. Errors: those with which the tenant refused the use."""
 
 
 async def nobody(capsule: Capsule, use: bytes) -> bool:
@@ -55,13 +55,13 @@ async def nobody(capsule: Capsule, use: bytes) -> bool:
 
 
 class Killed(NamedTuple):
-    """What became of a login on its site."""
+    """The result of ending a login on its site."""
 
     dead: bool
-    """Whether the site was seen to refuse the old state."""
+    """True if the site was seen to refuse the old state."""
     evidence: str
     pressed: str = ""
-    """Name of the control that was pressed; empty if there was none."""
+    """The name of the pressed control; empty if there was none."""
 
 
 Kill = Callable[[CapsuleRecord], Awaitable[Killed]]
