@@ -269,7 +269,7 @@ class Calls:
         return [contact.apart_ms for contact in last if contact.said in _SAY_TIME and contact.apart_ms is not None]
 
     async def tell(self, route: str, record: msgspec.Struct, nodes: Collection[str]) -> tuple[list[str], list[str]]:
-        """Send ``record`` to those of ``nodes`` that are peers. Returns the names of the peers that accepted it, and of the others."""
+        """Send ``record`` to those of ``nodes`` that are peers. Returns the names of those that accepted it, and of the others."""
         return await self._each(lambda node: self.call(node, route, record, Done), nodes)
 
     async def _each(

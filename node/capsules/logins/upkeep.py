@@ -92,7 +92,7 @@ class Upkeep:
         )
 
     async def refresh(self, given: LookParams) -> RefreshedCapsule:
-        """Seal the state that the site renews on a visit. Errors: those of ``check``, ``capsule.issuer``, ``capsule.logged_out``."""
+        """Seal the state that a visit renews. Errors: those of ``check``, ``capsule.issuer``, ``capsule.logged_out``."""
         record, header = await self._own(given.capsule)
         page = _page(given.page or record.page, header)
         before = await self._kept.state(record)

@@ -58,7 +58,7 @@ class Capsules:
         }
 
     async def load(self) -> None:
-        """Read the sealing keys. Signs nothing, because peers could not yet say if this store is an old copy. Errors: ``store.*``."""
+        """Read the sealing keys. Signs nothing, because no peer was asked yet if this store is an old copy. Errors: ``store.*``."""
         await self.kept.keys.load()
         for record in await self.kept.store.capsules():
             # Only one process owns the data directory, so every holder of a lease has ended.
