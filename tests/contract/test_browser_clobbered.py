@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 import time
+from typing import Any
 
 import pytest
 
@@ -95,3 +97,28 @@ async def test_a_form_that_its_reader_passes_over_is_an_error_at_once(page: Page
             await shown(page, site, f"<form><label>One <input name={name}></label><button>Go</button></form>")
         told[name] = (caught.value.code, caught.value.detail.get("name"))
     assert told == {name: ("browser.unreadable", name) for name in READ_BY_PLAYWRIGHT}
+
+
+async def test_a_form_that_comes_while_a_page_is_read_is_read_with_the_next_look(
+    page: Page, site: PageServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await shown(page, site, "<h1>Here</h1>")
+    reading: Any = page._reading  # type: ignore[attr-defined]
+    snapshot, facts, taken = reading._snapshot, reading._worlds.facts, asyncio.Event()
+
+    async def snapshot_first() -> str:
+        text: str = await snapshot()
+        taken.set()
+        return text
+
+    async def with_a_form_that_came() -> Any:
+        await taken.wait()
+        monkeypatch.undo()
+        await reading._page.evaluate(
+            "document.body.innerHTML = '<form><label>Your name <input name=name></label></form>'"
+        )
+        return await facts()
+
+    monkeypatch.setattr(reading, "_snapshot", snapshot_first)
+    monkeypatch.setattr(reading._worlds, "facts", with_a_form_that_came)
+    assert element(await page.observe(), "textbox", "Your name")

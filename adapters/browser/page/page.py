@@ -241,6 +241,8 @@ class ChromiumPage:
             if unknown and self._activity.serial != serial and attempt + 1 < _SNAPSHOT_ATTEMPTS:
                 continue  # the document changed between snapshot and facts
             if facts.clobbered:
+                if attempt == 0:
+                    continue  # a form that came between snapshot and facts looks the same, and only once
                 raise hiding(facts.clobbered)
             await asyncio.gather(self._ask(unknown, facts), read_far_labels(self._page, roots, facts))
             break
