@@ -23,7 +23,7 @@ from benchmarks.bench_session import shop
 from benchmarks.registry import benchmark
 from protocol.page.actions.action import Goto
 from protocol.recording.records.session import Profile
-from protocol.risk.requests import GuardPolicy
+from protocol.risk.requests.requests import GuardPolicy
 
 ROUNDS: Final = 10
 PATHS: Final = ("/", "/products", "/products?category=mugs", "/help", "/products?category=lamps")

@@ -21,7 +21,7 @@ from adapters.ports import Browser
 from benchmarks.registry import benchmark
 from node.live.browsers import Browsers
 from protocol.recording.records.session import Profile
-from protocol.risk.requests import GuardPolicy
+from protocol.risk.requests.requests import GuardPolicy
 
 ROUNDS: Final = 20
 IDLE_S: Final = 1.0

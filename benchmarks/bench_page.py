@@ -30,7 +30,7 @@ from benchmarks.registry import benchmark
 from node.live.acting.driver import Driver, Gate
 from protocol.page.actions.action import Click, Goto, Locator
 from protocol.recording.records.session import Profile
-from protocol.risk.requests import GuardPolicy
+from protocol.risk.requests.requests import GuardPolicy
 from tests.gates import unreported
 
 ROWS: Final = 10_000

@@ -38,7 +38,7 @@ from node.signing.identity import Identity
 from node.signing.witness import Witness
 from protocol.page.actions.action import Action, Click, Extract, Goto, Locator
 from protocol.recording.records.session import Profile, Verdict
-from protocol.risk.requests import GuardPolicy
+from protocol.risk.requests.requests import GuardPolicy
 from tests.twins.storage import MemoryStore
 
 ROUNDS: Final = 7

@@ -15,7 +15,7 @@ from node.sessions.actions.action_files import parse_actions
 from node.sessions.actions.action_words import Word, vocabulary
 from protocol.page.actions.action import Action, Fill, Select
 from protocol.page.seen.observation import BLANK, Element, Traits
-from protocol.risk.classes import classify
+from protocol.risk.pressing.classes import classify
 from scripts.docs_records import default_of, field_notes, sentences, words
 
 _GUIDE: Final = Path(__file__).resolve().parent.parent / "docs/action-files.md"

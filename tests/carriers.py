@@ -28,7 +28,7 @@ from protocol.page.instructions.hidden_text import HiddenText
 from protocol.page.secrets.secrets import GivenSecret
 from protocol.page.seen.observation import Element, Traits
 from protocol.recording.records.snapshot import snapshot_text
-from protocol.risk.requests import GuardPolicy
+from protocol.risk.requests.requests import GuardPolicy
 from protocol.wire import cbor
 from tests.commands import Answers
 from tests.twins.browser import Control, Document, Effect, Kept, MemoryBrowser, MemoryPage, MemorySite

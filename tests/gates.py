@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from protocol.page.actions.action import Action
-from protocol.risk.classes import Risk
+from protocol.risk.pressing.classes import Risk
 
 
 async def unreported(action: Action, risk: Risk, admitted: bool) -> None:

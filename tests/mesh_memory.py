@@ -39,7 +39,7 @@ from protocol.messages import PROTOCOL_VERSION, Done, KeysPush, StatusAsk, Statu
 from protocol.page.actions.action import Action
 from protocol.page.secrets.secrets import Secrets
 from protocol.page.seen.observation import Element
-from protocol.risk.requests import GuardPolicy
+from protocol.risk.requests.requests import GuardPolicy
 from protocol.trust.grants import Grants, parse_grants
 from tests.twins.browser import Control, Document, Kept, MemoryBrowser, MemoryPage, MemorySite
 from tests.twins.clock import START_MS

@@ -10,7 +10,7 @@ from collections.abc import AsyncIterator
 from adapters.browser.egress.destinations import Destinations
 from adapters.browser.egress.tunnel import Entries, Tunnel
 from adapters.browser.egress.wall import Turned
-from protocol.risk.requests import GuardPolicy
+from protocol.risk.requests.requests import GuardPolicy
 
 OPEN = b"\x05\x00" + b"\x05\x00\x00\x01" + bytes(6)
 WAIT_S = 120.0

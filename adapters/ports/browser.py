@@ -24,7 +24,7 @@ from protocol.page.showing.covering import Covering
 from protocol.page.showing.markup import Markup
 from protocol.recording.records.manifest import Effect, Listed
 from protocol.recording.records.session import BrowserInfo, Held, Profile, RequestFault
-from protocol.risk.requests import GuardPolicy
+from protocol.risk.requests.requests import GuardPolicy
 
 
 class Blocked(NamedTuple):
@@ -33,7 +33,7 @@ class Blocked(NamedTuple):
     requests: tuple[str, ...]
     """``METHOD /path`` at the origin of the page, else ``METHOD https://host/path``."""
     rules: tuple[str, ...]
-    """For each of ``requests``, the rule that refused it (``protocol.risk.refused``)."""
+    """For each of ``requests``, the rule that refused it (``protocol.risk.requests.refused``)."""
     forms: tuple[RequestForm, ...] = ()
     """The forms of the requests that an owner could allow, …"""
     exacts: tuple[bytes, ...] = ()

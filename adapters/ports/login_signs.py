@@ -10,7 +10,7 @@ from typing import Protocol
 from adapters.ports.browser import BrowserState, Page
 from protocol.capsule.flows.auth_flow import Signs
 from protocol.recording.records.session import Profile
-from protocol.risk.requests import GuardPolicy
+from protocol.risk.requests.requests import GuardPolicy
 
 
 class HeardPage(Protocol):

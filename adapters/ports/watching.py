@@ -11,7 +11,7 @@ import msgspec
 from adapters.ports.browser import BrowserState
 from protocol.page.seen.observation import Element, Observation
 from protocol.recording.records.session import BrowserInfo, Profile
-from protocol.risk.requests import GuardPolicy
+from protocol.risk.requests.requests import GuardPolicy
 
 Done = Literal[
     "click", "double", "right", "text", "choice", "check", "key", "file", "goto", "back", "forward", "reload", "close"

@@ -20,7 +20,7 @@ from benchmarks.risk.copies import Copy
 from benchmarks.risk.effects import effects
 from benchmarks.risk.records import REFUSED, Control, Kind, Place, Request, Truth
 from benchmarks.risk.targets import Target
-from protocol.risk.sockets import SOCKET_METHOD, page_url
+from protocol.risk.requests.sockets import SOCKET_METHOD, page_url
 
 _CONTROLS: Final = (Path(__file__).parent / "controls.js").read_text(encoding="utf-8")
 _FILL: Final = (Path(__file__).parent / "fill.js").read_text(encoding="utf-8")

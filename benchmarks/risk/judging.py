@@ -11,8 +11,8 @@ from benchmarks.risk.figures import RequestVerdict
 from benchmarks.risk.kept import Collected
 from benchmarks.risk.records import Request, Truth, Verdict
 from benchmarks.risk.targets import Target
-from protocol.risk.requests import GuardPolicy, judge_request
-from protocol.risk.sockets import SOCKET_METHOD, judge_socket
+from protocol.risk.requests.requests import GuardPolicy, judge_request
+from protocol.risk.requests.sockets import SOCKET_METHOD, judge_socket
 
 _READS: Final = frozenset({"GET", "HEAD", "OPTIONS"})
 _SHOWN_CHARS: Final = 400

@@ -10,8 +10,8 @@ import msgspec
 
 from benchmarks.drift.applications import PASSWORD, Application, Side, application
 from benchmarks.risk.traps.families import pages, path_of
-from protocol.risk.requests import GuardPolicy
-from protocol.risk.sites import SiteRule
+from protocol.risk.requests.requests import GuardPolicy
+from protocol.risk.requests.sites import SiteRule
 
 HERE: Final = Path(__file__).parent
 TRAPS: Final = "traps"

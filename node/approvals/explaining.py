@@ -17,10 +17,10 @@ from protocol.page.actions.action import Click, Locator
 from protocol.page.secrets.secrets import NO_SECRETS
 from protocol.page.seen.observation import Element, Observation
 from protocol.page.seen.web_address import require_web
-from protocol.risk.allowed import allows
-from protocol.risk.refused import meaning
-from protocol.risk.requests import GuardPolicy, judge_request
-from protocol.risk.sites import REFUSED, judge_site, rule_at
+from protocol.risk.requests.allowed import allows
+from protocol.risk.requests.refused import meaning
+from protocol.risk.requests.requests import GuardPolicy, judge_request
+from protocol.risk.requests.sites import REFUSED, judge_site, rule_at
 
 _ELEMENT = re.compile(r"""([a-z]+)(?: +["“'](.*)["”'])?""", re.DOTALL)
 _GUARD, _GATE = "the network guard (docs/risk.md)", "the gate (docs/risk.md)"

@@ -11,8 +11,8 @@ from msgspec import inspect as types
 
 from protocol.page.actions.action import SECRET_NAME_PATTERN
 from protocol.recording.records.session import LOCALE_PATTERN
-from protocol.risk.allowed import ALLOWED_REQUEST_PATTERN
-from protocol.risk.sites import PATH_PATTERN, SENT_PATTERN
+from protocol.risk.requests.allowed import ALLOWED_REQUEST_PATTERN
+from protocol.risk.requests.sites import PATH_PATTERN, SENT_PATTERN
 from protocol.trust.agent_token import NAME_PATTERN as AGENT_NAME_PATTERN
 
 _SAID_CHARS_MAX: Final = 300

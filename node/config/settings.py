@@ -17,8 +17,8 @@ from node.config.site_rules import check_sites
 from protocol import limits
 from protocol.errors import MeshError
 from protocol.recording.records.session import Profile
-from protocol.risk.allowed import AllowedRequest
-from protocol.risk.sites import SiteRule
+from protocol.risk.requests.allowed import AllowedRequest
+from protocol.risk.requests.sites import SiteRule
 
 CONFIG_FILE = "config.yaml"
 _EXAMPLES = Path(__file__).resolve().parents[2] / "configs"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from protocol.errors import MeshError
-from protocol.risk.sites import SiteRule
+from protocol.risk.requests.sites import SiteRule
 from protocol.trust.origin import parse_pattern
 
 

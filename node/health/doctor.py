@@ -28,7 +28,7 @@ from node.signing import identity
 from node.verbs.nodes.node import Check, Health
 from protocol import ids, limits
 from protocol.errors import MeshError
-from protocol.risk.unguarded import limits_of
+from protocol.risk.pressing.unguarded import limits_of
 
 _FREE_BYTES_MIN = 512 * limits.MIB
 _BROWSER_MAJOR_MIN = 120

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 import msgspec
 
 from protocol.errors import MeshError
-from protocol.risk.unguarded import limits_of
+from protocol.risk.pressing.unguarded import limits_of
 
 if TYPE_CHECKING:
     from adapters.ports import Heard

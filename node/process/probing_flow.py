@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from protocol.goal.condition import Condition
     from protocol.page.actions.action import Action
     from protocol.page.secrets.secrets import Secrets
-    from protocol.risk.classes import Risk
+    from protocol.risk.pressing.classes import Risk
 
 _LOGOUT_CLASS: Final = 7
 """A control is pressed only if its whole name says that it logs out, and the person has asked for that."""

@@ -22,7 +22,7 @@ from protocol import audit
 from protocol.audit import NODE, OWNER, Draft, Outcome
 from protocol.errors import MeshError
 from protocol.page.actions.action import Action
-from protocol.risk.classes import Risk
+from protocol.risk.pressing.classes import Risk
 from protocol.wire.envelope import key_id
 
 log = logging.getLogger(__name__)

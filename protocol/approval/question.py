@@ -11,10 +11,10 @@ import msgspec
 
 from protocol import ids, limits
 from protocol.approval.forms import CUT, ActionForm, RequestForm, request_form
-from protocol.risk import marks
-from protocol.risk.addresses import destructive_url, judge_address
-from protocol.risk.classes import APPROVAL_CLASS
-from protocol.risk.segments import words_in
+from protocol.risk.addresses.addresses import destructive_url, judge_address
+from protocol.risk.addresses.segments import words_in
+from protocol.risk.pressing import marks
+from protocol.risk.pressing.classes import APPROVAL_CLASS
 from protocol.wire import cbor
 
 _DOMAIN: Final = b"trailmesh-question-v2\x00"

@@ -25,8 +25,8 @@ from protocol.goal.weights import WEIGHTS
 from protocol.goal.words import tokens
 from protocol.page.actions.action import Action, Check, Click, Fill, Locator, Press, Select
 from protocol.page.seen.observation import Element, Observation
-from protocol.risk.classes import APPROVAL_CLASS
-from protocol.risk.classes import classify as classify_by_rules
+from protocol.risk.pressing.classes import APPROVAL_CLASS
+from protocol.risk.pressing.classes import classify as classify_by_rules
 from protocol.wire import cbor
 
 ERROR_WORDS: Final = ("not found", "404", "error", "forbidden", "went wrong")
@@ -48,7 +48,7 @@ class HasLevel(Protocol):
 
 
 Classify = Callable[[Action, Element | None, Observation], HasLevel]
-"""``protocol.risk.classes.classify``."""
+"""``protocol.risk.pressing.classes.classify``."""
 
 
 class Candidate(msgspec.Struct, frozen=True, kw_only=True):

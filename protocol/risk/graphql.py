@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from protocol.risk.segments import order_of
+from protocol.risk.addresses.segments import order_of
 
 _TOKEN: Final = re.compile(
     r'(?P<skip>[ \t\r\n,\ufeff]++|\#[^\r\n]*+)|(?P<text>"""(?:\\"""|[^"]|"(?!""))*+"""|"(?:\\[^\r\n]|[^"\\\r\n])*+")'

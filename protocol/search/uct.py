@@ -29,7 +29,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from protocol import limits
-from protocol.risk.classes import APPROVAL_CLASS
+from protocol.risk.pressing.classes import APPROVAL_CLASS
 from protocol.search.entry import SCALE
 from protocol.search.share import BEST, CLOSED, COST_MS, PRIOR, RISK, VALUE_SUM, VISITS
 from protocol.search.tree import Rows, SearchTree

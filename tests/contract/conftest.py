@@ -14,7 +14,7 @@ from adapters.browser.launch.settings import BrowserSettings
 from adapters.ports import Browser, Page
 from protocol import limits
 from protocol.recording.records.session import Profile
-from protocol.risk.requests import GuardPolicy
+from protocol.risk.requests.requests import GuardPolicy
 from tests.sites.pages.backends import SETTINGS, running_chromium
 from tests.sites.pages.server import PageServer
 

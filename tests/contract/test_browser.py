@@ -36,7 +36,7 @@ from protocol.page.actions.dialogs import Answer, Dialog
 from protocol.page.seen.observation import BLANK, Observation, encode
 from protocol.page.seen.whole import cut_by, is_whole
 from protocol.recording.records.session import Profile
-from protocol.risk.requests import GuardPolicy
+from protocol.risk.requests.requests import GuardPolicy
 from tests.given_secrets import given_all
 from tests.sites.pages.backends import NAMES, Backend, backend
 from tests.sites.pages.visits import element
@@ -306,7 +306,7 @@ async def test_a_ref_that_was_never_seen_is_missing(page: Page, world: Backend) 
 
 
 async def test_a_post_is_refused_reported_and_never_reaches_the_site(page: Page, world: Backend) -> None:
-    """Guard: protocol/risk/requests.py, judge_request."""
+    """Guard: protocol/risk/requests/requests.py, judge_request."""
     await form(page, world)
     outcome = await use(page, Click(target=ANY), "button", "Send")
     assert outcome.blocked == ("POST /send",)

@@ -15,7 +15,7 @@ from protocol.errors import MeshError
 from protocol.page.actions.action import Click, Goto, Locator
 from protocol.page.secrets.secrets import GivenSecret, Secrets
 from protocol.recording.records.session import Profile
-from protocol.risk.requests import GuardPolicy
+from protocol.risk.requests.requests import GuardPolicy
 
 pytestmark = [pytest.mark.asyncio(loop_scope="module"), pytest.mark.timeout(60)]
 

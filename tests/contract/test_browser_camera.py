@@ -13,7 +13,7 @@ from adapters.browser.page.page import ChromiumPage
 from adapters.ports import Browser
 from protocol.page.actions.action import Goto, Wait
 from protocol.recording.records.session import Profile
-from protocol.risk.requests import GuardPolicy
+from protocol.risk.requests.requests import GuardPolicy
 from tests.sites.pages.server import PageServer
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")

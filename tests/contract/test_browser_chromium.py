@@ -20,8 +20,8 @@ from protocol.errors import MeshError
 from protocol.page.actions.action import Action, Click, Fill, Goto, Locator, Scroll, Secret, Select, Wait
 from protocol.page.seen.observation import Observation, encode
 from protocol.recording.records.session import ATTACHED, ATTACHED_WALLED, Profile
-from protocol.risk.requests import GuardPolicy
-from protocol.risk.unguarded import limits_of
+from protocol.risk.pressing.unguarded import limits_of
+from protocol.risk.requests.requests import GuardPolicy
 from tests.given_secrets import given
 from tests.mesh_nodes import browsers_of
 from tests.sites.pages.backends import running_chromium

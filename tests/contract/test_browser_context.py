@@ -17,7 +17,7 @@ from protocol.errors import MeshError
 from protocol.page.actions.action import Click, Extract, Goto, Locator, Scroll
 from protocol.page.seen.observation import BLANK
 from protocol.recording.records.session import Profile
-from protocol.risk.requests import GuardPolicy
+from protocol.risk.requests.requests import GuardPolicy
 from tests.sites.pages.backends import NAMES, Backend, backend
 from tests.sites.pages.visits import element
 

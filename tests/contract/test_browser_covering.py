@@ -15,7 +15,7 @@ from protocol.page.instructions.instructions import instructions_in
 from protocol.page.secrets.secrets import GivenSecret, Secrets
 from protocol.page.showing.covering import covering_for
 from protocol.recording.records.session import Profile
-from protocol.risk.requests import GuardPolicy
+from protocol.risk.requests.requests import GuardPolicy
 from tests.sites.pages.hiding import HIDING, SHOWING, hiding_page
 from tests.sites.pages.server import PageServer
 

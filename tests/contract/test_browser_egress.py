@@ -24,7 +24,7 @@ from protocol import limits
 from protocol.errors import MeshError
 from protocol.page.actions.action import Action, Click, Goto, Locator, Scroll, Wait
 from protocol.recording.records.session import Profile
-from protocol.risk.requests import GuardPolicy
+from protocol.risk.requests.requests import GuardPolicy
 from tests.mesh_memory import until
 from tests.sites.pages.backends import SETTINGS, running_chromium
 from tests.sites.pages.server import PageServer

@@ -9,7 +9,7 @@ from node.live.acting.driver import Driver, Gate
 from protocol.errors import MeshError
 from protocol.page.actions.action import Click, Goto, Locator
 from protocol.page.seen.observation import encode
-from protocol.risk.classes import classify
+from protocol.risk.pressing.classes import classify
 from tests.gates import unreported
 from tests.sites.pages.server import PageServer
 from tests.sites.pages.visits import element, shown

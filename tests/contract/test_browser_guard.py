@@ -17,7 +17,7 @@ from protocol.approval.question import Cover
 from protocol.errors import MeshError
 from protocol.page.actions.action import Click, Goto, Locator, Scroll
 from protocol.recording.records.session import Profile
-from protocol.risk.requests import GuardPolicy
+from protocol.risk.requests.requests import GuardPolicy
 from tests.sites.pages.server import PageServer
 from tests.sites.pages.visits import shown
 
@@ -286,7 +286,7 @@ async def test_a_cover_lets_its_requests_through_while_its_action_is_performed_a
 async def test_a_search_by_post_is_sent_and_no_get_that_a_header_makes_a_deletion(
     browser: Browser, site: PageServer
 ) -> None:
-    """Guard: protocol/risk/requests.py, judge_request."""
+    """Guard: protocol/risk/requests/requests.py, judge_request."""
     page = await (await browser.open(Profile(), GuardPolicy())).page()
     html = """<button onclick="
       fetch('/items/7', {headers: {'X-HTTP-Method-Override': 'DELETE'}});

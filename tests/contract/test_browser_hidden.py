@@ -11,7 +11,7 @@ from protocol import limits
 from protocol.page.actions.action import Goto
 from protocol.page.instructions.hidden_text import HiddenText, HiddenTexts, speaking
 from protocol.recording.records.session import Profile
-from protocol.risk.requests import GuardPolicy
+from protocol.risk.requests.requests import GuardPolicy
 from tests.sites.pages.hiding import SAID
 from tests.sites.pages.server import PageServer
 from tests.unit.test_instructions import HIDDEN, PLAIN_SHAPES

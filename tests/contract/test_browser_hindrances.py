@@ -12,7 +12,7 @@ from protocol.errors import MeshError
 from protocol.page.actions.action import Action, Assert, Asserted, Click, Fill, Goto, Locator
 from protocol.page.secrets.secrets import GivenSecret, Secrets
 from protocol.recording.records.session import Profile
-from protocol.risk.requests import GuardPolicy
+from protocol.risk.requests.requests import GuardPolicy
 from tests.gates import unreported
 from tests.sites.pages.server import PageServer
 

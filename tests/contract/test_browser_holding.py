@@ -10,8 +10,8 @@ from adapters.ports import Browser, Given, Leaving, Outcome, Page
 from protocol.approval.leaving import Fate
 from protocol.page.actions.action import Click, Goto, Locator, Reload, Scroll
 from protocol.recording.records.session import Profile
-from protocol.risk.requests import GuardPolicy
-from protocol.risk.sites import SiteRule
+from protocol.risk.requests.requests import GuardPolicy
+from protocol.risk.requests.sites import SiteRule
 from tests.sites.pages.server import PageServer
 from tests.sites.pages.visits import element, shown
 

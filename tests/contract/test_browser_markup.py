@@ -10,7 +10,7 @@ from protocol.errors import MeshError
 from protocol.page.actions.action import Fill, Goto, Locator
 from protocol.page.showing.markup import Markup, shown
 from protocol.recording.records.session import Profile
-from protocol.risk.requests import GuardPolicy
+from protocol.risk.requests.requests import GuardPolicy
 from tests.sites.pages.server import PageServer
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")

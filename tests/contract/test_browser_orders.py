@@ -11,8 +11,8 @@ from protocol.page.actions.action import Action, Click, Fill, Locator, Scroll, S
 from protocol.page.secrets.secrets import GivenSecret, Secrets
 from protocol.page.seen.observation import Observation
 from protocol.recording.records.session import Profile
-from protocol.risk.refused import OPAQUE, TYPED
-from protocol.risk.requests import GuardPolicy
+from protocol.risk.requests.refused import OPAQUE, TYPED
+from protocol.risk.requests.requests import GuardPolicy
 from tests.sites.pages.server import PageServer
 from tests.sites.pages.visits import shown
 

@@ -19,7 +19,7 @@ from protocol.errors import MeshError
 from protocol.page.actions.action import Action, Click, Drag, Fill, Goto, Hover, Locator, Upload, Wait
 from protocol.page.actions.downloads import Download
 from protocol.recording.records.session import Profile
-from protocol.risk.requests import GuardPolicy
+from protocol.risk.requests.requests import GuardPolicy
 from tests.sites.pages.server import PageServer
 from tests.sites.pages.visits import element, shown
 

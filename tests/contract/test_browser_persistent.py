@@ -20,7 +20,7 @@ from protocol.capsule.slices import NO_SLICE, Slice
 from protocol.errors import MeshError
 from protocol.page.actions.action import Goto, Wait
 from protocol.recording.records.session import Profile
-from protocol.risk.requests import GuardPolicy
+from protocol.risk.requests.requests import GuardPolicy
 from tests.sites.key_login import NOTES, PASSWORD, PRIVATE, WELCOME, KeySite
 from tests.sites.pages.backends import SETTINGS
 from tests.slices import slice_of

@@ -13,7 +13,7 @@ from adapters.browser.launch.chromium import launcher
 from adapters.ports import Browser, Page
 from protocol.page.actions.action import Goto, Scroll
 from protocol.recording.records.session import Profile
-from protocol.risk.requests import GuardPolicy
+from protocol.risk.requests.requests import GuardPolicy
 from tests.sites.pages.backends import SETTINGS
 from tests.sites.pages.server import PageServer
 from tests.sites.pages.visits import shown

@@ -12,7 +12,7 @@ from protocol.errors import MeshError
 from protocol.page.actions.action import Action, Check, Click, Fill, Goto, Locator, Press, Secret
 from protocol.page.seen.observation import Observation
 from protocol.recording.records.session import Profile
-from protocol.risk.requests import GuardPolicy
+from protocol.risk.requests.requests import GuardPolicy
 from tests.given_secrets import given
 from tests.sites.pages.server import PageServer
 from tests.sites.pages.visits import element

@@ -9,8 +9,8 @@ from protocol.approval.question import Cover
 from protocol.page.actions.action import Click, Goto, Locator, Scroll
 from protocol.page.seen.observation import encode
 from protocol.recording.records.session import Profile
-from protocol.risk.refused import CAPSULE_CLASS
-from protocol.risk.requests import GuardPolicy
+from protocol.risk.requests.refused import CAPSULE_CLASS
+from protocol.risk.requests.requests import GuardPolicy
 from tests.sites.pages.server import PageServer
 from tests.sites.pages.visits import element, shown
 

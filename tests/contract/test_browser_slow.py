@@ -17,7 +17,7 @@ from protocol import limits
 from protocol.errors import CODES, Blame, MeshError
 from protocol.page.actions.action import Action, Assert, Click, Extract, Fill, Goto, Locator, Within
 from protocol.recording.records.session import Profile
-from protocol.risk.requests import GuardPolicy
+from protocol.risk.requests.requests import GuardPolicy
 from tests.gates import unreported
 from tests.sites.pages.server import PageServer
 

@@ -20,7 +20,7 @@ from protocol.errors import MeshError
 from protocol.page.actions.action import Back, Goto, Wait
 from protocol.page.seen.observation import BLANK
 from protocol.recording.records.session import Profile
-from protocol.risk.requests import GuardPolicy
+from protocol.risk.requests.requests import GuardPolicy
 from tests.sites.pages.backends import Backend, backend
 from tests.two_sites import TOKEN, TwoSites
 

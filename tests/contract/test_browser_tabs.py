@@ -13,7 +13,7 @@ from protocol import limits
 from protocol.errors import MeshError
 from protocol.page.actions.action import Action, Back, Click, CloseTab, Goto, Locator, Reload, SwitchTab, Wait
 from protocol.recording.records.session import Profile
-from protocol.risk.requests import GuardPolicy
+from protocol.risk.requests.requests import GuardPolicy
 from tests.sites.pages.server import PageServer
 from tests.sites.pages.visits import shown
 

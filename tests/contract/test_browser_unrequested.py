@@ -27,7 +27,7 @@ from adapters.ports import Browser, Outcome, Page
 from protocol.page.actions.action import Click, Goto, Locator, Scroll
 from protocol.page.seen.observation import Observation
 from protocol.recording.records.session import LAUNCHED, Profile
-from protocol.risk.requests import GuardPolicy
+from protocol.risk.requests.requests import GuardPolicy
 from tests.mesh_memory import until
 from tests.sites.pages.backends import SETTINGS, running_chromium
 from tests.sites.pages.deeds import IN_FRAME, TRIES, deeds_page

@@ -14,7 +14,7 @@ from protocol import limits
 from protocol.errors import MeshError
 from protocol.page.actions.action import Click, Extract, Goto, Locator, Scroll, Wait
 from protocol.recording.records.session import Profile
-from protocol.risk.requests import GuardPolicy
+from protocol.risk.requests.requests import GuardPolicy
 from tests.sites.pages.server import LATE_S, PageServer
 from tests.sites.pages.visits import element
 

@@ -28,7 +28,7 @@ from protocol.errors import MeshError
 from protocol.page.actions.action import Goto
 from protocol.recording.records.session import Profile
 from protocol.recording.records.time_zones import TIME_ZONES
-from protocol.risk.requests import GuardPolicy
+from protocol.risk.requests.requests import GuardPolicy
 from tests.sites.pages.backends import SETTINGS
 from tests.sites.pages.server import PageServer
 

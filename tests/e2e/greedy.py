@@ -10,7 +10,7 @@ from protocol.goal.heuristics import candidates
 from protocol.page.actions.action import Action, Goto, describe, target_of
 from protocol.page.actions.locator import resolve
 from protocol.recording.records.session import Profile
-from protocol.risk.requests import GuardPolicy
+from protocol.risk.requests.requests import GuardPolicy
 
 
 async def walk(start: str, goal_text: str, condition: Condition, *, steps_max: int) -> list[str]:

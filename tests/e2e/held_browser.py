@@ -16,7 +16,7 @@ from adapters.browser.launch.profile_directory import PROFILE_ARGUMENT
 from node.process.wiring import open_node
 from protocol.page.actions.action import Goto
 from protocol.recording.records.session import Profile
-from protocol.risk.requests import GuardPolicy
+from protocol.risk.requests.requests import GuardPolicy
 
 
 def _child(pid: int) -> int:

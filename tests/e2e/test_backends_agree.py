@@ -12,7 +12,7 @@ from protocol.page.actions.action import Action, Click, Fill, Goto, Locator, Pre
 from protocol.page.actions.locator import resolve
 from protocol.page.seen.observation import encode
 from protocol.recording.records.session import Profile
-from protocol.risk.requests import GuardPolicy
+from protocol.risk.requests.requests import GuardPolicy
 from tests.sites.pages.backends import SETTINGS, running_chromium
 from trailmesh.shop import ShopConfig, serve_shop
 

@@ -23,7 +23,7 @@ from node.signing.witness import Witness
 from protocol.errors import MeshError
 from protocol.page.actions.action import Select
 from protocol.recording.records.session import Skipped, Step, Verdict
-from protocol.risk.requests import GuardPolicy
+from protocol.risk.requests.requests import GuardPolicy
 from tests.gates import unreported
 from tests.sites.pages.visits import element
 from tests.twins.storage import MemoryStore

@@ -27,7 +27,7 @@ from protocol.errors import MeshError
 from protocol.page.actions.action import describe
 from protocol.page.seen.observation import Observation
 from protocol.recording.records.session import Profile
-from protocol.risk.requests import GuardPolicy
+from protocol.risk.requests.requests import GuardPolicy
 from tests.forked import Forked
 from tests.mesh_nodes import CONFIG, ROOT, Node, cli, shop
 from tests.person import Person, person_at

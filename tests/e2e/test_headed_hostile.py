@@ -17,7 +17,7 @@ from node.process.wiring import open_watched
 from node.sessions.actions import Notebook
 from protocol.page.actions.action import describe
 from protocol.recording.records.session import Profile
-from protocol.risk.requests import GuardPolicy
+from protocol.risk.requests.requests import GuardPolicy
 from tests.e2e.test_headed import Desk
 from tests.person import Person
 from tests.sites.pages.backends import running_chromium

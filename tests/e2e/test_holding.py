@@ -23,8 +23,8 @@ from protocol import limits
 from protocol.errors import MeshError
 from protocol.page.actions.action import Action, Assert, Click, Goto, Locator, Reload, SwitchTab, Wait
 from protocol.recording.records.session import Profile
-from protocol.risk.classes import Risk
-from protocol.risk.requests import GuardPolicy
+from protocol.risk.pressing.classes import Risk
+from protocol.risk.requests.requests import GuardPolicy
 from tests.given_secrets import as_params
 from tests.owners import ANNA
 from tests.sites.pages.backends import SETTINGS

@@ -25,7 +25,7 @@ from protocol.errors import MeshError
 from protocol.page.actions.action import Action, Goto, describe
 from protocol.page.seen.observation import CHECKABLE_ROLES
 from protocol.recording.records.session import Profile
-from protocol.risk.requests import GuardPolicy
+from protocol.risk.requests.requests import GuardPolicy
 from tests.gates import unreported
 from tests.person import person_at
 from tests.sites.pages.backends import SETTINGS, running_chromium
@@ -297,7 +297,7 @@ async def test_what_cannot_be_done_by_a_label_says_why(desk: Desk) -> None:
 
 
 async def test_what_a_label_says_counts_as_much_as_what_its_control_is_called(desk: Desk) -> None:
-    """Guard: protocol/risk/classes.py, classify. Guard: node/live/acting/driver.py, _called."""
+    """Guard: protocol/risk/pressing/classes.py, classify. Guard: node/live/acting/driver.py, _called."""
     desk.site.extra["/two.html"] = (
         "<form method=post><input hidden type=checkbox id=b aria-label='Show prices'><label for=b>Delete my account</label></form>"
         "<input type=checkbox id=c aria-label='Show prices'> <label for=c>Delete all</label>"

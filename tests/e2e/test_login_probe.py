@@ -11,7 +11,7 @@ from node.config.settings import BrowserConfig
 from node.process.wiring import open_signs
 from protocol.capsule.flows.auth_flow import read_flow
 from protocol.recording.records.session import Profile
-from protocol.risk.requests import GuardPolicy
+from protocol.risk.requests.requests import GuardPolicy
 from protocol.trust.origin import ANY
 from tests.mesh_nodes import CONFIG, cli, shop
 from tests.sites.pages.backends import running_chromium

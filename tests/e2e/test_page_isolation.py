@@ -9,7 +9,7 @@ from adapters.browser.launch.chromium import launcher
 from adapters.browser.launch.settings import BrowserSettings
 from protocol.page.actions.action import Goto
 from protocol.recording.records.session import Profile
-from protocol.risk.requests import GuardPolicy
+from protocol.risk.requests.requests import GuardPolicy
 
 pytestmark = pytest.mark.browser
 

@@ -37,7 +37,7 @@ from protocol.recording.records.bundle import verify_bundle
 from protocol.recording.records.session import Expect, Profile, Session, Verdict
 from protocol.recording.records.snapshot import snapshot_text
 from protocol.recording.replays.replay import text_counts
-from protocol.risk.requests import GuardPolicy
+from protocol.risk.requests.requests import GuardPolicy
 from tests.gates import unreported
 from tests.given_secrets import given
 from trailmesh.shop.app import serve_shop

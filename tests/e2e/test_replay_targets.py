@@ -11,7 +11,7 @@ from node.sessions.actions.action_files import parse_actions
 from node.sessions.shared.replay_plan import Replayed
 from protocol.errors import MeshError
 from protocol.page.actions.action import Action, Click, Locator
-from protocol.risk.classes import Risk
+from protocol.risk.pressing.classes import Risk
 from tests.e2e.test_record_replay import Node, recorded_by, replayed_by
 from tests.gates import unreported
 from tests.sites.pages.server import PageServer

@@ -19,7 +19,7 @@ from node.sessions.showing.seen import ReplaySeen
 from protocol.page.actions.action import Goto, Locator
 from protocol.page.showing.markup import MarkupShown, shown
 from protocol.recording.records.session import Profile
-from protocol.risk.requests import GuardPolicy
+from protocol.risk.requests.requests import GuardPolicy
 from tests.report_samples import sample_report
 from tests.sites.pages.backends import SETTINGS
 from tests.sites.pages.server import PageServer

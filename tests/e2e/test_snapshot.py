@@ -15,7 +15,7 @@ from protocol.page.actions.action import Goto, Hover, target_of
 from protocol.page.actions.locator import fitting
 from protocol.page.actions.scope import container, part
 from protocol.recording.records.session import Profile
-from protocol.risk.requests import GuardPolicy
+from protocol.risk.requests.requests import GuardPolicy
 from tests.mesh_nodes import CONFIG, cli, shop
 from tests.sites.pages.backends import SETTINGS
 from tests.sites.pages.server import PageServer

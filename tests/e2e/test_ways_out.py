@@ -23,7 +23,7 @@ from protocol.capsule.slices import NO_SLICE
 from protocol.errors import MeshError
 from protocol.page.actions.action import Click, Goto, Locator
 from protocol.recording.records.session import ATTACHED_WALLED, Profile
-from protocol.risk.requests import GuardPolicy
+from protocol.risk.requests.requests import GuardPolicy
 from tests.sites.pages.backends import SETTINGS, running_chromium
 from tests.sites.ways_out import certificate
 from tests.sites.ways_out.features import ASKED, QUIET, SENDS

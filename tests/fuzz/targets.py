@@ -40,7 +40,8 @@ from protocol.pairing import invite
 from protocol.recording.records import flat_zip
 from protocol.recording.records.bundle import MEDIA_TYPE, open_bundle, verify_bundle
 from protocol.recording.replays import replay
-from protocol.risk import addresses, graphql, reads
+from protocol.risk import graphql, reads
+from protocol.risk.addresses import addresses
 from protocol.search import delta, entry
 from protocol.search.chunk import decode_change
 from protocol.trust import grants, origin

@@ -8,8 +8,8 @@ from collections.abc import Iterator
 
 from protocol.page.actions.action import Action, Check, Click, Extract, Fill, Goto, Locator, Press, Scroll, Select, Wait
 from protocol.page.seen.observation import Element, Observation, Traits
-from protocol.risk.classes import classify
-from protocol.risk.requests import GuardPolicy, judge_request
+from protocol.risk.pressing.classes import classify
+from protocol.risk.requests.requests import GuardPolicy, judge_request
 
 _ANY = Locator()
 _SITE = "https://shop.example"

@@ -11,7 +11,7 @@ from protocol.goal.heuristics import candidates, value
 from protocol.page.actions.action import target_of
 from protocol.page.actions.locator import locate, resolve
 from protocol.page.seen.observation import Element, Observation, Traits
-from protocol.risk.classes import APPROVAL_CLASS
+from protocol.risk.pressing.classes import APPROVAL_CLASS
 
 WORDS = st.sampled_from(
     ["Blue mug", "Mugs", "Price: low to high", "4 and up", "Search", "Delete", "Help", "Next", "", "Größe", "Red 12"]

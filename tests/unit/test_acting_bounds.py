@@ -18,8 +18,8 @@ from protocol.errors import MeshError
 from protocol.page.actions.action import Action, Click, Extract, Fill, Goto, Locator, Press, Scroll, Select, target_of
 from protocol.page.secrets.secrets import NO_SECRETS
 from protocol.page.seen.observation import BLANK, Element, Observation, Traits
-from protocol.risk.classes import APPROVAL_CLASS, Risk
-from protocol.risk.requests import GuardPolicy
+from protocol.risk.pressing.classes import APPROVAL_CLASS, Risk
+from protocol.risk.requests.requests import GuardPolicy
 from tests.twins.browser import Control, Document, MemoryPage, MemorySite
 
 HOME = "http://shop.test/"

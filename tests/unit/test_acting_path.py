@@ -12,8 +12,8 @@ from node.live.finding.options import fit
 from protocol.errors import MeshError
 from protocol.page.actions.action import Action, Fill, Goto, Locator, Select
 from protocol.page.seen.observation import Element, Traits
-from protocol.risk.classes import Risk
-from protocol.risk.requests import GuardPolicy
+from protocol.risk.pressing.classes import Risk
+from protocol.risk.requests.requests import GuardPolicy
 from tests.twins.browser import Document, MemoryPage, MemorySite
 
 ANY = Locator()

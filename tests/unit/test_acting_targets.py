@@ -12,7 +12,7 @@ from protocol.page.actions.action import Action, Click, Extract, Goto, Locator, 
 from protocol.page.actions.evidence import Evidence
 from protocol.page.seen.observation import Element
 from protocol.recording.records.session import Profile
-from protocol.risk.requests import GuardPolicy
+from protocol.risk.requests.requests import GuardPolicy
 from tests.twins.browser import Control, MemoryBrowser, site_of
 from tests.unit.test_observation import card
 

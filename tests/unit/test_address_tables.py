@@ -8,8 +8,8 @@ from urllib.parse import parse_qsl, quote, unquote, urlsplit
 from hypothesis import given
 from hypothesis import strategies as st
 
-from protocol.risk.addresses import URL_CHARS_MAX, destructive_url, judge_address
-from protocol.risk.known_applications import KNOWN, known_verdict
+from protocol.risk.addresses.addresses import URL_CHARS_MAX, destructive_url, judge_address
+from protocol.risk.addresses.known_applications import KNOWN, known_verdict
 from tests.addresses import HERE, SITE, TABLES, rows
 
 LOADED: Final = ("image", "script", "stylesheet", "font")
@@ -28,7 +28,7 @@ MISJUDGED: Final = {
 
 
 def test_of_the_known_addresses_no_more_is_misjudged_than_is_published() -> None:
-    """Guard: protocol/risk/addresses.py, Path._counts."""
+    """Guard: protocol/risk/addresses/addresses.py, Path._counts."""
     for table, bounds in MISJUDGED.items():
         half = rows(table)
         missed = [row.url for row in half if row.changes and not destructive_url(row.url)]
@@ -49,12 +49,13 @@ def misjudged(*, loads: bool) -> list[str]:
 
 
 def test_what_a_page_loads_by_itself_is_a_file_or_an_order_by_its_place() -> None:
-    """Guard: protocol/risk/addresses.py, Path._is_file."""
+    """Guard: protocol/risk/addresses/addresses.py, Path._is_file."""
     assert misjudged(loads=True) == []
 
 
 def test_addresses_order_or_read_by_their_words_and_their_place() -> None:
-    """Guard: protocol/risk/addresses.py, Path._proved. Guard: protocol/risk/known_applications.py, known_verdict."""
+    """Guard: protocol/risk/addresses/addresses.py, Path._proved.
+    Guard: protocol/risk/addresses/known_applications.py, known_verdict."""
     assert misjudged(loads=False) == []
 
 

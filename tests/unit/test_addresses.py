@@ -7,9 +7,9 @@ from typing import Any
 import msgspec
 import pytest
 
-from protocol.risk.destinations import judge_destination, literal_address
 from protocol.risk.reads import reads_by_form
-from protocol.risk.requests import GuardPolicy, judge_request
+from protocol.risk.requests.destinations import judge_destination, literal_address
+from protocol.risk.requests.requests import GuardPolicy, judge_request
 
 SITE = "https://shop.example"
 

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from protocol.risk.allowed import ALLOWED_REQUEST_PATTERN, allows
-from protocol.risk.refused import refused, request_line, what_helps
+from protocol.risk.requests.allowed import ALLOWED_REQUEST_PATTERN, allows
+from protocol.risk.requests.refused import refused, request_line, what_helps
 
 
 @pytest.mark.parametrize(
@@ -42,7 +42,7 @@ from protocol.risk.refused import refused, request_line, what_helps
     ],
 )
 def test_a_star_crosses_neither_a_slash_nor_a_label_of_a_host(entry: str, url: str, fits: bool) -> None:
-    """Guard: protocol/risk/allowed.py, _compiled."""
+    """Guard: protocol/risk/requests/allowed.py, _compiled."""
     assert re.search(ALLOWED_REQUEST_PATTERN, entry)
     assert allows(entry, "POST", url) is fits
 

@@ -168,7 +168,7 @@ async def test_requests_that_the_guard_refused_are_asked_about_and_covered_by_th
 async def test_a_press_under_the_wall_is_done_and_what_it_would_send_is_asked_about_and_sent_once_after_a_yes(
     bench: Asks,
 ) -> None:
-    """Guard: protocol/risk/requests.py, judge_request."""
+    """Guard: protocol/risk/requests/requests.py, judge_request."""
     bench.browsers._attached = False
     session = (await bench.open(by=AGENT)).session
     held = await bench.buy(session, by=AGENT)

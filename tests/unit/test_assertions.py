@@ -15,7 +15,7 @@ from protocol.page.actions.action import Assert, Goto, Locator, Wait, describe
 from protocol.page.actions.assertion import Seen, fits_response, found, holds
 from protocol.page.seen.observation import Element, Traits
 from protocol.recording.records.session import Verdict
-from protocol.risk.requests import GuardPolicy
+from protocol.risk.requests.requests import GuardPolicy
 from tests.gates import unreported
 from tests.given_secrets import given_all
 from tests.twins.browser import Control, Document, MemoryPage, MemorySite

@@ -16,7 +16,7 @@ from adapters.browser.egress.network import NetworkGuard
 from adapters.browser.egress.windows import Windows
 from adapters.browser.page.opening import until_opened
 from adapters.browser.page.tabs import Tabs
-from protocol.risk.requests import GuardPolicy
+from protocol.risk.requests.requests import GuardPolicy
 
 pytestmark = pytest.mark.virtual_time
 CLOSE = "http://shop.test/account/close"

@@ -13,7 +13,7 @@ from node.verbs.caller import Caller, CallerKind, called_by
 from protocol.errors import MeshError
 from protocol.page.actions.action import Goto
 from protocol.recording.records.session import Profile
-from protocol.risk.requests import GuardPolicy
+from protocol.risk.requests.requests import GuardPolicy
 from tests.twins.browser import Document, MemoryBrowser, MemorySite
 
 HOME = "http://shop.test/"

@@ -20,7 +20,7 @@ from protocol.errors import MeshError
 from protocol.page.actions.action import Action, Back, Goto, Scroll, Wait
 from protocol.page.seen.observation import Element, Traits
 from protocol.recording.records.session import Profile
-from protocol.risk.requests import GuardPolicy
+from protocol.risk.requests.requests import GuardPolicy
 from tests.twins.browser import Control, Document, MemoryBrowser, MemoryContext, MemoryPage, MemorySite
 from tests.unit.test_browser_pool import HOME, Started, code, opened, title
 

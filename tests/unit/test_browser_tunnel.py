@@ -11,7 +11,7 @@ import pytest
 from adapters.browser.egress.destinations import Destinations
 from adapters.browser.egress.tunnel import Tunnel
 from protocol import limits
-from protocol.risk.requests import GuardPolicy
+from protocol.risk.requests.requests import GuardPolicy
 
 WAIT_S = 120.0
 OPEN = b"\x05\x00" + b"\x05\x00\x00\x01" + bytes(6)

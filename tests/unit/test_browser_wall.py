@@ -9,7 +9,7 @@ import pytest
 
 from adapters.browser.egress.wall import Destination, Turned, Wall
 from protocol import limits
-from protocol.risk.requests import GuardPolicy
+from protocol.risk.requests.requests import GuardPolicy
 from tests.walled import OK, WAIT_S, Walled, hello, running
 
 

@@ -20,11 +20,11 @@ from protocol.page.actions.action import Click, Fill, Locator
 from protocol.page.actions.dialogs import Answer, Dialog
 from protocol.page.seen.observation import Element
 from protocol.recording.records.manifest import Listed, effect_of
-from protocol.risk.classes import Risk, classify
-from protocol.risk.pressing import UNSURE, raised
-from protocol.risk.refused import CAPSULE_CLASS, may_be_allowed, what_helps
-from protocol.risk.requests import GuardPolicy
-from protocol.risk.sites import SiteRule
+from protocol.risk.pressing.classes import Risk, classify
+from protocol.risk.pressing.pressing import UNSURE, raised
+from protocol.risk.requests.refused import CAPSULE_CLASS, may_be_allowed, what_helps
+from protocol.risk.requests.requests import GuardPolicy
+from protocol.risk.requests.sites import SiteRule
 from tests.unit.test_pressing import AT, PAGE, element
 
 SHOP: Final = "https://shop.example"
@@ -78,7 +78,7 @@ def test_no_answer_helps_and_that_is_told() -> None:
 
 
 def test_a_capsule_that_forbids_trials_follows_links_and_opens_what_certainly_reads() -> None:
-    """Guard: protocol/risk/pressing.py, surely_reads."""
+    """Guard: protocol/risk/pressing/pressing.py, surely_reads."""
     link = element("Mugs", "link", f"{SHOP}/mugs", tag="a")
     search = element("Search", tag="button", submits=True, form_method="get", form_action="/search")
     free = [(Click(target=AT), link), (Click(target=AT), search), (Click(target=AT), element("More", tag="summary"))]

@@ -10,8 +10,8 @@ import pytest
 
 from protocol.page.actions.action import Action, Check, Click, Fill, Locator, Press, Select
 from protocol.page.seen.observation import Element, Observation, Traits
-from protocol.risk.classes import classify
-from protocol.risk.segments import words_in
+from protocol.risk.addresses.segments import words_in
+from protocol.risk.pressing.classes import classify
 
 LIST = Element(
     ref="e1",
@@ -63,12 +63,12 @@ def test_choosing_an_option_that_a_button_sends_only_changes_the_form() -> None:
 def test_choosing_it_counts_as_what_it_says_where_the_choice_itself_may_send_it(
     listed: Element, others: tuple[Element, ...]
 ) -> None:
-    """Guard: protocol/risk/fields.py, sent_by_a_button. Guard: protocol/risk/fields.py, _waits."""
+    """Guard: protocol/risk/pressing/fields.py, sent_by_a_button. Guard: protocol/risk/pressing/fields.py, _waits."""
     assert level(DELETE, listed, *others) == 7
 
 
 def test_what_sends_a_form_has_the_class_of_what_is_chosen_in_it() -> None:
-    """Guard: protocol/risk/structure.py, submitted."""
+    """Guard: protocol/risk/pressing/structure.py, submitted."""
     chosen = msgspec.structs.replace(LIST, value="Delete selected users")
     assert level(Click(target=Locator()), GO, LIST) == 4
     assert level(Click(target=Locator()), GO, chosen) == 7
@@ -84,7 +84,7 @@ def test_what_sends_a_form_has_the_class_of_what_is_chosen_in_it() -> None:
     ],
 )
 def test_with_an_inline_handler_a_page_only_claims_what_the_browser_would_do(element: Element) -> None:
-    """Guard: protocol/risk/structure.py, clicked."""
+    """Guard: protocol/risk/pressing/structure.py, clicked."""
     page = Observation(url="https://shop.example/", title="", text="", elements=(element,))
     for handler in ("", "811c9dc5"):
         risk = classify(Click(target=Locator()), with_traits(element, handler=handler), page)
@@ -92,7 +92,7 @@ def test_with_an_inline_handler_a_page_only_claims_what_the_browser_would_do(ele
 
 
 def test_a_form_by_get_certainly_reads_only_if_it_says_that_it_searches() -> None:
-    """Guard: protocol/risk/structure.py, submitted."""
+    """Guard: protocol/risk/pressing/structure.py, submitted."""
     button, field = with_traits(GO, **BY_GET), with_traits(FIELD, **BY_GET)
     finds = msgspec.structs.replace(field, role="searchbox")
     for label, beside, sure in (
@@ -109,7 +109,7 @@ def test_a_form_by_get_certainly_reads_only_if_it_says_that_it_searches() -> Non
 
 @pytest.mark.parametrize("role", ["switch", "checkbox"])
 def test_a_switch_that_says_it_shows_something_is_a_setting(role: str) -> None:
-    """Guard: protocol/risk/fields.py, _of_choice."""
+    """Guard: protocol/risk/pressing/fields.py, _of_choice."""
     switch = Element(ref="e1", role=role, name="Show my activity status", traits=Traits(tag="button"))
     assert level(Click(target=Locator()), switch) == 4
 
@@ -140,7 +140,7 @@ BY_GET = {"form_method": "get", "form_action": "/users/"}
 
 
 def test_a_form_by_get_with_a_token_against_forged_requests_does_not_only_read() -> None:
-    """Guard: protocol/risk/fields.py, reads_by_get."""
+    """Guard: protocol/risk/pressing/fields.py, reads_by_get."""
     guarded = {**BY_GET, "guarded": True}
     button, field = with_traits(GO, **guarded), with_traits(FIELD, **guarded)
     assert level(Click(target=Locator()), with_traits(GO, **BY_GET)) == 1
@@ -159,7 +159,7 @@ BOX = Element(
 
 
 def test_a_box_that_says_something_grave_is_sent_by_the_button_of_its_form_which_takes_its_class() -> None:
-    """Guard: protocol/risk/fields.py, _sent_of."""
+    """Guard: protocol/risk/pressing/fields.py, _sent_of."""
     click = Click(target=Locator())
     assert level(click, BOX) == 7, "nothing tells that it is sent later"
     assert level(click, BOX, GO) == 3

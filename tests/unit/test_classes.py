@@ -31,7 +31,7 @@ from protocol.page.actions.action import (
     Wait,
 )
 from protocol.page.seen.observation import Element, Observation, Traits
-from protocol.risk.classes import classify
+from protocol.risk.pressing.classes import classify
 
 ANY = Locator()
 SITE = "https://shop.example"

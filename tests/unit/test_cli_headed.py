@@ -12,7 +12,7 @@ from node.cli import main
 from node.cli.sessions.headed import _line, show
 from node.process.watching import refuse_without_display
 from protocol.errors import MeshError
-from protocol.risk.unguarded import limits_of
+from protocol.risk.pressing.unguarded import limits_of
 
 URL = "https://shop.example/"
 

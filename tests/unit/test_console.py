@@ -5,7 +5,7 @@ from __future__ import annotations
 from node.live.finding.console import Console
 from protocol import limits
 from protocol.page.actions.action import Goto
-from protocol.risk.requests import GuardPolicy
+from protocol.risk.requests.requests import GuardPolicy
 from tests.given_secrets import given
 from tests.twins.browser import Document, MemoryPage, MemorySite
 from tests.unit.test_replayer import HOME, Bench

@@ -10,8 +10,8 @@ from protocol.page.actions.dialogs import Answer, Dialog, DialogKind, require_ex
 from protocol.page.seen.observation import Element
 from protocol.recording.records.effects import redact_dialogs, redact_expect
 from protocol.recording.records.session import Expect
-from protocol.risk.answers import with_answer
-from protocol.risk.classes import Risk
+from protocol.risk.pressing.answers import with_answer
+from protocol.risk.pressing.classes import Risk
 from tests.twins.browser import Control, Document, Effect
 from tests.unit.test_sessions_handover import node_of
 from tests.unit.test_sessions_room import ORIGIN, Bench

@@ -9,7 +9,7 @@ from protocol.errors import MeshError
 from protocol.page.actions.action import Drag, Locator, describe
 from protocol.page.secrets.redaction import redact_action
 from protocol.page.seen.observation import Element, Traits
-from protocol.risk.drops import dropped
+from protocol.risk.pressing.drag import dropped
 from tests.twins.browser import Control, Document, Effect
 from tests.unit.test_sessions_handover import node_of
 from tests.unit.test_sessions_room import ORIGIN, Bench
@@ -51,7 +51,7 @@ def test_a_drag_without_both_elements_is_refused(wrong: str) -> None:
     ("source", "onto", "level"), [("Beer", "Done", 4), ("Beer", "Delete", 7), ("Pay now", "Done", 5), ("Beer", "", 7)]
 )
 def test_a_drag_is_judged_by_both_elements(source: str, onto: str, level: int) -> None:
-    """Guard: protocol/risk/drops.py, dropped."""
+    """Guard: protocol/risk/pressing/drag.py, dropped."""
     end = Element(ref="", role="generic", name=onto, traits=Traits(tokens=("trash",) if not onto else ()))
     assert dropped(Element(ref="", role="listitem", name=source), end).level == level
 

@@ -14,7 +14,7 @@ from node.verbs import NODE, OWNER, Caller, CallerKind, called_by
 from node.verbs.searches.explore import RUN, RunParams
 from protocol.errors import MeshError
 from protocol.recording.records.session import Profile
-from protocol.risk.requests import GuardPolicy
+from protocol.risk.requests.requests import GuardPolicy
 from tests.mesh_memory import FOUND, NEVER, ORIGIN, memory_mesh, until
 from tests.mesh_searches import has_status, leases_of, search_of
 

@@ -17,7 +17,7 @@ from protocol.goal.condition import Condition
 from protocol.goal.heuristics import Candidate
 from protocol.messages import BranchResult, Spend
 from protocol.page.actions.action import Click, Fill, Goto, Locator, Secret, Wait
-from protocol.risk.requests import GuardPolicy
+from protocol.risk.requests.requests import GuardPolicy
 from protocol.search.entry import decode_action, encode_action
 from protocol.wire import cbor
 from tests.mesh_memory import ORIGIN, QuickClock, SlowBrowser, memory_mesh, shop_site, until

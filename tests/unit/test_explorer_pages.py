@@ -21,7 +21,7 @@ from protocol.messages import BranchResult, Spend
 from protocol.page.actions.action import Click, Locator
 from protocol.page.seen.observation import Element
 from protocol.recording.records.session import Profile, Verdict
-from protocol.risk.requests import GuardPolicy
+from protocol.risk.requests.requests import GuardPolicy
 from protocol.search.entry import encode_action
 from tests.mesh_memory import ORIGIN, MemoryNode, memory_mesh, shop_site
 from tests.twins.browser import Control, Document, Effect

@@ -15,8 +15,8 @@ from protocol.errors import MeshError
 from protocol.page.actions.action import Action, Click, Locator
 from protocol.page.secrets.secrets import NO_SECRETS, GivenSecret, Secrets
 from protocol.page.seen.observation import Element
-from protocol.risk.classes import Risk
-from protocol.risk.requests import GuardPolicy
+from protocol.risk.pressing.classes import Risk
+from protocol.risk.requests.requests import GuardPolicy
 from protocol.search.entry import encode_action, node_key
 from tests.mesh_memory import ORIGIN
 from tests.twins.browser import Control, Document, Effect, MemoryPage, MemorySite

@@ -12,7 +12,7 @@ from protocol.goal.heuristics import MASKED_SHOWN_MAX, VALUE_UNPROVEN_MAX, Candi
 from protocol.page.actions.action import Click, Fill, Press, Select, describe
 from protocol.page.actions.locator import locate
 from protocol.page.seen.observation import Element, Observation, Traits, Tree
-from protocol.risk.classes import APPROVAL_CLASS
+from protocol.risk.pressing.classes import APPROVAL_CLASS
 
 HOME = "http://shop.test/"
 MUG_GOAL = parse_goal("Find the cheapest blue mug with a rating over 4")

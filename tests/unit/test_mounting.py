@@ -37,8 +37,8 @@ from protocol.page.secrets.redaction import redact_text
 from protocol.page.secrets.secret_search import Search
 from protocol.page.secrets.secrets import NO_SECRETS, GivenSecret, Secrets
 from protocol.page.seen.observation import Element, Observation, Traits
-from protocol.risk.classes import Risk
-from protocol.risk.requests import GuardPolicy, judge_request
+from protocol.risk.pressing.classes import Risk
+from protocol.risk.requests.requests import GuardPolicy, judge_request
 from tests.capsule_nodes import CapsuleNode, two
 from tests.capsules import CANARY, NOW_MS, SHOP, STATE
 from tests.mesh_memory import MemoryMesh

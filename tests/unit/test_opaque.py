@@ -7,9 +7,9 @@ import pytest
 from adapters.browser.egress.closely import Closely
 from protocol.page.actions.action import Click, Fill, Locator, Secret
 from protocol.page.secrets.secrets import GivenSecret, Secrets
-from protocol.risk.opaque import is_opaque
-from protocol.risk.refused import CARD, OPAQUE, TYPED, may_be_allowed, meaning
-from protocol.risk.requests import GuardPolicy, judge_request
+from protocol.risk.addresses.opaque import is_opaque
+from protocol.risk.requests.refused import CARD, OPAQUE, TYPED, may_be_allowed, meaning
+from protocol.risk.requests.requests import GuardPolicy, judge_request
 
 SITE = "https://shop.example"
 OPAQUE_ONES = """
@@ -65,7 +65,7 @@ def judged(url: str, *, grave: bool = False, tells: bool = False, allow: tuple[s
 
 
 def test_an_address_without_a_readable_page_is_refused_while_a_grave_control_is_at_work_and_only_then() -> None:
-    """Guard: protocol/risk/opaque.py, is_opaque."""
+    """Guard: protocol/risk/addresses/opaque.py, is_opaque."""
     wrong = [url for url in paths(OPAQUE_ONES) if judged(url, grave=True) != OPAQUE or judged(url)]
     wrong += [url for url in paths(READABLE) if judged(url, grave=True)]
     assert not wrong
@@ -98,7 +98,7 @@ def test_what_is_refused_so_can_be_allowed_by_its_address() -> None:
     ],
 )
 def test_a_card_is_not_sent_in_an_address(query: str, refused: bool) -> None:
-    """Guard: protocol/risk/opaque.py, holds_card."""
+    """Guard: protocol/risk/addresses/opaque.py, holds_card."""
     assert (judged(f"{SITE}/pay/check?{query}") == CARD) is refused
 
 

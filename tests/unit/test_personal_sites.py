@@ -15,7 +15,7 @@ from protocol.page.secrets.secrets import NO_SECRETS
 from protocol.page.seen.observation import Element
 from protocol.recording.records.session import StepMatch
 from protocol.recording.records.snapshot import snapshot_text
-from protocol.risk.sites import SiteRule
+from protocol.risk.requests.sites import SiteRule
 from protocol.wire import cbor
 from tests.twins.browser import Control, Document, Effect
 from tests.unit.test_live_sessions import ORIGIN, ref_of

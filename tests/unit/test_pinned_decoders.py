@@ -11,7 +11,7 @@ from protocol.recording.records import (
     bundle,  # noqa: F401
     flat_zip,  # noqa: F401
 )
-from protocol.risk import addresses, classes, graphql  # noqa: F401
+from protocol.risk import graphql  # noqa: F401
 from protocol.search import chunk, delta, entry  # noqa: F401
 from protocol.wire import address, cbor, envelope  # noqa: F401
 from tests.pinned.texts import differs

@@ -15,9 +15,9 @@ from playwright.async_api import CDPSession
 
 from adapters.browser.egress import plain
 from adapters.browser.egress.plain import PlainReads, doubtful
-from protocol.risk.addresses import destructive_url
-from protocol.risk.doubtful import DOUBTFUL_PARTS
-from protocol.risk.requests import GuardPolicy, judge_request
+from protocol.risk.addresses.address_prefilter import DOUBTFUL_PARTS
+from protocol.risk.addresses.addresses import destructive_url
+from protocol.risk.requests.requests import GuardPolicy, judge_request
 
 ORIGIN: Final = "http://127.0.0.1:8080"
 PATTERNS: Final = doubtful([ORIGIN, "https://shop.example"])

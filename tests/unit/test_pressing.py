@@ -8,10 +8,10 @@ from node.live.acting.gate import Gate
 from node.live.browsers.mounting import Mount
 from protocol.page.actions.action import Action, Click, Drag, Fill, Goto, Locator, Press, Secret, Select, Upload
 from protocol.page.seen.observation import Element, Observation, Traits
-from protocol.risk.classes import Risk, classify
-from protocol.risk.pressing import is_grave, needs_yes, only_reads, raised, reading
-from protocol.risk.requests import GuardPolicy
-from protocol.risk.sites import SiteRule
+from protocol.risk.pressing.classes import Risk, classify
+from protocol.risk.pressing.pressing import is_grave, needs_yes, only_reads, raised, reading
+from protocol.risk.requests.requests import GuardPolicy
+from protocol.risk.requests.sites import SiteRule
 
 PAGE = Observation(url="https://shop.example/cart", title="Cart", text="", elements=())
 AT = Locator(role="button", name="x")
@@ -42,7 +42,7 @@ def test_under_a_wall_that_lets_reads_pass_no_label_stops_a_press(name: str) -> 
 
 
 def test_what_is_more_than_a_press_needs_a_yes() -> None:
-    """Guard: protocol/risk/pressing.py, needs_yes."""
+    """Guard: protocol/risk/pressing/pressing.py, needs_yes."""
     field = element("Password", "textbox", tag="input", input_type="password")
     more: tuple[tuple[Action, Element | None], ...] = (
         (Fill(target=AT, value=Secret(secret="word")), field),
@@ -72,7 +72,7 @@ def test_what_is_more_than_a_press_needs_a_yes() -> None:
     ],
 )
 def test_where_any_command_may_leave_a_press_of_grave_words_is_asked_about(guard: GuardPolicy, many: bool) -> None:
-    """Guard: protocol/risk/pressing.py, carries_many."""
+    """Guard: protocol/risk/pressing/pressing.py, carries_many."""
     assert not only_reads(guard)
     assert why(Click(target=AT), element("Menu"), guard) == ""
     assert bool(why(Click(target=AT), element("Delete account"), guard)) is many
@@ -83,7 +83,7 @@ def test_a_rule_that_only_narrows_what_is_read_leaves_presses_free() -> None:
 
 
 def test_a_get_may_be_an_order_that_does_not_say_so() -> None:
-    """Guard: protocol/risk/pressing.py, _reads_by_address."""
+    """Guard: protocol/risk/pressing/pressing.py, _reads_by_address."""
     link = element("Unsubscribe from all", "link", "https://shop.example/goodbye", tag="a")
     form = element("Delete account", tag="button", submits=True, form_method="get")
     for on in (link, form):
@@ -97,7 +97,7 @@ def test_a_get_may_be_an_order_that_does_not_say_so() -> None:
 
 
 def test_the_yes_for_a_link_that_sounds_grave_is_of_the_class_that_it_sounds_like() -> None:
-    """Guard: protocol/risk/pressing.py, raised."""
+    """Guard: protocol/risk/pressing/pressing.py, raised."""
 
     def asked(name: str, url: str) -> int:
         on = element(name, "link", f"https://shop.example{url}", tag="a")
@@ -118,13 +118,13 @@ def test_a_search_presses_freely_but_where_the_rule_of_the_site_keeps_it_from_th
 
 
 def test_a_search_presses_nothing_that_sounds_grave() -> None:
-    """Guard: protocol/risk/pressing.py, needs_yes."""
+    """Guard: protocol/risk/pressing/pressing.py, needs_yes."""
     assert all(why(Click(target=AT), element(name, tag="button"), chosen=True) for name in GRAVE)
     assert not any(why(Click(target=AT), element(name, tag="button"), chosen=True) for name in HARMLESS)
 
 
 def test_a_search_follows_a_link_that_sounds_grave_only_to_a_text_that_is_called_so() -> None:
-    """Guard: protocol/risk/pressing.py, _is_text."""
+    """Guard: protocol/risk/pressing/pressing.py, _is_text."""
 
     def level(name: str, url: str) -> int:
         on = element(name, "link", f"https://shop.example{url}", tag="a")
@@ -141,7 +141,7 @@ def test_a_search_follows_a_link_that_sounds_grave_only_to_a_text_that_is_called
 
 
 def test_what_may_be_sent_by_name_is_taken_out_for_a_login_that_is_for_reading() -> None:
-    """Guard: protocol/risk/pressing.py, reading."""
+    """Guard: protocol/risk/pressing/pressing.py, reading."""
     rule = SiteRule(site="https://shop.example", why="x", read=("/a/**",), post=("POST /cart",), connect=("/live",))
     kept = reading(GuardPolicy(read_only=False, allow=("POST https://shop.example/b",), sites=(rule,)))
     assert only_reads(kept)

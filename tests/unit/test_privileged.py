@@ -48,7 +48,7 @@ from protocol.messages import Assignment as BranchAssignment
 from protocol.page.actions.action import Click, Locator
 from protocol.pairing.by_invite import Paired
 from protocol.recording.records.session import Profile
-from protocol.risk.classes import Risk
+from protocol.risk.pressing.classes import Risk
 from protocol.routes import ROUTES
 from protocol.trust.grants import parse_grants
 from tests.mesh_memory import NEVER, ORIGIN, MemoryNode, memory_mesh

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from protocol.risk.reads import BODY_CHARS_MAX, reads_by_form
-from protocol.risk.requests import GuardPolicy, judge_request
+from protocol.risk.requests.requests import GuardPolicy, judge_request
 
 SITE = "https://a.example"
 JSON = "application/json"
@@ -437,7 +437,7 @@ def test_no_other_method_reads_by_form_and_no_longer_body() -> None:
 def test_a_navigation_by_post_is_sent_as_a_search_form_only(
     content_type: str, body: str, navigates: bool, sent: bool
 ) -> None:
-    """Guard: protocol/risk/requests.py, _reads."""
+    """Guard: protocol/risk/requests/requests.py, _reads."""
     kind = "document" if navigates else "fetch"
     said = judge_request("POST", f"{SITE}/search", kind, navigates, body, GuardPolicy(), content_type=content_type)
     assert (said is None) is sent

@@ -21,7 +21,7 @@ from protocol.page.secrets.redaction import placeholder
 from protocol.page.seen.observation import Element, Observation
 from protocol.recording.records.session import Profile
 from protocol.recording.records.snapshot import snapshot_text
-from protocol.risk.requests import GuardPolicy
+from protocol.risk.requests.requests import GuardPolicy
 from protocol.wire import cbor
 from tests.gates import unreported
 from tests.given_secrets import given

@@ -30,8 +30,8 @@ from protocol.page.seen.observation import Element, Observation
 from protocol.recording.records.effects import redact_answer
 from protocol.recording.records.session import BrowserInfo, Profile, Skipped, Step
 from protocol.recording.replays.call_log import call_log, found_element
-from protocol.risk.classes import Risk
-from protocol.risk.requests import GuardPolicy
+from protocol.risk.pressing.classes import Risk
+from protocol.risk.requests.requests import GuardPolicy
 from tests.carriers import Telling
 from tests.twins.browser import Document, Kept, MemorySite
 from tests.unit.test_replayer import Bench

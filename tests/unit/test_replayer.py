@@ -23,8 +23,8 @@ from protocol.page.seen.observation import Element, Traits
 from protocol.recording.records.session import Level, Profile
 from protocol.recording.replays.replay import Met
 from protocol.recording.replays.reports import check_report
-from protocol.risk.requests import GuardPolicy
-from protocol.risk.sites import SiteRule
+from protocol.risk.requests.requests import GuardPolicy
+from protocol.risk.requests.sites import SiteRule
 from tests.gates import unreported
 from tests.given_secrets import given
 from tests.twins.browser import Control, Document, Effect, MemoryBrowser, MemorySite

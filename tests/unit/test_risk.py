@@ -21,7 +21,7 @@ from protocol.page.actions.action import (
     Wait,
 )
 from protocol.page.seen.observation import Element, Observation, Traits, Tree
-from protocol.risk.classes import APPROVAL_CLASS, classify
+from protocol.risk.pressing.classes import APPROVAL_CLASS, classify
 
 ANY = Locator()
 PAGE = Observation(url="https://shop.example/", title="", text="", elements=())
@@ -100,7 +100,7 @@ def test_a_button_is_judged_by_the_words_of_its_name(name: str, expected: int) -
 @pytest.mark.parametrize("tokens", [("icon", "trash"), ("fa", "bin"), ("btn", "danger"), ("delete", "button")])
 @pytest.mark.parametrize("name", ["", "Continue", "Next", "Clear filters"])
 def test_a_destructive_icon_outweighs_the_name(name: str, tokens: tuple[str, ...]) -> None:
-    """Guard: protocol/risk/structure.py, _said."""
+    """Guard: protocol/risk/pressing/structure.py, _said."""
     assert button(name, tokens=tokens) == 7
     assert link(name, "https://shop.example/x", *tokens) == (1 if name and "danger" in tokens else 7)
 
@@ -120,7 +120,7 @@ def test_a_destructive_icon_outweighs_the_name(name: str, tokens: tuple[str, ...
 def test_a_red_button_that_opens_a_menu_only_leans_to_deleting_where_its_label_tells_it_from_others(
     name: str, tokens: tuple[str, ...], more: dict[str, object], expected: int
 ) -> None:
-    """Guard: protocol/risk/structure.py, _opens_here."""
+    """Guard: protocol/risk/pressing/structure.py, _opens_here."""
     element = Element(ref="e1", role="button", name=name, traits=_traits(**{"tag": "button", "tokens": tokens, **more}))
     assert level(Click(target=ANY), element) == expected
 
@@ -134,7 +134,7 @@ def test_the_colour_of_a_link_says_less_than_its_address() -> None:
 
 @pytest.mark.parametrize("name", ["", "×", "7"])
 def test_the_colour_of_a_link_decides_where_its_label_says_nothing(name: str) -> None:
-    """Guard: protocol/risk/structure.py, _said."""
+    """Guard: protocol/risk/pressing/structure.py, _said."""
     assert link(name, "https://shop.example/rows/7", "btn", "danger") == 7
     assert link(name, "https://shop.example/rows/7", "btn") == 1
 
@@ -173,7 +173,7 @@ def test_a_link_that_the_page_calls_a_button_is_believed_to_lead_where_it_says(
 def test_what_a_link_that_the_page_calls_a_button_says_counts_as_on_a_button(
     name: str, said: str, expected: int
 ) -> None:
-    """Guard: protocol/risk/structure.py, clicked."""
+    """Guard: protocol/risk/pressing/structure.py, clicked."""
     element = Element(ref="e1", role="button", name=name, url="https://shop.example/rows", traits=Traits(tag="a"))
     roles = ("main", "dialog", "paragraph", "button")
     tree = Tree(parents=(-1, 0, 1, 1), roles=roles, said=("", "", said, name), elements=(-1, -1, -1, 0))
@@ -387,7 +387,7 @@ VIEW_CLASSES = [("btn", "info"), ("menu", "item"), ("nav", "tab"), ("search",), 
 def test_a_label_in_any_script_counts_whatever_the_markup_says(
     label: str, expected: int, tokens: tuple[str, ...]
 ) -> None:
-    """Guard: protocol/risk/structure.py, _said."""
+    """Guard: protocol/risk/pressing/structure.py, _said."""
     for role in ("button", "menuitem", "switch", "checkbox", "radio", "generic"):
         element = Element(ref="e1", role=role, name=label, traits=Traits(tag="div", tokens=tokens))
         assert level(Click(target=ANY), element) == expected, role
@@ -479,7 +479,7 @@ ENTERS = ["Enter", "NumpadEnter", "\n", "\r", "Shift+Enter", "Shift+NumpadEnter"
 
 @pytest.mark.parametrize("key", ENTERS)
 def test_every_way_to_press_enter_submits_the_form_of_a_field(key: str) -> None:
-    """Guard: protocol/risk/keys.py, entered."""
+    """Guard: protocol/risk/pressing/keys.py, entered."""
     for role, tag, kind in (
         ("textbox", "input", "text"),
         ("combobox", "input", "text"),
@@ -510,7 +510,7 @@ def test_every_way_to_press_space_activates_a_button(key: str) -> None:
 
 @pytest.mark.parametrize("key", ["ArrowDown", "ArrowUp", "Home", "End", "PageDown", "Alt+ArrowDown", "D", "KeyD"])
 def test_a_key_that_chooses_in_a_list_counts_as_its_worst_option(key: str) -> None:
-    """Guard: protocol/risk/fields.py, any_choice."""
+    """Guard: protocol/risk/pressing/fields.py, any_choice."""
 
     def pressed(*options: str, name: str = "State") -> int:
         traits = _traits(tag="select")
@@ -524,7 +524,7 @@ def test_a_key_that_chooses_in_a_list_counts_as_its_worst_option(key: str) -> No
 
 
 def test_arrow_keys_change_what_is_chosen_or_set_and_move_in_anything_else() -> None:
-    """Guard: protocol/risk/keys.py, _moved."""
+    """Guard: protocol/risk/pressing/keys.py, _moved."""
 
     def arrow(role: str, name: str = "x", **traits: object) -> int:
         return level(
@@ -545,7 +545,7 @@ def test_arrow_keys_change_what_is_chosen_or_set_and_move_in_anything_else() -> 
     "key", ["Alt+d", "Control+s", "Meta+Enter+a", "Enter+a", "a+Enter", "F5", "Numpad1", "\x7f", "Alt+Control+a"]
 )
 def test_shortcuts_and_keys_that_are_not_known_need_an_approval(key: str) -> None:
-    """Guard: protocol/risk/keys.py, _edited."""
+    """Guard: protocol/risk/pressing/keys.py, _edited."""
     search = Element(ref="e1", role="searchbox", name="Find", traits=_traits(form_method="get", form_action="/s"))
     assert level(Press(key=key, target=ANY), search) == 4
     assert level(Press(key=key)) == 4

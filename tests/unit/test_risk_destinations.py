@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from protocol.risk.destinations import judge_destination
-from protocol.risk.requests import GuardPolicy, judge_request
+from protocol.risk.requests.destinations import judge_destination
+from protocol.risk.requests.requests import GuardPolicy, judge_request
 from protocol.wire.destination import NetworkZone, place_of
 
 ANYWHERE = ("*",)
@@ -39,7 +39,8 @@ def judged(url: str, *private: str) -> str | None:
     ],
 )
 def test_loopback_and_private_addresses_are_for_those_to_whom_they_are_named(host: str) -> None:
-    """Guard: protocol/risk/destinations.py, judge_destination. Guard: protocol/risk/requests.py, judge_request."""
+    """Guard: protocol/risk/requests/destinations.py, judge_destination.
+    Guard: protocol/risk/requests/requests.py, judge_request."""
     url = f"http://{host}:8080/metrics"
     assert judged(url) == "private address"
     assert judged(url, "https://shop.example") == "private address"
@@ -74,7 +75,7 @@ def test_a_named_origin_is_named_with_its_port() -> None:
     ],
 )
 def test_metadata_and_link_local_addresses_are_for_nobody_unless_exactly_they_are_named(host: str) -> None:
-    """Guard: protocol/risk/destinations.py, judge_destination."""
+    """Guard: protocol/risk/requests/destinations.py, judge_destination."""
     url = f"http://{host}/latest"
     assert (
         judged(url) == judged(url, *ANYWHERE) == judged(url, *ANYWHERE, "http://shop.example") == "address of no site"
@@ -82,7 +83,7 @@ def test_metadata_and_link_local_addresses_are_for_nobody_unless_exactly_they_ar
 
 
 def test_a_named_metadata_address_is_reached_and_no_name_that_leads_there() -> None:
-    """Guard: protocol/risk/destinations.py, judge_destination."""
+    """Guard: protocol/risk/requests/destinations.py, judge_destination."""
     assert judged(f"{METADATA}/latest", METADATA) is None
     name = "http://metadata.shop.example"
     for named in (name, "http://*.shop.example", "*"):

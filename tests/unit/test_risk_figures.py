@@ -21,8 +21,8 @@ from benchmarks.risk.kept import Collected, Head, read
 from benchmarks.risk.records import ONCE, REFUSED, Book, Control, Place, Request, Truth, Verdict
 from benchmarks.risk.targets import TARGETS, target
 from benchmarks.risk.traps.families import TRAPS
-from protocol.risk.requests import GuardPolicy
-from protocol.risk.sites import SiteRule
+from protocol.risk.requests.requests import GuardPolicy
+from protocol.risk.requests.sites import SiteRule
 
 
 def _request(method: str = "GET", path: str = "/items", *, acted: bool = True, kind: str = "fetch") -> Request:

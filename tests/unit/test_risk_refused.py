@@ -6,8 +6,16 @@ import pytest
 
 from protocol.errors import CODES
 from protocol.page.secrets.redaction import redact_address
-from protocol.risk.refused import SOCKET, WINDOW, may_be_allowed, navigation_refused, refused, request_line, what_helps
-from protocol.risk.requests import GuardPolicy, judge_request
+from protocol.risk.requests.refused import (
+    SOCKET,
+    WINDOW,
+    may_be_allowed,
+    navigation_refused,
+    refused,
+    request_line,
+    what_helps,
+)
+from protocol.risk.requests.requests import GuardPolicy, judge_request
 
 PAGE = "https://shop.example/basket?id=7"
 
@@ -33,7 +41,7 @@ PAGE = "https://shop.example/basket?id=7"
 def test_a_refused_request_is_recorded_with_its_site_unless_it_is_that_of_the_page(
     method: str, url: str, line: str
 ) -> None:
-    """Guard: protocol/risk/refused.py, request_line."""
+    """Guard: protocol/risk/requests/refused.py, request_line."""
     assert request_line(refused(method, url, "origin"), PAGE) == line
 
 

@@ -6,9 +6,9 @@ import json
 
 import pytest
 
-from protocol.risk.addresses import destructive_url
+from protocol.risk.addresses.addresses import destructive_url
 from protocol.risk.graphql import is_query
-from protocol.risk.requests import GuardPolicy, judge_request
+from protocol.risk.requests.requests import GuardPolicy, judge_request
 
 READ_ONLY = GuardPolicy()
 
@@ -50,7 +50,7 @@ def test_methods_that_the_registry_of_http_calls_safe_are_judged_as_reads(method
     ],
 )
 def test_a_get_to_a_destructive_address_is_refused(url: str) -> None:
-    """Guard: protocol/risk/requests.py, judge_request."""
+    """Guard: protocol/risk/requests/requests.py, judge_request."""
     assert destructive_url(url)
     assert judge("GET", url)
     assert judge("GET", url, kind="document")

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from protocol.risk.requests import GuardPolicy
-from protocol.risk.sites import SiteRule
-from protocol.risk.sockets import Flow, judge_socket
+from protocol.risk.requests.requests import GuardPolicy
+from protocol.risk.requests.sites import SiteRule
+from protocol.risk.requests.sockets import Flow, judge_socket
 
 FEED = "wss://shop.example/feed?last=7"
 NAMED = "WS https://shop.example/feed"
@@ -30,7 +30,7 @@ NAMED = "WS https://shop.example/feed"
 def test_a_socket_is_opened_where_an_entry_or_the_rule_of_its_site_names_it(
     policy: GuardPolicy, rule: str | None
 ) -> None:
-    """Guard: protocol/risk/sockets.py, judge_socket."""
+    """Guard: protocol/risk/requests/sockets.py, judge_socket."""
     assert judge_socket(FEED, policy) == rule
 
 

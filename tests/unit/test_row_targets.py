@@ -15,8 +15,8 @@ from protocol.page.actions.action import Action, Click, Goto, Locator
 from protocol.page.seen.names import same_name, visible
 from protocol.page.seen.observation import Element
 from protocol.recording.records.session import Profile
-from protocol.risk.classes import Risk
-from protocol.risk.requests import GuardPolicy
+from protocol.risk.pressing.classes import Risk
+from protocol.risk.requests.requests import GuardPolicy
 from protocol.wire import cbor
 from tests.gates import unreported
 from tests.given_secrets import given

@@ -12,7 +12,7 @@ from protocol.page.actions.action import Click, Goto, Locator, Within
 from protocol.page.actions.locator import by_aria
 from protocol.page.actions.scope import container, node_of, part, stands_in
 from protocol.page.seen.observation import Element, Observation
-from protocol.risk.requests import GuardPolicy
+from protocol.risk.requests.requests import GuardPolicy
 from tests.gates import unreported
 from tests.twins.browser import Control, Document, MemoryPage, MemorySite
 

@@ -24,7 +24,7 @@ from protocol.page.secrets.secrets import NO_SECRETS, Secrets
 from protocol.page.seen.observation import Cut, Observation
 from protocol.page.showing.covering import Covering
 from protocol.recording.records.session import Profile, Verdict
-from protocol.risk.requests import GuardPolicy
+from protocol.risk.requests.requests import GuardPolicy
 from protocol.wire import cbor
 from tests.gates import unreported
 from tests.given_secrets import as_params, given

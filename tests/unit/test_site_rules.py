@@ -16,8 +16,8 @@ from node.process.setup import init_home
 from node.process.wiring import open_node
 from node.verbs.nodes.policy import ExplainParams
 from protocol.errors import MeshError
-from protocol.risk.requests import judge_request
-from protocol.risk.sites import SiteRule, judge_site, path_fits, rule_at
+from protocol.risk.requests.requests import judge_request
+from protocol.risk.requests.sites import SiteRule, judge_site, path_fits, rule_at
 
 SHOP = "https://shop.example"
 RULES = (
@@ -57,7 +57,7 @@ def judged(method: str, url: str, kind: str = "fetch", **policy: Any) -> str | N
     ],
 )
 def test_a_star_stays_within_a_segment_and_two_cross_it(pattern: str, path: str, fits: bool) -> None:
-    """Guard: protocol/risk/sites.py, path_fits."""
+    """Guard: protocol/risk/requests/sites.py, path_fits."""
     assert path_fits(pattern, path) is fits
 
 
@@ -71,7 +71,7 @@ def test_a_pattern_of_many_stars_is_decided_in_time(pattern: str, path: str) -> 
 
 
 def test_the_most_specific_rule_decides_alone() -> None:
-    """Guard: protocol/risk/sites.py, rule_at."""
+    """Guard: protocol/risk/requests/sites.py, rule_at."""
     found = [
         rule_at(RULES, f"https://{host}/x")
         for host in ("shop.example", "a.shop.example", "b.a.shop.example", "other.example", "shop.test")
@@ -83,7 +83,7 @@ def test_the_most_specific_rule_decides_alone() -> None:
 
 
 def test_what_a_rule_does_not_list_is_not_read_but_pictures_and_styles_are() -> None:
-    """Guard: protocol/risk/sites.py, judge_site."""
+    """Guard: protocol/risk/requests/sites.py, judge_site."""
     assert judged("GET", "https://a.shop.example/products/7", "document") is None
     assert judged("GET", "https://a.shop.example/admin", "document") == "site"
     assert judged("GET", "https://a.shop.example/api/users") == "site"

@@ -38,7 +38,7 @@ from protocol.capsule.slices import (
 from protocol.capsule.state import Lost, decode_state, encode_state
 from protocol.errors import MeshError
 from protocol.recording.records.session import ATTACHED, LAUNCHED, BrowserInfo
-from protocol.risk.requests import GuardPolicy
+from protocol.risk.requests.requests import GuardPolicy
 from protocol.wire import cbor
 from tests.capsule_nodes import CapsuleNode, two
 from tests.capsules import (

@@ -6,7 +6,7 @@ import pytest
 
 from protocol.page.actions.action import Click, Locator
 from protocol.page.seen.observation import Element, Observation, Traits, Tree
-from protocol.risk.classes import Risk, classify
+from protocol.risk.pressing.classes import Risk, classify
 
 FIELD = Element(ref="e9", role="textbox", name="Nummer", traits=Traits(tag="input", autocomplete="cc-number"))
 
@@ -33,7 +33,7 @@ def around(role: str, texts: tuple[str, ...], *names: str, field: Element | None
 )
 @pytest.mark.parametrize("role", ["dialog", "alertdialog"])
 def test_the_warning_of_a_dialog_counts_for_its_buttons_and_not_for_the_way_out(role: str, warning: str) -> None:
-    """Guard: protocol/risk/surroundings.py, beside."""
+    """Guard: protocol/risk/pressing/surroundings.py, beside."""
     risks = around(role, ("Wait", warning), "OK", "Wug", "Cancel")
     assert [risks[name].level for name in ("OK", "Wug", "Cancel", "Outside")] == [7, 7, 4, 4]
     assert "dialog says" in risks["Wug"].reason

@@ -16,7 +16,7 @@ from protocol import audit
 from protocol.audit import Draft, Outcome
 from protocol.errors import MeshError, PeerError
 from protocol.page.actions.action import Click, Locator
-from protocol.risk.classes import Risk
+from protocol.risk.pressing.classes import Risk
 from protocol.wire.envelope import key_id
 from tests.twins.clock import START_MS, ManualClock
 from tests.twins.storage import MemoryStore

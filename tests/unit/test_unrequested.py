@@ -8,10 +8,10 @@ from adapters.browser.launch.settings import BrowserSettings
 from protocol.page.actions.action import Click, Fill, Locator, Secret, Upload
 from protocol.page.actions.dialogs import Answer
 from protocol.page.seen.observation import BLANK, Element, Traits
-from protocol.risk.answers import with_answer
-from protocol.risk.classes import APPROVAL_CLASS, classify
-from protocol.risk.pressing import needs_yes
-from protocol.risk.requests import GuardPolicy
+from protocol.risk.pressing.answers import with_answer
+from protocol.risk.pressing.classes import APPROVAL_CLASS, classify
+from protocol.risk.pressing.pressing import needs_yes
+from protocol.risk.requests.requests import GuardPolicy
 
 
 def test_what_is_asked_has_a_class_that_nobody_has_without_a_yes() -> None:

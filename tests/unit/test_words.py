@@ -9,7 +9,7 @@ import pytest
 
 from protocol.page.actions.action import Click, Locator
 from protocol.page.seen.observation import Element, Observation, Traits
-from protocol.risk.classes import APPROVAL_CLASS, classify
+from protocol.risk.pressing.classes import APPROVAL_CLASS, classify
 from protocol.risk.words import field_says, grave, say
 from protocol.risk.words.anchors import ANCHORS, ANCHORS_MAX
 from protocol.risk.words.model import FILE, decode

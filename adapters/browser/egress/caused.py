@@ -14,7 +14,7 @@ from typing import Final, Literal, NamedTuple
 
 from protocol import limits
 from protocol.recording.records.session import RequestFault
-from protocol.risk.refused import refused, request_line, site_of
+from protocol.risk.requests.refused import refused, request_line, site_of
 
 CAUSED_KINDS: Final = frozenset({"document", "xhr", "fetch", ""})
 """Kinds of requests that decide the outcome of a step; empty for the document of a window."""

@@ -15,8 +15,8 @@ from typing import Any, Final, Literal, TypeVar
 from urllib.parse import urlsplit
 
 from adapters.browser.egress.wall import Wall
-from protocol.risk.destinations import judge_destination, literal_address
-from protocol.risk.requests import GuardPolicy
+from protocol.risk.requests.destinations import judge_destination, literal_address
+from protocol.risk.requests.requests import GuardPolicy
 from protocol.wire.destination import NetworkZone, place_of
 
 Attempt = Literal["connected", "no_name", "refused", "unreachable", "late"]

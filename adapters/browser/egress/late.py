@@ -7,8 +7,8 @@ from typing import Final
 
 from protocol import limits
 from protocol.page.actions.action import Action, Back, Forward, Goto, Reload
-from protocol.risk.pressing import PRESSES
-from protocol.risk.refused import Refused, may_be_approved, may_change
+from protocol.risk.pressing.pressing import PRESSES
+from protocol.risk.requests.refused import Refused, may_be_approved, may_change
 
 _OPENS: Final = Goto | Back | Forward | Reload
 _KEPT_MAX: Final = 200

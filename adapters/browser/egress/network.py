@@ -31,7 +31,7 @@ from protocol import limits
 from protocol.approval.forms import RequestForm, request_form
 from protocol.approval.leaving import request_exact
 from protocol.page.secrets.secrets import NO_SECRETS, Basic
-from protocol.risk.refused import (
+from protocol.risk.requests.refused import (
     CAPSULE_CLASS,
     SOCKET_FULL,
     STREAM_FULL,
@@ -44,8 +44,8 @@ from protocol.risk.refused import (
     request_line,
     site_of,
 )
-from protocol.risk.requests import EVERY_CLASS, GuardPolicy, judge_request
-from protocol.risk.sockets import judge_socket, page_url
+from protocol.risk.requests.requests import EVERY_CLASS, GuardPolicy, judge_request
+from protocol.risk.requests.sockets import judge_socket, page_url
 from protocol.trust.origin import origin_of
 
 _BLOCKED_MAX: Final = 200

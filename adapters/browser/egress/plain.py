@@ -19,8 +19,8 @@ from playwright.async_api import CDPSession
 from playwright.async_api import Error as PlaywrightError
 
 from adapters.browser.egress.wall import Wall
-from protocol.risk.doubtful import DOUBTFUL_PARTS, PLAIN_CHARACTERS
-from protocol.risk.requests import GuardPolicy
+from protocol.risk.addresses.address_prefilter import DOUBTFUL_PARTS, PLAIN_CHARACTERS
+from protocol.risk.requests.requests import GuardPolicy
 from protocol.trust.origin import origin_of
 
 _ALWAYS: Final = ("Document", "XHR", "Fetch", "Ping", "CSPViolationReport", "Other")

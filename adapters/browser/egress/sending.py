@@ -29,9 +29,9 @@ from protocol.page.actions.action import (
     Wait,
 )
 from protocol.recording.records.manifest import Effect, Listed, SentFile, effect_of
-from protocol.risk.pressing import only_reads, reading
-from protocol.risk.refused import UNASKED, UNLISTED, graver, may_be_allowed
-from protocol.risk.requests import EVERY_CLASS, GuardPolicy, judge_request
+from protocol.risk.pressing.pressing import only_reads, reading
+from protocol.risk.requests.refused import UNASKED, UNLISTED, graver, may_be_allowed
+from protocol.risk.requests.requests import EVERY_CLASS, GuardPolicy, judge_request
 
 _OPENS: Final = Goto | Back | Forward | Reload
 _LOOKS: Final = Wait | Assert | Extract

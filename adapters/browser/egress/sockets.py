@@ -9,7 +9,7 @@ from playwright.async_api import Error as PlaywrightError
 from playwright.async_api import WebSocketRoute
 
 from protocol import limits
-from protocol.risk.sockets import Flow
+from protocol.risk.requests.sockets import Flow
 
 _REFUSED_CODE = 1008  # RFC 6455: a policy is violated
 

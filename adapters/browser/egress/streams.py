@@ -11,7 +11,7 @@ from playwright.async_api import Error as PlaywrightError
 
 from adapters.browser.egress.activity import Activity
 from protocol import limits
-from protocol.risk.sockets import Flow
+from protocol.risk.requests.sockets import Flow
 
 _TYPE: Final = "text/event-stream"
 

@@ -16,7 +16,7 @@ from typing import Final, Generic, NamedTuple, TypeVar
 from urllib.parse import urlsplit, urlunsplit
 
 from protocol import limits
-from protocol.risk.requests import GuardPolicy, judge_request
+from protocol.risk.requests.requests import GuardPolicy, judge_request
 from protocol.trust.origin import fits, origin_of
 
 K = TypeVar("K")

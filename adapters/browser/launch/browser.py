@@ -28,7 +28,7 @@ from adapters.ports import BrowserState
 from protocol import limits
 from protocol.errors import MeshError
 from protocol.recording.records.session import ATTACHED, ATTACHED_WALLED, LAUNCHED, BrowserInfo, Profile
-from protocol.risk.requests import GuardPolicy
+from protocol.risk.requests.requests import GuardPolicy
 
 _CLOSE_TIMEOUT_S = 5.0
 

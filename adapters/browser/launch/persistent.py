@@ -28,7 +28,7 @@ from adapters.ports import OpenPersistent
 from protocol.capsule.slices import Slice
 from protocol.errors import MeshError
 from protocol.recording.records.session import Profile
-from protocol.risk.requests import GuardPolicy
+from protocol.risk.requests.requests import GuardPolicy
 from protocol.trust.origin import fits
 
 _END_TIMEOUT_S: Final = 15.0

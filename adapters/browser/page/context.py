@@ -33,7 +33,7 @@ from adapters.ports import BrowserState, HearPasskey, Passkey, Untaken, deaf
 from protocol import limits
 from protocol.capsule.slices import Slice
 from protocol.errors import MeshError
-from protocol.risk.requests import GuardPolicy
+from protocol.risk.requests.requests import GuardPolicy
 from protocol.trust.origin import origin_of
 
 _CLOSE_TIMEOUT_S: Final = limits.STEP_TIMEOUT_MS / 1000

@@ -19,7 +19,7 @@ from protocol import limits
 from protocol.errors import MeshError
 from protocol.page.secrets.secrets import asks
 from protocol.page.seen.web_address import require_web
-from protocol.risk.refused import navigation_refused
+from protocol.risk.requests.refused import navigation_refused
 
 _WITH_BODY: Final = "document.body ?? document.documentElement?.append(document.createElement('body'))"
 """A page whose script navigated before the first text has no body, and Playwright cannot read it."""

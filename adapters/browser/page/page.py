@@ -46,7 +46,7 @@ from protocol.page.secrets.secrets import NO_SECRETS, Secrets
 from protocol.page.seen.observation import Cut, Element, Observation
 from protocol.page.showing.covering import Covering
 from protocol.page.showing.markup import Markup
-from protocol.risk.refused import request_line
+from protocol.risk.requests.refused import request_line
 
 T = TypeVar("T")
 

@@ -30,7 +30,7 @@ from protocol.capsule.flows.auth_flow import (
 from protocol.errors import MeshError
 from protocol.page.actions.action import Goto
 from protocol.recording.records.session import Profile
-from protocol.risk.requests import GuardPolicy
+from protocol.risk.requests.requests import GuardPolicy
 from protocol.trust.origin import origin_of
 
 _HEADERS: Final = BINDING_HEADERS | {BASIC_HEADER}

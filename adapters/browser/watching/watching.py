@@ -31,7 +31,7 @@ from protocol.page.actions.action import Goto
 from protocol.page.secrets.secret_fields import LABEL, PARTS, WORDS, secret_name
 from protocol.page.seen.observation import INTERACTIVE_ROLES, Element, Observation
 from protocol.recording.records.session import BrowserInfo, Profile
-from protocol.risk.requests import GuardPolicy
+from protocol.risk.requests.requests import GuardPolicy
 
 _QUIET_MS: Final = 100
 _WAITING_MAX: Final = 500

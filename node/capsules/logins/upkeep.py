@@ -31,7 +31,7 @@ from protocol.page.secrets.redaction import redact_text, redact_url
 from protocol.page.secrets.secrets import NO_SECRETS, Secrets, refuses
 from protocol.page.seen.observation import BLANK
 from protocol.recording.records.session import Profile
-from protocol.risk.requests import GuardPolicy
+from protocol.risk.requests.requests import GuardPolicy
 from protocol.trust.origin import fits, origin_of
 
 log = logging.getLogger(__name__)

@@ -31,9 +31,9 @@ from protocol.capsule.state import CapsuleState
 from protocol.errors import MeshError
 from protocol.page.secrets.secret_search import Search
 from protocol.recording.records.session import LAUNCHED, BrowserInfo, UsedLogin
-from protocol.risk.classes import APPROVAL_CLASS
-from protocol.risk.pressing import reading
-from protocol.risk.requests import GuardPolicy
+from protocol.risk.pressing.classes import APPROVAL_CLASS
+from protocol.risk.pressing.pressing import reading
+from protocol.risk.requests.requests import GuardPolicy
 from protocol.trust.origin import ANY, common, fits, origin_of
 
 log = logging.getLogger(__name__)

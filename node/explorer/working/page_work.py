@@ -29,8 +29,8 @@ from protocol.errors import NOT_LOADED, MeshError
 from protocol.goal.condition import holds
 from protocol.messages import Assignment, BranchResult, SearchSpec, Spend
 from protocol.page.actions.action import Action, Goto, Reload
-from protocol.risk.refused import may_change
-from protocol.risk.requests import GuardPolicy
+from protocol.risk.requests.refused import may_change
+from protocol.risk.requests.requests import GuardPolicy
 from protocol.search.entry import decode_action
 from protocol.trust.origin import origin_of
 

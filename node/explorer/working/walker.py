@@ -15,7 +15,7 @@ from protocol.page.actions.action import Action, Goto, Reload, describe
 from protocol.page.secrets.redaction import redact_address, redact_text
 from protocol.page.secrets.secrets import NO_SECRETS, Secrets
 from protocol.page.seen.observation import Observation
-from protocol.risk.refused import may_change
+from protocol.risk.requests.refused import may_change
 from protocol.search.places import has_opened
 
 _GONE = ("browser.crashed", "browser.unreachable")

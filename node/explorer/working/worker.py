@@ -32,8 +32,8 @@ from protocol.messages import Assignment, BranchOutcome, BranchResult, Spend
 from protocol.page.actions.action import Action, Click, Fill, Press
 from protocol.page.secrets.secrets import NO_SECRETS, Secrets
 from protocol.page.seen.observation import Element, Observation
-from protocol.risk.classes import WRITE_CLASS, Risk, classify
-from protocol.risk.pressing import raised
+from protocol.risk.pressing.classes import WRITE_CLASS, Risk, classify
+from protocol.risk.pressing.pressing import raised
 from protocol.search.entry import decode_action
 from protocol.search.places import place_of
 from protocol.trust.origin import origin_of

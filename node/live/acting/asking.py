@@ -17,7 +17,7 @@ from protocol.page.actions.action import Action
 from protocol.page.secrets.redaction import redact_action, redact_address, redact_text
 from protocol.page.secrets.secrets import Secrets
 from protocol.page.seen.observation import Element, Observation
-from protocol.risk.classes import Risk
+from protocol.risk.pressing.classes import Risk
 
 STANDS_IN: Final = "it stands in"
 """Begins the evidence that names the row or card of a control."""

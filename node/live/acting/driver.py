@@ -73,12 +73,12 @@ from protocol.page.seen.observation import BLANK, CHECKABLE_ROLES, INTERACTIVE_R
 from protocol.page.seen.whole import require_loaded
 from protocol.recording.records.effects import redact_answer, redact_dialogs
 from protocol.recording.records.manifest import Listed
-from protocol.risk.answers import accepts, with_answer
-from protocol.risk.classes import WRITE_CLASS, Risk, classify
-from protocol.risk.drops import dropped
 from protocol.risk.judgement import weigh
-from protocol.risk.pressing import PRESSES, is_grave, raised
-from protocol.risk.refused import may_be_approved, may_change
+from protocol.risk.pressing.answers import accepts, with_answer
+from protocol.risk.pressing.classes import WRITE_CLASS, Risk, classify
+from protocol.risk.pressing.drag import dropped
+from protocol.risk.pressing.pressing import PRESSES, is_grave, raised
+from protocol.risk.requests.refused import may_be_approved, may_change
 
 Makes = Callable[[], Awaitable[Iterable[str]]]
 """Tells which values a browser holds that a site has made for a login."""

@@ -13,10 +13,10 @@ from protocol.approval.question import Cover
 from protocol.errors import MeshError
 from protocol.page.actions.action import Action, Fill, Goto, Upload
 from protocol.page.seen.observation import Element
-from protocol.risk.classes import APPROVAL_CLASS, Risk
 from protocol.risk.judgement import settled
-from protocol.risk.pressing import UNSURE, needs_yes, surely_reads
-from protocol.risk.requests import GuardPolicy
+from protocol.risk.pressing.classes import APPROVAL_CLASS, Risk
+from protocol.risk.pressing.pressing import UNSURE, needs_yes, surely_reads
+from protocol.risk.requests.requests import GuardPolicy
 
 Approve = Callable[[Action, Risk], bool]
 """Whether a person has approved this one action."""

@@ -8,8 +8,8 @@ import msgspec
 
 from protocol.page.actions.dialogs import Answer, Dialog, fits
 from protocol.page.actions.fits import Grade
-from protocol.risk.answers import with_answer
-from protocol.risk.classes import Risk
+from protocol.risk.pressing.answers import with_answer
+from protocol.risk.pressing.classes import Risk
 
 
 def accepting(answer: Answer | None, admitted: Risk, risk_max: int, grade: Grade = "part") -> Callable[[Dialog], bool]:

@@ -31,7 +31,7 @@ from protocol.errors import MeshError
 from protocol.page.actions.action import Action, Back, Forward, Goto, Reload, Wait
 from protocol.page.secrets.secrets import Secrets
 from protocol.recording.records.session import BrowserInfo, Profile
-from protocol.risk.requests import GuardPolicy
+from protocol.risk.requests.requests import GuardPolicy
 
 TakeLogin = Callable[[], LoginShown | None]
 """What judges the first page of a context; None from the second call on, and where there is no login."""

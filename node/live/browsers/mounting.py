@@ -24,7 +24,7 @@ from protocol.errors import MeshError
 from protocol.page.secrets.secret_search import Search
 from protocol.page.secrets.secrets import Basic, Secrets
 from protocol.recording.records.session import UsedLogin
-from protocol.risk.requests import GuardPolicy
+from protocol.risk.requests.requests import GuardPolicy
 
 log = logging.getLogger(__name__)
 

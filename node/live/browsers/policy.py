@@ -5,9 +5,9 @@ from __future__ import annotations
 from node.config import PolicyConfig
 from node.verbs import Caller, CallerKind, current_caller
 from protocol.errors import MeshError
-from protocol.risk.addresses import destructive_url
-from protocol.risk.destinations import judge_destination, literal_address
-from protocol.risk.requests import GuardPolicy
+from protocol.risk.addresses.addresses import destructive_url
+from protocol.risk.requests.destinations import judge_destination, literal_address
+from protocol.risk.requests.requests import GuardPolicy
 from protocol.trust.origin import ANY, common, fits, origin_of
 
 

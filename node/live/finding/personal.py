@@ -17,7 +17,7 @@ from protocol.page.secrets.redaction import redact_address, redact_text
 from protocol.page.secrets.secret_search import PLACEHOLDER
 from protocol.page.secrets.secrets import Keeps, Secrets, SecretsAndTokens
 from protocol.page.seen.observation import Observation
-from protocol.risk.sites import SiteRule, rule_at
+from protocol.risk.requests.sites import SiteRule, rule_at
 
 
 def keeping(rules: Sequence[SiteRule]) -> Keeps:

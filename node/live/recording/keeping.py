@@ -23,7 +23,7 @@ from protocol.page.seen.observation import Observation, encode
 from protocol.page.showing.covering import Covering, covering_for
 from protocol.page.showing.markup import MarkupShown
 from protocol.recording.records.session import BrowserInfo, Held, Input, Profile, Session, Skipped, UsedLogin, Verdict
-from protocol.risk.sites import SiteRule
+from protocol.risk.requests.sites import SiteRule
 
 
 class Recording(msgspec.Struct, frozen=True, kw_only=True):

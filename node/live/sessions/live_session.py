@@ -39,7 +39,7 @@ from protocol.page.seen.web_address import require_web
 from protocol.page.showing.outline import element_of, outline, still_there, window
 from protocol.recording.records.effects import redact_dialogs
 from protocol.recording.records.session import BrowserInfo, Expect, Profile
-from protocol.risk.classes import Risk
+from protocol.risk.pressing.classes import Risk
 
 _STEP_BYTES_MAX: Final = limits.SCREENSHOT_BYTES_MAX + limits.SNAPSHOT_BYTES_MAX
 """What one more step may add to a bundle."""

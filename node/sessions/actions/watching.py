@@ -20,7 +20,7 @@ from protocol.page.secrets.secret_fields import name_for, secret_name
 from protocol.page.seen.observation import Observation
 from protocol.page.showing.naming import Naming
 from protocol.page.showing.person import Act, ActKind, Script
-from protocol.risk.classes import classify
+from protocol.risk.pressing.classes import classify
 from protocol.trust.origin import origin_of
 
 _UNSURE: Final = "named without a look at the page, so check that only it is called so"

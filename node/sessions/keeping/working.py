@@ -20,7 +20,7 @@ from protocol.audit import OWNER
 from protocol.capsule.policy import Task
 from protocol.errors import MeshError
 from protocol.recording.records.session import Session
-from protocol.risk.requests import GuardPolicy
+from protocol.risk.requests.requests import GuardPolicy
 
 
 def own_start(session: Session, node: str) -> str:

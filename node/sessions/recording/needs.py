@@ -20,10 +20,10 @@ from protocol.page.actions.action import Action, Assert, Extract, Fill, Secret, 
 from protocol.page.seen.observation import Element, Observation
 from protocol.recording.records.session import Step
 from protocol.recording.replays.replay import replayable
-from protocol.risk.answers import accepts
-from protocol.risk.classes import APPROVAL_CLASS, classify
-from protocol.risk.pressing import PRESSES
-from protocol.risk.refused import allow_entry, may_be_allowed
+from protocol.risk.pressing.answers import accepts
+from protocol.risk.pressing.classes import APPROVAL_CLASS, classify
+from protocol.risk.pressing.pressing import PRESSES
+from protocol.risk.requests.refused import allow_entry, may_be_allowed
 
 _LOOKS: Final = Assert | Extract | Wait
 _UNREACHED: Final = "it was not reached"

@@ -36,8 +36,8 @@ from protocol.page.showing.markup import MarkupShown
 from protocol.recording.records.inputs import given_anew, require_plain_inputs
 from protocol.recording.records.session import Step
 from protocol.recording.records.verdicts import doubts
-from protocol.risk.refused import what_helps
-from protocol.risk.unguarded import limits_of
+from protocol.risk.pressing.unguarded import limits_of
+from protocol.risk.requests.refused import what_helps
 
 _STAND_IN_BYTES: Final = 8
 

@@ -51,7 +51,7 @@ from protocol.recording.replays.replay import (
     rebased,
     replayable,
 )
-from protocol.risk.refused import may_be_allowed
+from protocol.risk.requests.refused import may_be_allowed
 
 
 class _Run:

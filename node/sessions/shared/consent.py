@@ -19,8 +19,8 @@ from protocol.page.secrets.secrets import Secrets
 from protocol.recording.records.manifest import Effect, Listed, Varies, digest_of, refused_in, words
 from protocol.recording.records.session import ChangedInput, Step
 from protocol.recording.replays.replay import Rebase, replayable
-from protocol.risk.pressing import reading
-from protocol.risk.requests import GuardPolicy
+from protocol.risk.pressing.pressing import reading
+from protocol.risk.requests.requests import GuardPolicy
 
 Lists = Callable[[Prepared], Listed]
 AS_RECORDED = "as-recorded"

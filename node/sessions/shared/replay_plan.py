@@ -13,7 +13,7 @@ from node.sessions.shared.writes import AskOwner, OnMismatch
 from protocol.page.secrets.secrets import NO_SECRETS, Secrets
 from protocol.recording.records.findings import Difference
 from protocol.recording.records.session import BrowserInfo, Level, ReplayReport, Session, Step, StepMatch
-from protocol.risk.sites import SiteRule
+from protocol.risk.requests.sites import SiteRule
 
 OnStep = Callable[[StepMatch, str], None]
 """Told of each step, and what was there instead of what is recorded."""

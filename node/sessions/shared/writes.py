@@ -12,7 +12,7 @@ from protocol.approval.question import Cover
 from protocol.errors import MeshError
 from protocol.page.actions.action import Action
 from protocol.recording.records.session import Step, StepMatch
-from protocol.risk.classes import WRITE_CLASS, Risk
+from protocol.risk.pressing.classes import WRITE_CLASS, Risk
 
 OnMismatch = Literal["stop", "go", "ask"]
 """How to treat steps that write, after a step that did not match."""

@@ -12,7 +12,7 @@ from node.verbs.verb import OWNER_ONLY, Row, Verb, argument, option
 from protocol import limits
 from protocol.page.secrets.secrets import GivenSecret, Name
 from protocol.recording.records.session import BrowserInfo, Profile
-from protocol.risk.allowed import AllowedRequest
+from protocol.risk.requests.allowed import AllowedRequest
 
 _URL: Final = argument(
     "Address that needs the login: it is where a fresh browser shows that the login holds.",

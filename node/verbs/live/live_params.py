@@ -11,7 +11,7 @@ from node.verbs.sessions.session_params import CAPSULE
 from node.verbs.verb import Params, argument, option
 from protocol import limits
 from protocol.page.secrets.secrets import GivenSecret, Name
-from protocol.risk.allowed import AllowedRequest
+from protocol.risk.requests.allowed import AllowedRequest
 
 _SESSION: Final = argument("Id of the live session.", metavar="SESSION")
 _REF: Final = argument("The element, by its ref in the last observation, for example s3e5.", metavar="REF")

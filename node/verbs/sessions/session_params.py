@@ -9,7 +9,7 @@ import msgspec
 from node.verbs.verb import Params, argument, option
 from protocol import limits
 from protocol.page.secrets.secrets import GivenSecret, Name
-from protocol.risk.allowed import AllowedRequest
+from protocol.risk.requests.allowed import AllowedRequest
 
 _SESSION: Final = argument("Id of the session.", metavar="SESSION")
 SECRETS: Final = option(

@@ -12,7 +12,7 @@ from node.verbs.sessions.session_results import RecordedSession
 from node.verbs.verb import OWNER_ONLY, Row, Verb, option
 from protocol import limits
 from protocol.page.secrets.secrets import GivenSecret, Name
-from protocol.risk.allowed import AllowedRequest
+from protocol.risk.requests.allowed import AllowedRequest
 
 
 class ForkParams(SessionParams, frozen=True, kw_only=True):

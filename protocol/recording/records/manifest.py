@@ -17,8 +17,8 @@ import msgspec
 from protocol import limits
 from protocol.approval.forms import ID, NUMBER, UNREAD, media_type, path_form, request_form
 from protocol.approval.question import Level, level_of
-from protocol.risk.allowed import allows
-from protocol.risk.refused import site_of
+from protocol.risk.requests.allowed import allows
+from protocol.risk.requests.refused import site_of
 from protocol.wire import cbor
 
 _DOMAIN: Final = b"trailmesh-effects-v1\x00"

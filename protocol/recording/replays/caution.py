@@ -24,7 +24,7 @@ from protocol.recording.records.page_outline import Line, parsed
 from protocol.recording.records.session import Step, StepMatch
 from protocol.recording.records.verdicts import matches, new_faults, other_dialogs
 from protocol.recording.replays.replay import BAR, Bar, Met
-from protocol.risk.classes import WRITE_CLASS
+from protocol.risk.pressing.classes import WRITE_CLASS
 
 _FIELDS: Final = frozenset(
     {"textbox", "searchbox", "combobox", "listbox", "spinbutton", "slider", "checkbox", "radio", "switch", "option"}

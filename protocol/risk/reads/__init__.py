@@ -10,8 +10,8 @@ from typing import Any, Final
 from urllib.parse import unquote, urlsplit
 
 from protocol.risk import graphql
-from protocol.risk.address_words import word_set
-from protocol.risk.addresses import judge_address
+from protocol.risk.addresses.address_words import word_set
+from protocol.risk.addresses.addresses import judge_address
 from protocol.risk.reads.bodies import Pairs, decoded, form_pairs, json_pairs, name_of
 from protocol.risk.reads.calls import calls, is_graphql, is_livewire, is_rpc
 from protocol.risk.reads.lists import fills_grid, lists, pages, turns

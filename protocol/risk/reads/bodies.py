@@ -8,8 +8,8 @@ from collections.abc import Iterator
 from typing import Any, Final, NoReturn
 from urllib.parse import unquote_plus
 
-from protocol.risk.letters import plain
-from protocol.risk.segments import words_in
+from protocol.risk.addresses.letters import plain
+from protocol.risk.addresses.segments import words_in
 
 FIELDS_MAX: Final = 512
 _DEPTH_MAX: Final = 16

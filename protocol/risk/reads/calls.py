@@ -7,7 +7,8 @@ from hashlib import sha256
 from typing import Any, Final
 
 from protocol.risk import graphql
-from protocol.risk.address_words import CHANGING, CLEAR, WEAK, word_set
+from protocol.risk.addresses.address_words import CHANGING, CLEAR, WEAK, word_set
+from protocol.risk.addresses.segments import without_extension, words_in
 from protocol.risk.reads.bodies import Pairs, json_pairs, name_of
 from protocol.risk.reads.orders import does_more, orders, writes
 from protocol.risk.reads.words import (
@@ -20,7 +21,6 @@ from protocol.risk.reads.words import (
     RPC_READS,
     WRITING_NOUNS,
 )
-from protocol.risk.segments import without_extension, words_in
 
 _GRAPHQL_FIELDS: Final = frozenset({"query", "variables", "operationName", "extensions"})
 _RPC_FIELDS: Final = frozenset({"jsonrpc", "method", "params", "id"})

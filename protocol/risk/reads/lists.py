@@ -5,12 +5,12 @@ from __future__ import annotations
 import re
 from typing import Any, Final
 
-from protocol.risk.address_words import CHANGING, CLEAR, LISTS, NOUNS, WEAK, word_set
+from protocol.risk.addresses.address_words import CHANGING, CLEAR, LISTS, NOUNS, WEAK, word_set
+from protocol.risk.addresses.segments import without_extension, words_in
 from protocol.risk.reads.bodies import Pairs, json_pairs, name_of
 from protocol.risk.reads.orders import does_more, orders, writes
 from protocol.risk.reads.searches import WHERE_KEPT
 from protocol.risk.reads.words import LIST_FIELDS, LISTING_ENDS, TOKEN_FIELDS, WRITING_NOUNS
-from protocol.risk.segments import without_extension, words_in
 
 
 def lists(last: list[str], pairs: Pairs) -> bool:

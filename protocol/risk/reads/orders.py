@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Final
 
-from protocol.risk.address_words import STATEMENT_VERBS, STATEMENTS
+from protocol.risk.addresses.address_words import STATEMENT_VERBS, STATEMENTS
+from protocol.risk.addresses.segments import words_in
 from protocol.risk.reads.bodies import KEY_PARTS, Pairs, name_of
 from protocol.risk.reads.words import ACTION_FIELDS, READING_VERBS, SEARCH_WORDS, WRITING_NOUNS, WRITING_VERBS
-from protocol.risk.segments import words_in
 
 
 def writes(name: object) -> bool:

@@ -5,8 +5,9 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from protocol.risk.address_words import word_set
-from protocol.risk.letters import plain
+from protocol.risk.addresses.address_words import word_set
+from protocol.risk.addresses.letters import plain
+from protocol.risk.addresses.segments import without_extension, words_in
 from protocol.risk.reads.bodies import FIELDS_MAX, KEY_PARTS, Pairs, decoded, name_of
 from protocol.risk.reads.orders import does_more, of_server_pages, orders, writes
 from protocol.risk.reads.statements import IN_SELECT
@@ -25,7 +26,6 @@ from protocol.risk.reads.words import (
     TOKEN_FIELDS,
     WRITING_VERBS,
 )
-from protocol.risk.segments import without_extension, words_in
 
 _VALUE_CHARS_MAX: Final = 2_000
 ELASTIC: Final = word_set(

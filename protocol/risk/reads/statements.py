@@ -5,11 +5,11 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from protocol.risk.address_words import CLEAR, STATEMENT_VERBS, STATEMENTS, WEAK, word_set
+from protocol.risk.addresses.address_words import CLEAR, STATEMENT_VERBS, STATEMENTS, WEAK, word_set
+from protocol.risk.addresses.segments import words_in
 from protocol.risk.reads.bodies import Pairs, name_of
 from protocol.risk.reads.orders import does_more
 from protocol.risk.reads.words import TOKEN_FIELDS
-from protocol.risk.segments import words_in
 
 _SELECT: Final = re.compile(r"\s*(?:select|explain\s+select|show|describe)\s[^;()]{1,2000}", re.IGNORECASE)
 """One statement that calls no function, where a semicolon is needed between two."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from protocol.risk.address_words import CHANGING, CHANGING_NAMES, CLEAR, WEAK, word_set
+from protocol.risk.addresses.address_words import CHANGING, CHANGING_NAMES, CLEAR, WEAK, word_set
 
 SEARCH_WORDS: Final = word_set(
     "search searching query find finder filter filtering lookup autocomplete autosuggest "

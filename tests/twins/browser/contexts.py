@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from adapters.ports import BrowserState, HearPasskey, Passkey, deaf
 from protocol.errors import MeshError
 from protocol.recording.records.session import BrowserInfo, Profile
-from protocol.risk.requests import GuardPolicy
+from protocol.risk.requests.requests import GuardPolicy
 from tests.twins.browser.kept import Kept
 from tests.twins.browser.page import MemoryPage
 from tests.twins.browser.site import MemorySite

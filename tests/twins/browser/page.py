@@ -49,8 +49,8 @@ from protocol.page.seen.web_address import require_web
 from protocol.page.seen.whole import letters_of
 from protocol.page.showing.covering import Covering
 from protocol.page.showing.markup import Markup, MarkupNode, Way
-from protocol.risk.refused import navigation_refused, site_of
-from protocol.risk.requests import GuardPolicy
+from protocol.risk.requests.refused import navigation_refused, site_of
+from protocol.risk.requests.requests import GuardPolicy
 from tests.twins.browser.kept import Kept
 from tests.twins.browser.shown import FIELDS, Shown
 from tests.twins.browser.site import Control, Document, MemorySite

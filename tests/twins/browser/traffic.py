@@ -10,9 +10,9 @@ from adapters.ports import NOTHING, Blocked, Given
 from protocol.approval.forms import RequestForm, request_form
 from protocol.approval.question import level_of
 from protocol.recording.records.session import RequestFault
-from protocol.risk.refused import Refused, graver, may_be_approved, refused, request_line
-from protocol.risk.requests import GuardPolicy, judge_request
-from protocol.risk.sockets import judge_socket
+from protocol.risk.requests.refused import Refused, graver, may_be_approved, refused, request_line
+from protocol.risk.requests.requests import GuardPolicy, judge_request
+from protocol.risk.requests.sockets import judge_socket
 from tests.twins.browser.site import MemorySite
 
 

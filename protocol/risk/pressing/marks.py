@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from protocol.risk.segments import words_in
+from protocol.risk.addresses.segments import words_in
 from protocol.risk.words import say
 from protocol.risk.words.text import read
 

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from typing import Final
 
 from protocol.page.seen.observation import INTERACTIVE_ROLES, Element, Observation
-from protocol.risk.fields import payment
 from protocol.risk.judgement import Evidence
+from protocol.risk.pressing.fields import payment
 from protocol.risk.words import grave
 
 _DIALOGS: Final = frozenset({"dialog", "alertdialog"})

@@ -7,11 +7,19 @@ from typing import Final
 from urllib.parse import urlsplit
 
 from protocol.page.seen.observation import CHECKABLE_ROLES, Element, Observation
-from protocol.risk import marks
-from protocol.risk.addresses import destructive_url, judge_address
-from protocol.risk.fields import FIELD_ROLES, chosen, form_of, reads_by_get, says_search, searches, sent_by_a_button
+from protocol.risk.addresses.addresses import destructive_url, judge_address
 from protocol.risk.judgement import Evidence, Risk, settled, weigh
-from protocol.risk.surroundings import beside
+from protocol.risk.pressing import marks
+from protocol.risk.pressing.fields import (
+    FIELD_ROLES,
+    chosen,
+    form_of,
+    reads_by_get,
+    says_search,
+    searches,
+    sent_by_a_button,
+)
+from protocol.risk.pressing.surroundings import beside
 from protocol.risk.words import closes, grave, say
 from protocol.risk.words.text import NO_SPACES, read, script_of
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 
 from typing import Final
 
-from protocol.risk import address_words as V
-from protocol.risk.address_words import word_set
-from protocol.risk.known_applications import literals
-from protocol.risk.segments import folded
+from protocol.risk.addresses import address_words as V
+from protocol.risk.addresses.address_words import word_set
+from protocol.risk.addresses.known_applications import literals
+from protocol.risk.addresses.segments import folded
 
 PLAIN_CHARACTERS: Final = "abcdefghijklmnopqrstuvwxyz0123456789&+,-./:=?_~"
 """Addresses of these alone are read without decoding. Any other character can hide a word."""

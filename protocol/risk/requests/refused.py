@@ -13,8 +13,8 @@ from urllib.parse import urlsplit
 from protocol import limits
 from protocol.errors import MeshError
 from protocol.page.actions.action import WITHHELD
-from protocol.risk.allowed import ALLOWED_REQUEST_PATTERN
-from protocol.risk.sites import REFUSED
+from protocol.risk.requests.allowed import ALLOWED_REQUEST_PATTERN
+from protocol.risk.requests.sites import REFUSED
 
 SOCKET: Final = "socket"
 """Rule: no entry allows the WebSocket."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from protocol.page.seen.observation import Element
 from protocol.risk.judgement import Risk, worst
-from protocol.risk.structure import label_risk
+from protocol.risk.pressing.structure import label_risk
 
 
 def dropped(source: Element, onto: Element) -> Risk:

@@ -13,12 +13,12 @@ import msgspec
 
 from protocol.page.actions.action import Action, Check, Click, Drag, Fill, Press, Secret, Select
 from protocol.page.seen.observation import Element
+from protocol.risk.addresses.letters import decoded
+from protocol.risk.addresses.opaque import is_opaque
+from protocol.risk.addresses.segments import words_in
 from protocol.risk.judgement import APPROVAL_CLASS, GRAVE_CLASS, WRITE_CLASS, Risk
-from protocol.risk.letters import decoded
-from protocol.risk.opaque import is_opaque
-from protocol.risk.requests import GuardPolicy
-from protocol.risk.segments import words_in
-from protocol.risk.sites import rule_at
+from protocol.risk.requests.requests import GuardPolicy
+from protocol.risk.requests.sites import rule_at
 from protocol.risk.words import asks
 
 BY_ADDRESS: Final = "a GET may be an order without saying so"

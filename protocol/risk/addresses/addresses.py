@@ -15,14 +15,13 @@ import re
 from typing import Final
 from urllib.parse import urlsplit
 
-from protocol.risk import address_words as V
-from protocol.risk.address_words import word_set
-from protocol.risk.doubtful import PLAIN_CHARACTERS, is_doubtful
-from protocol.risk.judgement import Evidence
-from protocol.risk.known_applications import known_verdict
-from protocol.risk.letters import decoded, plain
-from protocol.risk.parameters import Parameters, Route
-from protocol.risk.segments import (
+from protocol.risk.addresses import address_words as V
+from protocol.risk.addresses.address_prefilter import PLAIN_CHARACTERS, is_doubtful
+from protocol.risk.addresses.address_words import word_set
+from protocol.risk.addresses.known_applications import known_verdict
+from protocol.risk.addresses.letters import decoded, plain
+from protocol.risk.addresses.parameters import Parameters, Route
+from protocol.risk.addresses.segments import (
     Order,
     folded_twice,
     is_id,
@@ -32,6 +31,7 @@ from protocol.risk.segments import (
     without_extension,
     words_in,
 )
+from protocol.risk.judgement import Evidence
 
 _PLAIN: Final = re.compile(f"[{re.escape(PLAIN_CHARACTERS)}]*")
 URL_CHARS_MAX: Final = 16_384

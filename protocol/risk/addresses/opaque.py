@@ -11,9 +11,9 @@ from typing import Final
 from urllib.parse import parse_qsl, urlsplit
 
 from protocol.page.secrets.personal_forms import is_card_number
-from protocol.risk.address_words import FILES, NOUNS, word_set
-from protocol.risk.letters import decoded, plain
-from protocol.risk.segments import is_id, without_extension, words_in
+from protocol.risk.addresses.address_words import FILES, NOUNS, word_set
+from protocol.risk.addresses.letters import decoded, plain
+from protocol.risk.addresses.segments import is_id, without_extension, words_in
 
 _READ_CHARS_MAX: Final = 16_384
 _PAIRS_MAX: Final = 1_000

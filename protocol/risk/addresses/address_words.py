@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final, Literal
 
-from protocol.risk.letters import plain
+from protocol.risk.addresses.letters import plain
 
 Kind = Literal["clear", "weak", "changing", "name", "token"]
 """How much a verb needs beside it to be an order: that of the first rows."""

@@ -9,10 +9,10 @@ from urllib.parse import unquote_plus
 
 import msgspec
 
-from protocol.risk import address_words as V
-from protocol.risk.address_words import word_set
-from protocol.risk.letters import decoded, plain
-from protocol.risk.segments import Order, is_id, kind_of, leaves, order_of, without_extension, words_in
+from protocol.risk.addresses import address_words as V
+from protocol.risk.addresses.address_words import word_set
+from protocol.risk.addresses.letters import decoded, plain
+from protocol.risk.addresses.segments import Order, is_id, kind_of, leaves, order_of, without_extension, words_in
 
 _KEY_PARTS: Final = re.compile(r"[\[\].:]+")
 _ROUTE: Final = re.compile(r"[\w./:~-]{1,200}")

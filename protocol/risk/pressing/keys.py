@@ -6,9 +6,9 @@ from typing import Final
 
 from protocol.page.actions.keys import EDITING_KEYS, MOVING_KEYS, Stroke, read_key
 from protocol.page.seen.observation import CHECKABLE_ROLES, Element, Observation
-from protocol.risk.fields import LIST_ROLES, any_choice, chosen, form_of, searches, takes_text, typed
 from protocol.risk.judgement import Risk, raised, settled, worst
-from protocol.risk.structure import clicked, submitted
+from protocol.risk.pressing.fields import LIST_ROLES, any_choice, chosen, form_of, searches, takes_text, typed
+from protocol.risk.pressing.structure import clicked, submitted
 
 ENTER: Final = Stroke(frozenset(), "Enter")
 _VALUE_TYPES: Final = frozenset({"date", "datetime-local", "month", "week", "time", "number", "range"})

@@ -7,13 +7,13 @@ from urllib.parse import urlsplit
 
 import msgspec
 
-from protocol.risk.addresses import destructive_url
-from protocol.risk.allowed import allows
-from protocol.risk.destinations import judge_destination, literal_address
-from protocol.risk.opaque import holds_card, is_opaque
+from protocol.risk.addresses.addresses import destructive_url
+from protocol.risk.addresses.opaque import holds_card, is_opaque
 from protocol.risk.reads import reads_by_form
-from protocol.risk.refused import CAPSULE, CARD, OPAQUE, TYPED
-from protocol.risk.sites import REFUSED, SiteRule, judge_site
+from protocol.risk.requests.allowed import allows
+from protocol.risk.requests.destinations import judge_destination, literal_address
+from protocol.risk.requests.refused import CAPSULE, CARD, OPAQUE, TYPED
+from protocol.risk.requests.sites import REFUSED, SiteRule, judge_site
 from protocol.trust.origin import ANY, fits, origin_of
 
 SAFE_METHODS: Final = frozenset({"GET", "HEAD", "OPTIONS", "PROPFIND", "QUERY", "REPORT", "SEARCH"})
@@ -34,7 +34,8 @@ class GuardPolicy(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
     origins: tuple[str, ...] = ()
     """Patterns of the origins that may be contacted (``protocol.trust.origin``); empty allows every origin."""
     private: tuple[str, ...] = (ANY,)
-    """Patterns of those among them that may lie on this machine or in a private network (``protocol.risk.destinations``)."""
+    """Patterns of those among them that may lie on this machine or in a private network
+    (``protocol.risk.requests.destinations``)."""
     sites: tuple[SiteRule, ...] = ()
     """The owner's rules for single sites."""
     capsule: bool = False

@@ -9,9 +9,9 @@ from typing import Final
 import msgspec
 
 from protocol.page.seen.observation import CHECKABLE_ROLES, Element, Observation
-from protocol.risk import marks
-from protocol.risk.addresses import destructive_url
+from protocol.risk.addresses.addresses import destructive_url
 from protocol.risk.judgement import Evidence, Risk, settled, weigh, worst
+from protocol.risk.pressing import marks
 from protocol.risk.words import field_says, grave, say
 
 FIELD_ROLES: Final = frozenset({"textbox", "searchbox", "spinbutton", "slider"})

@@ -10,10 +10,10 @@ from urllib.parse import urlsplit
 
 import msgspec
 
-from protocol.risk.allowed import allows
-from protocol.risk.refused import SOCKET
-from protocol.risk.requests import GuardPolicy, judge_request
-from protocol.risk.sites import path_fits, rule_at
+from protocol.risk.requests.allowed import allows
+from protocol.risk.requests.refused import SOCKET
+from protocol.risk.requests.requests import GuardPolicy, judge_request
+from protocol.risk.requests.sites import path_fits, rule_at
 
 SOCKET_METHOD: Final = "WS"
 """The word in place of a method in an entry, and in a refused request."""

@@ -42,11 +42,19 @@ from protocol.page.actions.action import (
     Wait,
 )
 from protocol.page.seen.observation import CHECKABLE_ROLES, Element, Observation
-from protocol.risk.addresses import destructive_url
-from protocol.risk.fields import FIELD_ROLES, LIST_ROLES, any_choice, chosen, sent_by_a_button, takes_text, typed
+from protocol.risk.addresses.addresses import destructive_url
 from protocol.risk.judgement import APPROVAL_CLASS, WRITE_CLASS, Risk, raised, settled, worst
-from protocol.risk.keys import ENTER, entered, pressed
-from protocol.risk.structure import clicked
+from protocol.risk.pressing.fields import (
+    FIELD_ROLES,
+    LIST_ROLES,
+    any_choice,
+    chosen,
+    sent_by_a_button,
+    takes_text,
+    typed,
+)
+from protocol.risk.pressing.keys import ENTER, entered, pressed
+from protocol.risk.pressing.structure import clicked
 
 __all__ = ["APPROVAL_CLASS", "WRITE_CLASS", "Risk", "classify"]
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from typing import Final, NamedTuple
 
-from protocol.risk import address_words as V
-from protocol.risk.address_words import Kind, word_set
-from protocol.risk.letters import plain
+from protocol.risk.addresses import address_words as V
+from protocol.risk.addresses.address_words import Kind, word_set
+from protocol.risk.addresses.letters import plain
 
 _CAMEL: Final = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 _WORD: Final = re.compile(r"[^\W\d_]+|\d+")

@@ -1,0 +1,1 @@
+"""Orders, records and tokens that an address names."""

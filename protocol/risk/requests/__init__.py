@@ -1,0 +1,1 @@
+"""Judges requests by method, address and body."""
