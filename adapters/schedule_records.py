@@ -76,7 +76,7 @@ class RunRecord(msgspec.Struct, frozen=True, kw_only=True):
     owner: str = ""
     """The process that made or changed it last."""
     manual: bool = False
-    """Whether a person started it; ``due_ms`` is the time of the start."""
+    """True if a person started it; ``due_ms`` is the time of the start."""
     started_ms: int = 0
     ended_ms: int = 0
     search: str = ""

@@ -371,10 +371,10 @@ class ScheduleStore(Protocol):
     """Schedules and their runs."""
 
     async def keep_schedule(self, record: ScheduleRecord, *, was: int, runs: Sequence[RunRecord] = ()) -> bool:
-        """Insert a schedule (``was`` 0) or replace version ``was`` of it, and insert records of due times; all or nothing.
+        """Insert a schedule (``was`` 0) or replace its version ``was``, and insert records of due times; all or nothing.
 
-        False, and nothing is changed, if the schedule has another version or one of the due times a record. Of each schedule
-        the newest ``SCHEDULE_RUNS_MAX`` records stay, and those that run.
+        False, without any change, if the schedule has another version or a due time already has a record. Of each schedule the
+        newest ``SCHEDULE_RUNS_MAX`` records are kept, and those of running ones.
         """
 
     async def schedules(self) -> list[ScheduleRecord]:
@@ -383,16 +383,16 @@ class ScheduleStore(Protocol):
     async def schedule(self, schedule_id: str) -> ScheduleRecord | None: ...
 
     async def remove_schedule(self, schedule_id: str) -> bool:
-        """Forget a schedule and the records of its due times; whether there was one."""
+        """Remove a schedule and the records of its due times. True if there was one."""
 
     async def keep_run(self, run: RunRecord, *, was: int) -> bool:
-        """Replace version ``was`` of the record of a due time; False if it has another version or is not there."""
+        """Replace version ``was`` of the record of a due time; False if it has another version or is missing."""
 
     async def runs_of(self, schedule_id: str, *, limit: int) -> list[RunRecord]:
         """The newest records of a schedule, newest first."""
 
     async def running_runs(self) -> list[RunRecord]:
-        """The records of every schedule that say ``running``, by schedule and due time."""
+        """The ``running`` records of every schedule, by schedule and due time."""
 
 
 class Store(
@@ -411,14 +411,14 @@ class Store(
     ScheduleStore,
     Protocol,
 ):
-    """What a node remembers. Every method takes effect as a whole or not at all; a crash at any line leaves a store that opens.
+    """The memory of a node. Every method takes effect as a whole or not at all; after a crash at any line the store opens.
 
-    Errors of every method: ``store.corrupt``, ``store.full``, ``node.stopped`` (after ``close``); of those that write a
-    record, ``input.invalid`` and ``input.too_large`` (it could not be read back). A missing record is ``None`` or an empty
+    Errors of every method: ``store.corrupt``, ``store.full``, ``node.stopped`` (after ``close``). Methods that write a record
+    also give ``input.invalid`` and ``input.too_large`` (it could not be read back). A missing record is ``None`` or an empty
     list.
 
-    news: what the method changes, as the feed tells it: written in the same transaction if something was changed. A change that
-    could not be written to the feed is done all the same.
+    news: the feed entry for the method's change, written in the same transaction if something changed. If the feed cannot be
+    written, the change is made all the same.
     """
 
     @property
@@ -426,7 +426,7 @@ class Store(
         """How many calls have begun and not ended."""
 
     async def usage(self) -> dict[str, int]:
-        """Bytes that are kept of each peer, by node id: deltas, searches it coordinates, leases, its rows of the trail."""
+        """Bytes stored for each peer, by node id: deltas, searches it coordinates, leases, its rows of the trail."""
 
     async def copy_to(self, directory: Path) -> None:
         """Copy one state of the store into ``directory``, which exists and is empty, while others use the store.

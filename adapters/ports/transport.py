@@ -11,7 +11,7 @@ from nacl.signing import SigningKey
 
 
 class PeerAddress(msgspec.Struct, frozen=True, kw_only=True):
-    """Where a peer listens, and the key it must hold there."""
+    """The addresses of a peer, and the key it must hold there."""
 
     node: str
     public_key: bytes
@@ -24,37 +24,37 @@ class PeerClient(Protocol):
     async def call(
         self, peer: PeerAddress, route: str, body: bytes, *, content_type: str, timeout_s: float = 0
     ) -> bytes:
-        """POST ``body`` to ``/peer/v1/<route>``; the answer's body.
+        """POST ``body`` to ``/peer/v1/<route>``. Returns the body of the answer.
 
-        Over the way that was good last time, else over its addresses in order, else over a connection it keeps open.
+        It uses the way that worked last time, else the peer's addresses in order, else a connection that the peer keeps open.
         Errors: ``peer.unreachable``, ``peer.refused_us``, ``peer.identity``, ``peer.clock``, ``peer.protocol``, or the code the
         peer answered.
         """
 
     async def look(self, peer: PeerAddress) -> tuple[bytes, ...]:
-        """The keys (32 bytes) under which nodes that call themselves ``peer.node`` listen there, as its addresses are ordered.
+        """The keys (32 bytes) of the nodes that listen as ``peer.node`` at its addresses, in the order of these.
 
-        Proves nothing about whose keys they are. Errors: ``peer.unreachable``.
+        It does not prove whose keys they are. Errors: ``peer.unreachable``.
         """
 
     async def introduce(self, peer: PeerAddress, body: bytes) -> None:
-        """Show ``body`` to ``peer``, which need not know our key: as nobody in particular, over ``keys/introduce``.
+        """Show ``body`` to ``peer``, which need not know our key: anonymously, over ``keys/introduce``.
 
-        Errors: ``peer.unreachable``, ``peer.identity``, ``peer.clock``, ``peer.refused_us`` (too many visitors), ``peer.unknown``
-        (it did not take it, for whatever reason), ``peer.protocol``.
+        Errors: ``peer.unreachable``, ``peer.identity``, ``peer.clock``, ``peer.refused_us`` (too many visitors),
+        ``peer.unknown`` (it refused, for any reason), ``peer.protocol``.
         """
 
     def rekey(self, key: SigningKey) -> None:
         """Call as the same node under another witness key, from the next call on."""
 
     def way(self, node: str) -> str:
-        """The address that took the last call to ``node``, or ``held``; empty if nothing did."""
+        """The address that took the last call to ``node``, or ``held``; empty if none did."""
 
     async def hold(self, peer: PeerAddress, handler: PeerHandler, *, opened: Callable[[], None]) -> NoReturn:
         """Keep a connection to ``peer`` open over which it calls us, until cancelled or until an error (as of ``call``) ends it."""
 
     async def drop(self, node: str) -> None:
-        """End every connection that was opened to ``node``, at once; calls that run fail with ``peer.unreachable``."""
+        """End every connection that was opened to ``node``, at once; running calls fail with ``peer.unreachable``."""
 
     async def close(self) -> None: ...
 
@@ -70,21 +70,21 @@ class PeerServer(Protocol):
     """The authenticated listener of a node."""
 
     async def start(self, handler: PeerHandler) -> str:
-        """Listen; the address peers can use. Errors: ``node.address_in_use``."""
+        """Listen. Returns the address for peers. Errors: ``node.address_in_use``."""
 
     def trust(self, keys: Mapping[str, bytes]) -> None:
-        """Replace the set of peers (node id to public key) whose connections are accepted; acts on open ones too."""
+        """Replace the set of peers (node id to public key) whose connections are accepted; also ends open ones."""
 
     def rekey(self, key: SigningKey) -> None:
         """Answer as the same node under another witness key, from the next connection on."""
 
     @property
     def held(self) -> frozenset[str]:
-        """The peers that keep a connection open over which they can be called."""
+        """The peers that keep open a connection over which this node can call them."""
 
     @property
     def peers(self) -> frozenset[str]:
-        """The peers that have a connection to this listener open now."""
+        """The peers with an open connection to this listener."""
 
     @property
     def refusals(self) -> Mapping[str, int]:
@@ -94,10 +94,10 @@ class PeerServer(Protocol):
 
 
 class PairingServer(Protocol):
-    """The separate listener that is open only while an invite or a window for pairing is."""
+    """The separate listener that is open only during an invite or a pairing window."""
 
     async def start(self, handler: Callable[[bytes, bytes], Awaitable[bytes]]) -> str:
-        """Listen; ``handler(request body, SHA-256 of our TLS leaf) -> answer``. The address for the invite."""
+        """Listen; ``handler(request body, SHA-256 of our TLS leaf) -> answer``. Returns the address for the invite."""
 
     async def close(self) -> None: ...
 
@@ -106,7 +106,8 @@ class PairingClient(Protocol):
     """Reaches another node's pairing listener."""
 
     def connect(self, url: str) -> AbstractAsyncContextManager[PairingConnection]:
-        """Errors: ``invite.url``, ``peer.unreachable``, ``peer.identity`` (no witness key signed the listener's leaf)."""
+        """Open a connection. Errors: ``invite.url``, ``peer.unreachable``, ``peer.identity`` (no witness key signed the
+        listener's leaf)."""
 
 
 class PairingConnection(Protocol):
@@ -118,9 +119,9 @@ class PairingConnection(Protocol):
 
     @property
     def signer(self) -> bytes:
-        """The witness key (32 bytes) that signed the leaf, as its signature shows; whose it is, the pairing exchange decides."""
+        """The witness key (32 bytes) whose signature the leaf carries; the pairing exchange decides whose key it is."""
 
     async def call(self, body: bytes) -> bytes:
-        """Errors: ``peer.unreachable``, ``invite.refused``, ``invite.expired``, ``pairing.refused``, ``pairing.expired``,
-        ``peer.limit``, ``peer.protocol``.
+        """Send ``body`` and return the answer. Errors: ``peer.unreachable``, ``invite.refused``, ``invite.expired``,
+        ``pairing.refused``, ``pairing.expired``, ``peer.limit``, ``peer.protocol``.
         """

@@ -1,7 +1,7 @@
 """Writes this node's own document about a search with automerge, one change chunk per delta.
 
-The document is only written. Nothing is read back, and foreign bytes never reach automerge. After a restart a new epoch with a
-new document begins, so nothing is loaded either. No call here waits; a writer belongs to one task.
+The document is only written. Nothing is read back, and foreign bytes never reach automerge. After a restart a new epoch begins
+with a new document, so nothing is loaded either. No call here waits; a writer belongs to one task.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from protocol.search.entry import TreeUpdate, key_text
 from protocol.wire import cbor
 
 _OP_BYTES: Final = 48
-"""Upper bound of the bytes of a put in a chunk besides its value: key, value length, operation columns."""
+"""Upper bound of the bytes of a put in a chunk, without its value: key, value length, operation columns."""
 _CHUNK_BYTES: Final = limits.CHUNK_BYTES_MAX - 4 * limits.KIB
 
 _Put = tuple[int, str, bytes]
@@ -30,7 +30,7 @@ class TreeWriter:
     """The document of one (node, search, epoch)."""
 
     def __init__(self, public_key: bytes, search_id: str, epoch: int, *, prior_heads: tuple[bytes, ...] = ()) -> None:
-        """``public_key``: this node's, 32 bytes. ``prior_heads``: ``head`` of the epoch before, if it is known."""
+        """``public_key``: this node's, 32 bytes. ``prior_heads``: ``head`` of the previous epoch, if known."""
         self._document = Document(actor_of(public_key))
         self._search = search_id
         self._prior_heads = prior_heads
@@ -48,13 +48,13 @@ class TreeWriter:
 
     @property
     def full(self) -> bool:
-        """Whether it is time for a new epoch: nine tenths of what an epoch may hold are used."""
+        """True if it is time for a new epoch: nine tenths of an epoch's limits are used."""
         return self._puts > 0.9 * limits.EPOCH_PUTS_MAX or self.seq > 0.9 * limits.EPOCH_DELTAS_MAX
 
     def flush(self, update: TreeUpdate) -> list[Delta]:
         """The deltas for ``update``, in order: as many as the limits of a chunk require, none if nothing is new.
 
-        Errors: ``input.too_large`` when the epoch cannot hold it (see ``full``); nothing is written then.
+        Errors: ``input.too_large`` if the epoch cannot hold it (see ``full``); then nothing is written.
         """
         batches = list(_batches(_puts(update)))
         puts = sum(len(batch) for batch in batches)
@@ -64,7 +64,7 @@ class TreeWriter:
         return [delta for delta in deltas if delta is not None]
 
     def _commit(self, batch: list[_Put]) -> Delta | None:
-        """One transaction, one change; None when every value stood there already."""
+        """Commit one transaction as one change; None if every value was there already."""
         with self._document.transaction() as transaction:
             if not self._maps:
                 # The reader identifies the maps by their order: they are operations 1 to 3 of the first change.

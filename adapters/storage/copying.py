@@ -1,8 +1,8 @@
-"""Copies a store while it is in use, without holding up those who use it.
+"""Copies a store while it is in use, without delaying its users.
 
-``Snapshot`` is made on the thread of the store, so it sees a state between two calls: a read transaction of a second connection
-fixes the database (write-ahead logging lets others write meanwhile), and each blob gets a second name. A blob file is never
-changed, so a hard link is a copy. ``finish`` copies the pages of that state on another thread.
+``Snapshot`` is made on the thread of the store, so it captures the state between two calls. A read transaction of a second
+connection fixes the database (write-ahead logging lets others write meanwhile), and each blob gets a second name. A blob file
+is never changed, so a hard link is a copy. ``finish`` copies the pages of that state on another thread.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ class Snapshot:
     """One state of a store, to be copied."""
 
     def __init__(self, database: Path, blobs: Path, directory: Path) -> None:
-        """directory: where the copy is made, best on the same file system. Errors: ``store.*``."""
+        """directory: the place of the copy, best on the same file system. Errors: ``store.*``."""
         self._path, self._target = database, directory / database.name
         with translated(database):
             # Used by two threads, one after the other.
@@ -56,7 +56,7 @@ def _link(blobs: Path, target: Path) -> None:
             continue
         make_directory(target / part.name)
         for blob in part.iterdir():
-            if blob.name.startswith("."):  # half-written by another process
+            if blob.name.startswith("."):  # an unfinished file of another process
                 continue
             try:
                 os.link(blob, target / part.name / blob.name)

@@ -1,7 +1,7 @@
 """Locks a data directory for one process.
 
-The lock is the kernel's (``flock`` through filelock), so it ends with its process, however that ends; child processes
-do not inherit it. The pid lies in a file of its own and only tells a person whom to stop; it decides nothing.
+The lock is the kernel's (``flock`` through filelock), so it ends with its process, even after a crash; child processes do not
+inherit it. The pid in a separate file only tells a person which process to stop; it decides nothing.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ class DirectoryLock:
     """Ownership of a data directory, from ``acquire`` to ``release``."""
 
     def __init__(self, directory: Path, *, wait_s: float = 0) -> None:
-        """wait_s: how long ``acquire`` waits for a short command that owns the directory; it blocks its thread."""
+        """wait_s: how long ``acquire`` waits, and blocks its thread, while a short command owns the directory."""
         self._directory = directory
         # Not per thread, because one thread may acquire the lock that another one released.
         self._lock = FileLock(directory / LOCK_FILE, timeout=wait_s, mode=_FILE_MODE, thread_local=False)
@@ -36,7 +36,7 @@ class DirectoryLock:
     def acquire(self) -> None:
         """Own the directory (created if missing), or raise once the wait is over.
 
-        Errors: ``node.locked`` (detail: the holder's ``pid``, 0 if not known), ``store.full``, ``store.corrupt``.
+        Errors: ``node.locked`` (detail: the holder's ``pid``, 0 if unknown), ``store.full``, ``store.corrupt``.
         """
         with translated():
             make_directory(self._directory)
@@ -48,7 +48,8 @@ class DirectoryLock:
             try:
                 self._write_pid()
             except OSError as error:
-                # The pid is only for display. On a full disk, what needs no room (the doctor above all) must still run.
+                # The pid is only for display. Commands that need no disk space, above all the doctor, must still run on a full
+                # disk.
                 if store_code(error.errno) != "store.full":
                     self._lock.release()
                     raise
@@ -65,7 +66,7 @@ class DirectoryLock:
     def _write_pid(self) -> None:
         path = self._directory / PID_FILE
         temporary = path.with_suffix(".tmp")
-        temporary.unlink(missing_ok=True)  # of a crash; the lock is ours
+        temporary.unlink(missing_ok=True)  # left by a crash; the lock is ours
         with os.fdopen(os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, _FILE_MODE), "w") as file:
             file.write(f"{os.getpid()}\n")
         os.replace(temporary, path)  # a reader sees a whole number
@@ -79,7 +80,7 @@ def holder(directory: Path) -> int:
             return 0  # for kill(), 0 and negative numbers mean process groups
         os.kill(pid, 0)
     except PermissionError:
-        return pid  # it lives, under another user
+        return pid  # it is alive, under another user
     except (OSError, ValueError, OverflowError):
         return 0
     return pid

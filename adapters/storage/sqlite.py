@@ -1,7 +1,7 @@
 """Implements the store with SQLite and blob files.
 
 Each method works as if in a transaction of its own, on the one thread of its ``Database``; calls may share a commit. Most
-records are a few typed columns (keys and what is queried) and a strict-CBOR body; some, such as deltas, are columns only.
+records are a few typed columns (keys and queried fields) and a strict-CBOR body; some, such as deltas, are columns only.
 """
 
 from __future__ import annotations
@@ -383,7 +383,8 @@ class SqliteStore(CapsuleMethods, QuestionMethods):
         await asyncio.to_thread(snapshot.finish)
 
     async def check(self) -> list[str]:
-        """Faults, in order: pages and indexes of the database, references between tables, blobs that steps and signatures name."""
+        """Faults, in order: pages and indexes of the database, references between tables, blobs that steps and signatures refer
+        to."""
         try:
             return await self._database.read(self._faults)
         except MeshError as error:

@@ -19,13 +19,12 @@ from protocol import limits
 from protocol.errors import MeshError
 
 _IDLE_S: Final = limits.KEEPALIVE_TIMEOUT_S / 2
-"""How long an idle connection is kept: shorter than any server keeps it, so that a call does not use a connection that is
-closing."""
+"""How long an idle connection is kept: shorter than on any server, so that no call uses a connection that is closing."""
 _ONE_PIECE_BYTES_MAX: Final = 64 * limits.KIB
 
 
 async def _follow_nothing(request: aiohttp.ClientRequest, send: aiohttp.ClientHandlerType) -> aiohttp.ClientResponse:
-    """Follow no redirects: a peer must not choose where this node connects to."""
+    """Follow no redirects: a peer must not choose where this node connects."""
     response = await send(request)
     if 300 <= response.status < 400:
         response.close()
@@ -34,10 +33,9 @@ async def _follow_nothing(request: aiohttp.ClientRequest, send: aiohttp.ClientHa
 
 
 class Channel:
-    """The way to one peer under one of our certificates: a TLS context and a session of its own.
+    """The connection to one peer under one of our certificates: a TLS context and a session of its own.
 
-    Sessions are not shared between peers: a connection pool would hand one peer's connection to another at the same
-    address.
+    Sessions are not shared between peers: a connection pool would hand one peer's connection to another at the same address.
     """
 
     def __init__(
@@ -54,7 +52,7 @@ class Channel:
         connector = aiohttp.TCPConnector(
             ssl=client_context(credentials, peer.node, peer.public_key),
             socket_factory=open_socket,
-            limit=0,  # ``places`` counts, so that waiting in line is not taken for a slow connect
+            limit=0,  # ``places`` counts, so that waiting for a place is not taken for a slow connect
             keepalive_timeout=_IDLE_S,
             use_dns_cache=False,
         )
@@ -69,7 +67,8 @@ class Channel:
         )
 
     async def exchange(self, method: str, url: URL, body: bytes, headers: dict[str, str]) -> tuple[int, bytes]:
-        """One request, one answer: status and body. Errors: ``NotReachedError``, ``LostError``, ``MeshError``."""
+        """Send one request and return the status and body of its answer. Errors: ``NotReachedError``, ``LostError``,
+        ``MeshError``."""
         try:
             async with self.session.request(
                 method, url, data=_payload(body), headers=headers, allow_redirects=False
@@ -85,7 +84,7 @@ class Channel:
     async def _read(self, response: aiohttp.ClientResponse) -> bytes:
         length = response.content_length
         if length is not None and length <= self._answer_bytes_max and response.content.is_eof():
-            return response.content.read_nowait()  # it came along with its header
+            return response.content.read_nowait()  # it arrived with its header
         answer = bytearray()
         async for chunk in response.content.iter_any():
             answer += chunk
@@ -97,10 +96,10 @@ class Channel:
 
 
 class Channels:
-    """The channels to all peers. One that was replaced is closed once its last call has ended."""
+    """The channels to all peers. A replaced one is closed once its last call has ended."""
 
     def __init__(self, credentials: Callable[[], Credentials], connect_timeout_s: float, answer_bytes_max: int) -> None:
-        """credentials: under which this node calls now. connect_timeout_s: per address."""
+        """credentials: gives the current ones of this node. connect_timeout_s: per address."""
         self._credentials = credentials
         self._connect_timeout_s = connect_timeout_s
         self._answer_bytes_max = answer_bytes_max
@@ -123,14 +122,14 @@ class Channels:
         return known
 
     def for_once(self, peer: PeerAddress, credentials: Credentials) -> Channel:
-        """A channel for one call, which counts already; it goes with ``close_retired`` once the caller has set its calls to 0."""
+        """A channel for one call, already counted as in use. ``close_retired`` closes it once the caller has set its calls to 0."""
         channel = self._new(peer, credentials)
         channel.calls = 1
         self._retire(channel)
         return channel
 
     def probe(self, peer: PeerAddress, like: Channel) -> Channel:
-        """A channel of the same kind as ``like`` without its connections. The caller closes its session."""
+        """A channel like ``like`` with new connections. The caller closes its session."""
         return self._new(peer, like.credentials)
 
     def _retire(self, channel: Channel | None) -> None:
@@ -138,13 +137,13 @@ class Channels:
             self._retired.add(channel)
 
     async def close_retired(self) -> None:
-        """Close the channels that were replaced, once their last call has ended."""
+        """Close the replaced channels whose last call has ended."""
         for channel in [channel for channel in self._retired if not channel.calls]:
             self._retired.discard(channel)
             await channel.session.close()
 
     async def drop(self, node: str) -> None:
-        """End every connection that was opened to ``node``, at once; calls that run fail with ``peer.unreachable``."""
+        """End every connection that was opened to ``node``, at once; running calls fail with ``peer.unreachable``."""
         self._retire(self._of.pop(node, None))
         for channel in [channel for channel in self._retired if channel.node == node]:
             channel.dropped = True
@@ -157,7 +156,7 @@ class Channels:
             await channel.session.close()
 
     async def close(self) -> None:
-        """Close every connection; calls that run fail. Twice is once."""
+        """Close every connection; running calls fail. A second call does nothing."""
         channels = [*self._of.values(), *self._retired]
         self._of.clear()
         self._retired.clear()
@@ -166,5 +165,5 @@ class Channels:
 
 
 def _payload(body: bytes) -> bytes | io.BytesIO:
-    """Small bodies leave in one piece with their header; large ones are sent in pieces that let the loop turn."""
+    """Small bodies are sent together with their header; large ones in pieces, so that the event loop keeps running."""
     return body if len(body) <= _ONE_PIECE_BYTES_MAX else io.BytesIO(body)

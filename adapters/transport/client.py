@@ -1,4 +1,4 @@
-"""Calls to peers under mutual TLS 1.3. Every failure is raised as a ``MeshError`` that says who has to act."""
+"""Calls to peers under mutual TLS 1.3. Every failure is raised as a ``MeshError`` that names who has to act."""
 
 from __future__ import annotations
 
@@ -62,12 +62,11 @@ class MeshClient:
         ca_file: str = "",
         refusals: Refusals | None = None,
     ) -> None:
-        """key: the witness key, it signs channel certificates. node: our node id, if it is not that of ``key``.
+        """key: the witness key, which signs channel certificates. node: our node id, if it is not that of ``key``.
 
-        connect_timeout_s: per address. request_timeout_s: for a whole call. now_s: seconds since 1970.
-        held: the connections that peers keep open to this node's server. bounds: of calls over connections held open.
-        ca_file: PEM of authorities of proxies, for signed HTTP. refusals: where what is refused to callers over
-        connections held open is counted.
+        connect_timeout_s: per address. request_timeout_s: for a whole call. now_s: seconds since 1970. held: the connections
+        that peers keep open to this node's server. bounds: limits of calls over held connections. ca_file: PEM of authorities
+        of proxies, for signed HTTP. refusals: counts refused calls over held connections.
         """
         self._identity = ChannelIdentity(key, node=node, now_s=now_s, life_s=certificate_life_s)
         self._visitor = visitor(now_s)
@@ -86,7 +85,7 @@ class MeshClient:
     def renew(self) -> None:
         """Present a new channel certificate from the next call on.
 
-        Done without asking at half of a certificate's life.
+        Happens by itself at half of a certificate's life.
         """
         self._identity.renew()
 
@@ -96,15 +95,15 @@ class MeshClient:
         self._signed.rekey(key)
 
     async def look(self, peer: PeerAddress) -> tuple[bytes, ...]:
-        """The keys under which nodes that call themselves ``peer.node`` listen, as its addresses are ordered.
+        """The keys of the nodes that listen as ``peer.node`` at its addresses, in the order of these.
 
-        Errors: ``peer.unreachable`` when nothing answers at any address.
+        Errors: ``peer.unreachable`` if no address answers.
         """
         reached, shown = False, list[bytes]()
         for address in peer.addresses[: limits.PEER_ADDRESSES_MAX]:
             try:
                 host, port, signed = _parse(address)
-                if signed:  # the certificate there is the proxy's
+                if signed:  # that certificate is the proxy's
                     continue
                 async with asyncio.timeout(self._connect_timeout_s):
                     leaf = await fetch_leaf(host, port)
@@ -123,7 +122,8 @@ class MeshClient:
         return tuple(dict.fromkeys(shown))
 
     async def introduce(self, peer: PeerAddress, body: bytes) -> None:
-        """As ``PeerClient.introduce``: over the first address that takes it; through no proxy, which would not know us either."""
+        """As ``PeerClient.introduce``: over the first address that accepts it; never through a proxy, which does not know us
+        either."""
         channel = self._channels.for_once(peer, self._visitor.credentials())
         missed: list[MeshError] = []
         try:
@@ -156,13 +156,12 @@ class MeshClient:
     async def call(
         self, peer: PeerAddress, route: str, body: bytes, *, content_type: str, timeout_s: float = 0
     ) -> bytes:
-        """POST ``body`` to ``/peer/v1/<route>`` of ``peer``; the answer's body.
+        """POST ``body`` to ``/peer/v1/<route>`` of ``peer``. Returns the body of the answer.
 
-        Ways are tried in order until one takes the request: the one that was good last time, the addresses, then a
-        connection the peer keeps open. A request that was sent is never sent again.
-        timeout_s: for the whole call; 0 for the default.
-        Errors: ``input.too_large``, ``input.invalid`` (route), ``peer.unreachable``, ``peer.refused_us``,
-        ``peer.identity``, ``peer.clock``, ``peer.protocol``, or the code the peer answered.
+        Ways are tried in order until one takes the request: the one that worked last time, the addresses, then a connection the
+        peer keeps open. A request that was sent is never sent again. timeout_s: for the whole call; 0 for the default. Errors:
+        ``input.too_large``, ``input.invalid`` (route), ``peer.unreachable``, ``peer.refused_us``, ``peer.identity``,
+        ``peer.clock``, ``peer.protocol``, or the code the peer answered.
         """
         if len(body) > limits.PEER_BODY_BYTES_MAX:
             raise MeshError("input.too_large", f"a body can have at most {limits.PEER_BODY_BYTES_MAX} bytes")
@@ -170,7 +169,7 @@ class MeshClient:
             raise MeshError("input.invalid", "a route may contain only lower-case letters, digits, dashes and slashes")
         limit_s = timeout_s or self._request_timeout_s
         channel = self._channels.to(peer)
-        # Counted, so that a channel that is replaced meanwhile is closed only once nobody uses it.
+        # Counted, so that a replaced channel is closed only once it is unused.
         channel.calls += 1
         deadline = asyncio.timeout(limit_s)
         try:
@@ -187,15 +186,15 @@ class MeshClient:
             await self._channels.close_retired()
 
     def way(self, node: str) -> str:
-        """The address that took the last call to ``node``, or ``held``; empty if nothing did."""
+        """The address that took the last call to ``node``, or ``held``; empty if none did."""
         return self._ways.last(node)
 
     async def hold(self, peer: PeerAddress, handler: PeerHandler, *, opened: Callable[[], None]) -> NoReturn:
-        """Keep a connection to ``peer`` open over which it calls us; ends only with an error, or cancelled.
+        """Keep a connection to ``peer`` open over which it calls us; ends only with an error, or when cancelled.
 
-        A renewed certificate opens the next connection before the peer lets go of the last one.
-        opened: called whenever a connection is open. handler: answers as for our own listener.
-        Errors: those of ``call``; ``peer.unreachable`` when the connection has ended.
+        A renewed certificate opens the next connection before the peer closes the last one. opened: called whenever a
+        connection is open. handler: answers as for our own listener. Errors: those of ``call``; ``peer.unreachable`` if the
+        connection has ended.
         """
         serving: set[asyncio.Task[MeshError]] = set()
         newest: asyncio.Task[MeshError] | None = None
@@ -207,7 +206,7 @@ class MeshClient:
                     try:
                         newest = await self._open_hold(peer, handler)
                     except MeshError:
-                        # A connection that serves is kept, and the new certificate tried again: there is half a life left.
+                        # A working connection is kept, and the new certificate is tried again later: half of its life is left.
                         if newest is None:
                             raise
                     else:
@@ -226,11 +225,11 @@ class MeshClient:
             await self._channels.close_retired()
 
     async def drop(self, node: str) -> None:
-        """End every connection that was opened to ``node``, at once; calls that run fail with ``peer.unreachable``."""
+        """End every connection that was opened to ``node``, at once; running calls fail with ``peer.unreachable``."""
         await self._channels.drop(node)
 
     async def close(self) -> None:
-        """Close every connection; calls that run fail. Twice is once."""
+        """Close every connection; running calls fail. A second call does nothing."""
         await self._answering.close()
         await self._signed.close()
         await self._channels.close()
@@ -277,7 +276,7 @@ class MeshClient:
         raise answers.decode_error(answer, peer.node)
 
     async def _open_hold(self, peer: PeerAddress, handler: PeerHandler) -> asyncio.Task[MeshError]:
-        """A connection for calls of ``peer``, over the first address that takes it, and the task that answers them."""
+        """A connection for calls of ``peer``, over the first address that accepts it, and the task that answers them."""
         channel = self._channels.to(peer)
         channel.calls += 1
         try:
@@ -324,8 +323,8 @@ class MeshClient:
     async def _why_lost(self, channel: Channel, peer: PeerAddress, url: URL) -> MeshError:
         """Distinguish a peer that no longer trusts this node from a peer that went away.
 
-        Under TLS 1.3 the client is done before the server has looked at its certificate, so both look alike. A
-        request without meaning shows which it is: whoever trusts us answers it, if only to refuse it.
+        Under TLS 1.3 the client's handshake ends before the server has checked its certificate, so both look alike. A
+        meaningless request tells them apart: a peer that trusts us answers it, if only to refuse it.
         """
         # On a new connection, because another one from the pool may be dead too.
         probe = self._channels.probe(peer, channel)
@@ -343,7 +342,7 @@ class MeshClient:
         return may_have_been_acted_on(peer.node)
 
     async def _clock_error(self, peer: PeerAddress, url: URL) -> MeshError | None:
-        """What the times of the peer's certificate tell about its clock, if they tell more than the skew allowed."""
+        """The error of the peer's clock, if the times of its certificate differ by more than the allowed skew."""
         assert url.host is not None
         try:
             async with asyncio.timeout(self._connect_timeout_s):
@@ -364,7 +363,7 @@ def _url(host: str, port: int, path: str) -> URL:
 
 @functools.lru_cache(maxsize=limits.PEERS_MAX)
 def _parse(address: str) -> tuple[str, int, bool]:
-    """Host, port, and whether the address is for signed HTTP. Errors: ``NotReachedError``."""
+    """Host, port, and True if the address is for signed HTTP. Errors: ``NotReachedError``."""
     try:
         return parse_peer_address(address)
     except MeshError as error:

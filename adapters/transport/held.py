@@ -1,8 +1,8 @@
 """Held connections: calls to a node over a connection that this node itself opened and keeps open.
 
-The *holder* opens the connection, as any other under mutual TLS, and answers; the *acceptor* calls. There is one
-connection for each holder: a new one takes the place of the old one, which ends once its last call is answered, so
-that a certificate can be renewed without a gap.
+The *holder* opens the connection, like any other under mutual TLS, and answers; the *acceptor* calls. There is one connection
+for each holder. A new one replaces the old one, which ends once its last call is answered, so that a certificate can be renewed
+without a gap.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ class Pipe(Protocol):
     """One end of an open connection that carries frames and pieces of bodies, whole and in order."""
 
     async def send(self, data: bytes) -> None:
-        """Errors: ``EndedError``."""
+        """Send ``data``. Errors: ``EndedError``."""
 
     async def receive(self) -> bytes:
         """The next frame or piece. Errors: ``EndedError``."""
@@ -43,7 +43,7 @@ class Pipe(Protocol):
 
 
 async def _send_whole(pipe: Pipe, frame: CallFrame | AnswerFrame, body: bytes) -> None:
-    """A frame and its body; nobody else may send meanwhile. Errors: ``EndedError``."""
+    """Send a frame and its body; nobody else may send meanwhile. Errors: ``EndedError``."""
     await pipe.send(frames.encode(frame))
     for piece in frames.pieces(body):
         await pipe.send(piece)
@@ -70,7 +70,7 @@ class HeldLink:
     def __init__(
         self, node: str, pipe: Pipe, *, abort: Callable[[], None], usable: Callable[[], bool], bounds: Bounds
     ) -> None:
-        """abort: drops the connection at once. usable: asked before each call, whether the holder is still trusted."""
+        """abort: drops the connection at once. usable: asked before each call if the holder is still trusted."""
         self.node = node
         self._pipe, self._abort, self._usable, self._bounds = pipe, abort, usable, bounds
         self._places = asyncio.Semaphore(bounds.concurrent_requests_max)
@@ -81,19 +81,19 @@ class HeldLink:
 
     @property
     def live(self) -> bool:
-        """Whether it takes calls. One that is no longer trusted is dropped by asking."""
+        """True if it takes calls. Asking drops a connection that is no longer trusted."""
         if not self._ended and not self._usable():
             self.end()
         return not self._ended and not self._retired
 
     def retire(self) -> None:
-        """Take no more calls, and end with the last answer."""
+        """Take no more calls, and end after the last answer."""
         self._retired = True
         if not self._waiting:
             self.end()
 
     def end(self) -> None:
-        """Drop the connection at once; calls that run fail."""
+        """Drop the connection at once; running calls fail."""
         self._ended = True
         self._abort()
         for answer in self._waiting.values():
@@ -101,7 +101,7 @@ class HeldLink:
                 answer.set_exception(LostError())
 
     async def run(self) -> str:
-        """Hand answers to their callers until the connection ends; the reason to count if the holder broke the rules."""
+        """Hand answers to their callers until the connection ends. Returns the reason to count if the holder broke the rules."""
         try:
             while True:
                 frame = frames.decode_answer(await self._pipe.receive())
@@ -121,7 +121,7 @@ class HeldLink:
 
         Errors: ``NotReachedError``, ``LostError``, ``input.too_large``, or ``MeshError`` with the code it answered.
         """
-        if len(body) > request_bytes_max(route):  # more would make the holder close the connection
+        if len(body) > request_bytes_max(route):  # a larger body would make the holder close the connection
             raise MeshError(
                 "input.too_large", f"a message over {route} can have at most {request_bytes_max(route)} bytes"
             )
@@ -165,11 +165,11 @@ class HeldTable:
 
     @property
     def nodes(self) -> frozenset[str]:
-        """Who holds a connection open now."""
+        """The nodes that hold a connection open now."""
         return frozenset(node for node in list(self._links) if self.has(node))
 
     def has(self, node: str) -> bool:
-        """Whether ``node`` can be called this way now."""
+        """True if ``node`` can be called this way now."""
         link = self._links.get(node)
         return link is not None and link.live
 
@@ -179,9 +179,9 @@ class HeldTable:
             self.has(node)
 
     async def attend(self, link: HeldLink) -> str:
-        """Offer ``link`` for calls, in place of an older one, until it ends; the reason to count, if any."""
+        """Offer ``link`` for calls, replacing an older one, until it ends. Returns the reason to count, if any."""
         older = self._links.get(link.node)
-        # First the new one, so that at no moment the peer cannot be called.
+        # The new one first, so that the peer can be called at any moment.
         self._links[link.node] = link
         if older is not None:
             older.retire()
@@ -214,18 +214,17 @@ class Answering:
     """The holder's end: answers calls as if they had come in through its own listener."""
 
     def __init__(self, bounds: Bounds, refusals: Refusals | None = None) -> None:
-        """refusals: where what is refused here, and not by the handler, is counted."""
+        """refusals: counts refusals made here, not by the handler."""
         self._bounds = bounds
         self._refusals = refusals or Refusals()
         self._quota = Quota(bounds)
         self._tasks: set[asyncio.Task[None]] = set()
 
     async def serve(self, node: str, pipe: Pipe, handler: PeerHandler) -> MeshError:
-        """Answer the calls of ``node`` until the connection ends; why it did.
+        """Answer the calls of ``node`` until the connection ends. Returns why it ended.
 
-        Checks, in order: form of the frame; size of the body for its route; the body; rate; places. Then the handler decides.
-        A call that runs when the connection ends runs on: as with a connection the caller opened, only nobody hears the
-        answer.
+        Checks, in order: form of the frame; size of the body for its route; the body; rate; places. Then the handler decides. A
+        call that runs when the connection ends continues, as over the caller's own connection, but its answer is dropped.
         """
         sending = asyncio.Lock()
         running: set[asyncio.Task[None]] = set()  # only this task waits for a peer that does not read its answers
@@ -235,7 +234,7 @@ class Answering:
                 if call.body_bytes > request_bytes_max(call.route):
                     raise MeshError("input.too_large", f"{call.body_bytes} bytes over {call.route}")
                 body = await _receive_body(pipe, call.body_bytes, self._bounds.body_timeout_s)
-                # Not awaited: a slow call must not keep those behind it waiting.
+                # Not awaited: a slow call must not delay those behind it.
                 task = asyncio.create_task(self._answer(node, pipe, sending, handler, call, body))
                 for tasks in (running, self._tasks):
                     tasks.add(task)
@@ -276,7 +275,7 @@ class Answering:
             await pipe.close()
 
     async def close(self) -> None:
-        """Cancel the calls that run."""
+        """Cancel the running calls."""
         tasks = list(self._tasks)
         for task in tasks:
             task.cancel()

@@ -1,7 +1,7 @@
 """The pairing listener and its client. TLS authenticates the listener only; the pairing exchange authenticates the joiner.
 
-It is a listener of its own because the peers' one cannot let strangers in: even an optional certificate is refused by
-OpenSSL when it is unknown, and an exception for strangers there is an exception for revoked peers too.
+It is a separate listener because the peers' listener cannot admit strangers: OpenSSL refuses even an optional certificate if it
+is unknown, and an exception for strangers there would also admit revoked peers.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ class TlsPairingServer:
     ) -> None:
         """key: the witness key. node: our node id, if it is not that of ``key`` (after a rotation).
 
-        advertise: the host name for the invite, if it is not ``host``.
+        advertise: the host name in the invite, if it is not ``host``.
         """
         self._credentials = ChannelIdentity(key, node=node, now_s=now_s).credentials()
         self._context = pairing_server_context(self._credentials)
@@ -77,7 +77,7 @@ class TlsPairingServer:
         self._refusals = refusals or Refusals()
 
     async def start(self, handler: Callable[[bytes, bytes], Awaitable[bytes]]) -> str:
-        """Listen; the address for the invite. Errors: ``node.address_in_use``, ``config.invalid``."""
+        """Listen. Returns the address for the invite. Errors: ``node.address_in_use``, ``config.invalid``."""
         assert self._listener is None, "one start per server"
         self._handler = handler
         listener = Listener(self._answer, context=self._tls, admit=lambda *_: "", bounds=self._bounds)
@@ -88,7 +88,7 @@ class TlsPairingServer:
 
     @property
     def refusals(self) -> Mapping[str, int]:
-        """Connections and requests that were refused, by reason."""
+        """How many connections and requests were refused, by reason."""
         return self._refusals.reasons
 
     async def close(self) -> None:
@@ -108,8 +108,7 @@ class TlsPairingServer:
         try:
             return await self._handler(body, self._leaf_hash)
         except MeshError as error:
-            # A stranger is told only that it failed, not why.
-            # All other codes could tell a stranger how far its attempt got.
+            # A stranger learns only that it failed. All other codes could tell a stranger how far its attempt got.
             code = error.code if error.code in _REFUSALS else "invite.refused"
             raise self._listener.count("invite", MeshError(code)) from error
 
@@ -132,7 +131,7 @@ class TlsPairingConnection:
         return self._signer
 
     async def call(self, body: bytes) -> bytes:
-        """POST ``body`` on this very connection; the answer.
+        """POST ``body`` on this very connection. Returns the answer.
 
         Errors: those of ``PairingConnection.call``.
         """
@@ -170,7 +169,7 @@ class TlsPairingClient:
         self._now_s, self._connect_timeout_s, self._request_timeout_s = now_s, connect_timeout_s, request_timeout_s
 
     def connect(self, url: str) -> AbstractAsyncContextManager[TlsPairingConnection]:
-        """Look at the listener's leaf, and reach it again under that leaf's signer only.
+        """Fetch the listener's leaf, then connect again under that leaf's signer only.
 
         Errors: ``invite.url``, ``peer.unreachable``, ``peer.identity`` (the leaf is not signed by a witness key).
         """

@@ -33,7 +33,7 @@ MEDIA_TYPE_OF_BODY: Final = re.compile(r"application/vnd\.trailmesh\.[a-z0-9._-]
 
 
 def url_of(host: str, port: int) -> str:
-    """``https://host:port``; an IPv6 host gets its brackets."""
+    """``https://host:port``; an IPv6 host gets brackets."""
     return f"https://[{host}]:{port}" if ":" in host else f"https://{host}:{port}"
 
 
@@ -54,11 +54,11 @@ class MeshServer:
         certificate_life_s: float = CERTIFICATE_LIFE_S,
         refusals: Refusals | None = None,
     ) -> None:
-        """key: the witness key, it signs channel certificates. port: 0 for any free one.
+        """key: the witness key, which signs channel certificates. port: 0 for any free one.
 
-        node: our node id, if it is not that of ``key`` (after a rotation). advertise: the host name peers reach us
-        by, if it is not ``host``. now_s: seconds since 1970. held: where this node's client finds the connections that
-        peers keep open. refusals: where what is refused is counted.
+        node: our node id, if it is not that of ``key`` (after a rotation). advertise: the host name for peers, if it is not
+        ``host``. now_s: seconds since 1970. held: shares the connections that peers keep open with this node's client.
+        refusals: counts refusals.
         """
         self._identity = ChannelIdentity(key, node=node, now_s=now_s, life_s=certificate_life_s)
         self._held = held or HeldTable()
@@ -74,7 +74,7 @@ class MeshServer:
         self._refusals = refusals or Refusals()
 
     async def start(self, handler: PeerHandler) -> str:
-        """Listen; the address peers can use. Errors: ``node.address_in_use``, ``config.invalid``."""
+        """Listen. Returns the address for peers. Errors: ``node.address_in_use``, ``config.invalid``."""
         assert self._listener is None, "one start per server"
         self._handler = handler
         listener = Listener(self._answer, context=self._contexts.get, admit=self._admit, bounds=self._bounds)
@@ -86,7 +86,7 @@ class MeshServer:
     def trust(self, keys: Mapping[str, bytes]) -> None:
         """Replace the trust set (node id → public key).
 
-        Connections of peers that left it are dropped at once; those of peers that changed key, with the answer on its way.
+        Connections of removed peers are dropped at once. Connections of peers with a new key may first finish a running answer.
         """
         self._trusted = dict(keys)
         self._contexts.trust(self._trusted)
@@ -101,7 +101,7 @@ class MeshServer:
     def renew(self) -> None:
         """Present a new channel certificate from the next connection on.
 
-        Done without asking at half of a certificate's life.
+        Happens by itself at half of a certificate's life.
         """
         self._identity.renew()
 
@@ -112,17 +112,17 @@ class MeshServer:
 
     @property
     def peers(self) -> frozenset[str]:
-        """The peers that have a connection to this listener open now."""
+        """The peers with an open connection to this listener."""
         return frozenset(connection.node for connection in self._connections() if connection.node)
 
     @property
     def refusals(self) -> Mapping[str, int]:
-        """Connections and requests that were refused, by reason."""
+        """How many connections and requests were refused, by reason."""
         return self._refusals.reasons
 
     @property
     def held(self) -> frozenset[str]:
-        """The peers that keep a connection open over which they can be called."""
+        """The peers that keep open a connection over which this node can call them."""
         return self._held.nodes
 
     async def close(self) -> None:
@@ -133,16 +133,16 @@ class MeshServer:
         await self._contexts.close()
 
     def _connections(self) -> list[Connection]:
-        """Those of peers."""
+        """The open connections of peers, without visitors."""
         if self._listener is None:
             return []
         open_now = [connection for connection in self._listener.connections if isinstance(connection, Connection)]
         return [connection for connection in open_now if not connection.visitor]
 
     def _admit(self, connection: Connection, channel: ssl.SSLObject) -> str:
-        """Learn whose a connection is.
+        """Identify the peer of a connection. Returns the reason to drop it, or an empty text.
 
-        OpenSSL has verified it against the anchors of a moment ago; this is against those of now.
+        OpenSSL verified it against the earlier trust set; this checks the current one.
         """
         leaf = channel.getpeercert(True)
         if not leaf:
@@ -159,11 +159,11 @@ class MeshServer:
         return ""
 
     def _let_in(self, connection: Connection) -> str:
-        """Hear a caller nobody knows, if there are few of them: empty, or the reason to drop it."""
+        """Admit an unknown caller if there are few of them. Returns the reason to drop it, or an empty text."""
         if not self._visitors.enter(connection.origin):
             return "visitors"
         connection.visitor = True
-        # However it ends: a place that is not given back would be lost until the node restarts.
+        # However the connection ends: a place that is not given back would be lost until the node restarts.
         connection.lost.add_done_callback(lambda _: self._visitors.leave(connection.origin))
         return ""
 
@@ -179,7 +179,7 @@ class MeshServer:
         assert self._listener is not None
         if connection.visitor:
             return await self._hear_visitor(connection, request)
-        # Asked again for every request: the connection may be older than the last change of the trust set.
+        # Checked again for every request: the connection may be older than the last change of the trust set.
         if not self._still_trusted(connection):
             connection.refuse("revoked")
             raise MeshError("peer.unknown")
@@ -210,7 +210,7 @@ class MeshServer:
             )
 
     async def _hear_visitor(self, connection: Connection, request: web.BaseRequest) -> bytes:
-        """Checks, in order: method, path and headers; body. Then the handler decides, and only whether it took it is told."""
+        """Checks, in order: method, path and headers; body. Then the handler decides, and the caller learns only if it accepted."""
         assert self._listener is not None and self._handler is not None
         if (
             (request.method, request.raw_path) != ("POST", PATH_PREFIX + INTRODUCE)
@@ -231,7 +231,7 @@ class MeshServer:
     async def _hold(self, connection: Connection, request: web.BaseRequest) -> web.StreamResponse:
         """Keep this connection for calls to the peer, until either side ends it.
 
-        Checks, in order: rate; the handshake of a WebSocket. Its keep-alive has no place among the requests at a time.
+        Checks, in order: rate; the handshake of a WebSocket. A held connection takes no place among concurrent requests.
         """
         assert self._listener is not None
         count, node = self._listener.count, connection.node
@@ -241,7 +241,7 @@ class MeshServer:
                 pass
         except MeshError as error:
             raise count("quota", error, node) from None
-        # Before the handshake is answered, because frames may come with what is read next.
+        # Before the handshake is answered, because frames may already follow.
         connection.masks = Masks()
         try:
             pipe, response = await accept(request, self._bounds.held_keepalive_s)

@@ -37,7 +37,7 @@ class SignedCalls:
     async def post(
         self, peer: PeerAddress, host: str, port: int, path: str, body: bytes, media: str
     ) -> tuple[int, bytes]:
-        """Status and body of the answer, once its signature shows that ``peer`` gave it to this very request.
+        """Status and body of the answer, after checking the signature of ``peer`` for this very request.
 
         Errors: ``NotReachedError``, ``peer.unreachable``, ``peer.identity``, ``peer.protocol``, ``config.invalid``.
         """
@@ -74,7 +74,7 @@ class SignedCalls:
                 [message],
                 key_of=lambda node: peer.public_key if node == peer.node else None,
                 now_s=int(self._now_s()),
-                window=None,  # bound to the signature of this very request, an answer cannot be replayed
+                window=None,  # an answer cannot be replayed, as it is bound to the signature of this very request
             )
         except MeshError as error:
             if error.code == "envelope.time":

@@ -22,7 +22,7 @@ from protocol.wire.envelope import ReplayWindow
 
 
 class SignedServer(MeshServer):
-    """A ``PeerServer`` whose callers are known by the signatures of their requests. No connection can be held open."""
+    """A ``PeerServer`` that identifies callers by the signatures of their requests. No connection can be held open."""
 
     def __init__(
         self,
@@ -39,7 +39,7 @@ class SignedServer(MeshServer):
     ) -> None:
         """node: our node id, if it is not that of ``key`` (after a rotation).
 
-        authorities: what callers may have addressed (``host:port``). address: what ``start`` returns: the proxy's.
+        authorities: the ``host:port`` that callers may have addressed. address: the proxy's, which ``start`` returns.
         """
         # Every connection comes from the proxy, so its address does not identify the caller.
         bounds = bounds or Bounds()
@@ -49,7 +49,7 @@ class SignedServer(MeshServer):
         self._window = ReplayWindow(int(now_s()))
 
     async def start(self, handler: PeerHandler) -> str:
-        """Listen; the proxy's address. Errors: ``node.address_in_use``, ``config.invalid``."""
+        """Listen. Returns the proxy's address. Errors: ``node.address_in_use``, ``config.invalid``."""
         assert self._listener is None, "one start per server"
         self._handler = handler
         listener = Listener(self._answer, context=_no_tls, admit=lambda *_: "", bounds=self._bounds, finish=self._sign)
@@ -80,7 +80,7 @@ class SignedServer(MeshServer):
             node = self._signer(request, media, told)
         except MeshError as error:
             raise count("signature", error) from None
-        # One connection of the proxy may carry requests of many peers; it stands for the one that asked last.
+        # One connection of the proxy may carry requests of many peers; it is attributed to the last of them.
         connection.node, connection.key = node, self._trusted[node]
         try:
             place = await self._quota.enter(node)
@@ -106,7 +106,7 @@ class SignedServer(MeshServer):
         )
 
     def _sign(self, request: web.BaseRequest, response: web.Response) -> None:
-        """Sign an answer; bound to the signature of its request, or not at all."""
+        """Sign an answer. Its signature covers that of the request, if there is one."""
         asked = request.headers.get(signed.SIGNATURE_HEADER, "")
         body = response.body
         assert isinstance(body, bytes)
@@ -125,4 +125,4 @@ class SignedServer(MeshServer):
 
 
 async def _no_tls() -> None:
-    """The proxy has ended it."""
+    """No TLS context: the proxy terminates TLS."""

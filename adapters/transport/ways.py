@@ -18,7 +18,7 @@ class Ways:
         self._last: dict[str, str] = {}
 
     def order(self, node: str, addresses: Sequence[str], *, held: bool) -> list[str]:
-        """The way that was good last time, then the addresses as given, then the held connection if there is one."""
+        """The way that worked last time, then the addresses as given, then the held connection if there is one."""
         ways = [*addresses[: limits.PEER_ADDRESSES_MAX], *([HELD] if held else [])]
         last = self._last.get(node)
         if last in ways:

@@ -1,6 +1,6 @@
 """Implements held connections as WebSockets (RFC 6455) inside the mutual TLS of the peer channel.
 
-A ping in both directions finds out within half a minute that the other side, or a router in between, has gone away.
+Pings in both directions detect within half a minute that the other side, or a router in between, has gone away.
 """
 
 from __future__ import annotations
@@ -27,15 +27,15 @@ class WebSocketPipe:
         self._socket = socket
 
     async def send(self, data: bytes) -> None:
-        """Errors: ``EndedError``."""
+        """Send ``data``. Errors: ``EndedError``."""
         try:
             await self._socket.send_bytes(data)
         except (ConnectionError, aiohttp.ClientError, RuntimeError) as error:
-            # RuntimeError is what aiohttp raises for a socket whose other end has just gone.
+            # aiohttp raises RuntimeError for a socket whose other end has just gone.
             raise EndedError from error
 
     async def receive(self) -> bytes:
-        """Errors: ``EndedError``, also for anything that is not a binary message within the limit."""
+        """The next message. Errors: ``EndedError``, also for anything but a binary message within the limit."""
         message = await self._socket.receive()
         if message.type is not aiohttp.WSMsgType.BINARY:
             raise EndedError
@@ -43,7 +43,7 @@ class WebSocketPipe:
         return data
 
     async def close(self) -> None:
-        """Say goodbye, within a second."""
+        """Close politely, within a second."""
         await self._socket.close()
 
 

@@ -1,7 +1,7 @@
 """Handles requests from peers about searches.
 
-The federation API has checked the caller and its scope before anything here runs. Whether the scope covers the origin of the
-search is checked here, because only here the search is known.
+The federation API has checked the caller and its scope before anything here runs. Only this module knows the search, so it
+checks that the scope covers the origin of the search.
 """
 
 from __future__ import annotations
@@ -172,7 +172,7 @@ class Answers:
         return Done()
 
     async def on_revoke(self, caller: str, ask: BranchRevoke) -> Done:
-        """The coordinator revokes a lease. Errors: ``input.not_found``, ``peer.scope``."""
+        """A worker renews its lease. Errors: ``peer.scope``."""
         search = self._from_coordinator(caller, ask.search)
         assert search.work is not None, "only the coordinator's own node has none"
         await search.work.revoke(ask.lease)
@@ -182,7 +182,7 @@ class Answers:
         """A worker renews its lease. Errors: ``peer.scope``."""
         search = self._searches.get(ask.search)
         if search is None or search.coordinator is None:
-            # No error: the search has ended, and its worker is to stop, not to try again.
+            # No error: the search has ended, and its worker must stop, not retry.
             return BranchRenewed(live=False)
         self._peers.require(caller, Scope.BRANCH_ACCEPT, search.spec.start_url)
         return await search.coordinator.renew(caller, ask)

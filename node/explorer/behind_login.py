@@ -1,7 +1,7 @@
-"""Who takes part in a search behind a login, and where its browsers may go.
+"""The participants of a search behind a login, and the origins that its browsers may contact.
 
-Paths of a search tree are text of pages, here of pages that a login shows. Every participant reads the tree, so each one must have
-``login:read`` from each other one. A branch is explored by a node with a login of its own: no login travels.
+Paths of a search tree are texts of pages, here of pages behind a login. Every participant reads the tree, so each one must have
+``login:read`` from every other one. A node explores a branch with a login of its own: no login travels.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from protocol.trust.origin import common, origin_of
 
 
 def check_lends(peers: Peers, spec: SearchSpec) -> None:
-    """Check that the coordinator may use a login of this node, and everybody else read what it shows, if the search needs one.
+    """Check that the coordinator may use a login of this node, and all others may read what it shows, if the search needs one.
 
     Errors: those of ``Peers.require``.
     """
@@ -25,12 +25,12 @@ def check_lends(peers: Peers, spec: SearchSpec) -> None:
 
 
 def reads(peers: Peers, node: str, spec: SearchSpec) -> bool:
-    """Whether ``node`` may read what this node finds in the search, as far as a login goes."""
+    """True if the login permits ``node`` to read this node's findings in the search."""
     return not spec.login or peers.may(node, Scope.LOGIN_READ, spec.start_url)
 
 
 def origins_for(peers: Peers, spec: SearchSpec) -> tuple[str, ...]:
-    """Patterns of the origins that work for the coordinator of the search may contact here: those of every grant it rests on.
+    """Patterns of the origins that work for the coordinator may contact here, by every grant that the search relies on.
 
     Errors: those of ``Peers.require``.
     """
@@ -51,13 +51,13 @@ def _others(peers: Peers, spec: SearchSpec) -> list[str]:
 
 
 def shares_login(peers: Peers, node: str, start_url: str) -> bool:
-    """Whether ``node`` lets this node use and read its login at the address, and this node lets it read."""
+    """True if ``node`` lets this node use and read its login at the address, and this node lets it read."""
     theirs = all(peers.lets_us(node, scope, start_url) for scope in (Scope.LOGIN_USE, Scope.LOGIN_READ))
     return theirs and peers.may(node, Scope.LOGIN_READ, start_url)
 
 
 def check_shares_login(peers: Peers, node: str, start_url: str) -> None:
-    """As ``shares_login``, for a peer that was named. Errors: ``peer.scope``, with the command that grants what is missing."""
+    """As ``shares_login``, for a named peer. Errors: ``peer.scope``, with the command that makes the missing grant."""
     name, origin = peers.name_of(node), origin_of(start_url)
     if not peers.may(node, Scope.LOGIN_READ, start_url):
         told = f"{name} would read pages behind your login: allow it with `trailmesh node grant {name} login:read={origin}`"

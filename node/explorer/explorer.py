@@ -67,21 +67,21 @@ class Explorer:
         self._tasks = Tasks()
         calls.peers.standing_changed.add(self._on_standing)
         self.routes = Answers(config, store, clock, calls.peers, self._searches).routes
-        """Handlers of the peer API, by route."""
+        """The handlers of the peer API, by route."""
 
     @property
     def running(self) -> int:
-        """Searches that are open here."""
+        """How many searches are open here."""
         return len(self._searches)
 
     @property
     def tree_nodes(self) -> int:
-        """Nodes in the trees of the searches that are open here."""
+        """How many nodes the trees of the open searches have."""
         return sum(len(search.replica.tree) for search in self._searches.all())
 
     @property
     def working(self) -> int:
-        """Leased branches of other nodes that are worked on here."""
+        """How many leased branches of other nodes are explored here."""
         return sum(search.work.working for search in self._searches.all() if search.work is not None)
 
     async def start(self) -> None:
@@ -94,7 +94,7 @@ class Explorer:
         for found in [found async for found in every_search(self._store, status="running")]:
             try:
                 own = found.coordinator == self._witness.node
-                # With a login too: it is mounted by a call, and was given back when the node stopped.
+                # Also with a login: a call mounted it, and it was returned when the node stopped.
                 ended = found.caller not in ("", OWNER) or bool(_capsule_of(found))
                 if ended if own else not self._may_go_on(found):
                     await self._mark_stopped(found.id)
@@ -129,13 +129,13 @@ class Explorer:
         search_id: str = "",
         capsule: str = "",
     ) -> SearchRecord:
-        """Search until a verified success or the limits. A call that is cancelled stops the search resumably.
+        """Search until a verified success or the limits. Cancelling the call stops the search; it can be resumed.
 
-        ``peers``: names; None takes every peer that grants us ``branch:assign``, and for an agent none. A caller with limited
-        origins searches without peers. Nothing is stored of a search whose start page cannot be opened. search_id: a new id that
-        the caller has already stored, or empty. capsule: the login to begin with; then a peer explores with a login of its own.
-        Errors: ``OpenSearches.check_open``; ``input.*``, ``condition.invalid``,
-        ``search.start_failed``, ``caller.refused``, ``browser.*``.
+        ``peers``: names; None takes every peer that grants us ``branch:assign``, or no peer for an agent. A caller with limited
+        origins searches without peers. A search whose start page cannot be opened is not stored. search_id: a new id that the
+        caller has already stored, or empty. capsule: the login to begin with; then each peer explores with a login of its own.
+        Errors: ``OpenSearches.check_open``; ``input.*``, ``condition.invalid``, ``search.start_failed``, ``caller.refused``,
+        ``browser.*``.
         """
         self._searches.check_open()
         check_told(goal, start_url)
@@ -165,7 +165,7 @@ class Explorer:
                 await self._pages.leave(spec.id)
 
     async def _begin(self, spec: SearchSpec, capsule: str, tell: Tell) -> SearchRecord:
-        """Store a search whose start page opens, and follow it. capsule: id of the one that is mounted."""
+        """Store a search once its start page opens, and follow it. capsule: id of the mounted one."""
         login_at = await self._pages.try_start(spec)
         signed = await self._witness.artefact(KIND_SEARCH, spec.id, spec)
         found = SearchRecord(
@@ -184,11 +184,11 @@ class Explorer:
         return await self._follow(search, found, tell)
 
     async def resume(self, search_id: str, *, seconds: int, tell: Tell) -> SearchRecord:
-        """Follow a running search, or resume one that stopped: for ``seconds`` from now, or, if 0, for the time it had left.
+        """Follow a running search, or resume a stopped one: for ``seconds`` from now, or, if 0, for its remaining time.
 
-        A search of a peer in which this node was stopped is open to its coordinator again; that one goes on with it.
-        Errors: ``OpenSearches.check_open``; ``input.not_found``, ``search.state``, ``caller.refused`` (it is not the agent's own;
-        or peers take part and know nothing of the caller's origins).
+        A peer's search that this node had left is open to its coordinator again, which then continues it. Errors:
+        ``OpenSearches.check_open``; ``input.not_found``, ``search.state``, ``caller.refused`` (it is not the agent's own; or
+        peers take part and know nothing of the caller's origins).
         """
         self._searches.check_open()
         found = _owned(await self._record(search_id))
@@ -215,10 +215,10 @@ class Explorer:
             return await self._follow(await self._searches.enter(found), found, tell)
 
     async def stop(self, search_id: str) -> SearchRecord:
-        """End a search without a result; peers that work for it are told.
+        """End a search without a result; its workers are told.
 
-        In a search of a peer this node takes no part any more, until ``resume``: its coordinator cannot lift that.
-        Errors: ``input.not_found``, ``caller.refused`` (it is not the agent's own).
+        A peer's search is left until ``resume``: its coordinator cannot undo that. Errors: ``input.not_found``,
+        ``caller.refused`` (it is not the agent's own).
         """
         found = _owned(await self._record(search_id))
         if found.coordinator != self._witness.node:
@@ -228,7 +228,7 @@ class Explorer:
             return await self._mark_stopped(found.id)
         search.stopped = True
         await self._searches.leave(search)
-        # Stored before peers are told, which may take seconds: after a crash in between it does not go on.
+        # Stored before peers are told, which may take seconds: after a crash in between it stays stopped.
         found = await self._mark_stopped(found.id)
         if search.coordinator is not None:
             await search.coordinator.dismiss()
@@ -247,7 +247,7 @@ class Explorer:
                 log.error("search %s ended, which is not written down: %s", search.spec.id, error)
 
     async def remove(self, search_id: str) -> tuple[SearchRecord, dict[str, int]]:
-        """Delete a search that is not running, with all data from peers. Returns what it was and the bytes freed for each peer.
+        """Delete a search that is not running, with all data from peers. Returns its record and the bytes freed for each peer.
 
         Sessions it found stay. Errors: ``input.not_found``, ``search.state``, ``store.*``.
         """
@@ -262,17 +262,17 @@ class Explorer:
     async def drop_peer(self, node: str) -> int:
         """Expel ``node`` from every open or stored search, as if it had never taken part; returns the number of searches.
 
-        Its share leaves the trees and the store; what of it is on its way, or comes later, is refused; leases it holds end and
-        their branches are open again; searches it coordinates are left for good, with the work it assigned here. Events, leases
-        and past sessions are kept. Repeating the call does nothing; after a crash the expulsion continues at the next start.
-        Errors: ``store.*``.
+        Its share is removed from the trees and the store, and later messages of it are refused. Its leases end and their
+        branches are open again. Searches that it coordinates are left for good, with the work that it assigned here. Events,
+        leases and past sessions are kept. Repeating the call does nothing; after a crash the expulsion continues at the next
+        start. Errors: ``store.*``.
         """
         await self._expulsions.begin(node, _DISTRUSTED)
         await self._searches.part(node)
         count = 0
         opened = self._searches.get
         every = [found async for found in every_search(self._store)]
-        # Open searches first: in these the peer still acts, the others only hold what it said.
+        # Open searches first: there the peer still acts; the others only hold its data.
         for found in sorted(every, key=lambda found: opened(found.id) is None):
             count += await self._searches.drop_peer(found, node, _DISTRUSTED)
         await self._expulsions.finish(node)
@@ -281,10 +281,10 @@ class Explorer:
     async def _follow(self, search: Open, found: SearchRecord, tell: Tell) -> SearchRecord:
         """Wait for the end of a search that this node coordinates. Cancelling the call that started the search stops it.
 
-        Errors: ``node.stopped`` when the node ends first, and what ended the search.
+        Errors: ``node.stopped`` if the node ends first; else the error that ended the search.
         """
         search.watchers.append(tell)
-        owns = search.task is None  # others only watch, and may go away
+        owns = search.task is None  # the others only watch, and may leave
         task = search.task or self._searches.coordinate(search, found)
         me = asyncio.current_task()
         assert me is not None, "coroutines run in tasks"
@@ -295,7 +295,7 @@ class Explorer:
                 if owns:
                     await self.stop(search.spec.id)
                 raise
-            # The search was cancelled and not this call: it was stopped, or the node is stopping.
+            # The search was cancelled, not this call: somebody stopped it, or the node is stopping.
             if not search.stopped:
                 raise MeshError(
                     "node.stopped", "the node stopped; the search continues when the node runs again"
@@ -306,7 +306,7 @@ class Explorer:
                 search.watchers.remove(tell)
 
     async def is_shared(self, search_id: str) -> bool:
-        """Whether peers take part in a search that has not reached its goal. Errors: ``input.not_found``."""
+        """True if peers take part in a search that has not reached its goal. Errors: ``input.not_found``."""
         found = await self._record(search_id)
         return found.status != "done" and len(self._searches.spec_of(found.spec).participants) > 1
 
@@ -336,10 +336,10 @@ class Explorer:
         return await self._searches.mark(search_id, "stopped", before=("running",))
 
     async def reconsider(self, peer: str) -> list[str]:
-        """End what the changed grants of ``peer`` no longer cover. Returns the ids of the ended searches and leases.
+        """End work that the changed grants of ``peer`` no longer cover. Returns the ids of the ended searches and leases.
 
-        Its searches here whose start it may not assign any more are stopped, and with them the work on its leases; of our own
-        searches it loses the leases it may not accept any more. What was merged stays. Errors: ``store.*``.
+        Its searches are stopped here, with the work on their leases, if it may no longer assign at their start. In our own
+        searches it loses the leases that it may no longer accept. Merged results stay. Errors: ``store.*``.
         """
         ended = []
         for found in [found async for found in every_search(self._store, status="running")]:
@@ -357,13 +357,13 @@ class Explorer:
         return ended
 
     def _concerns(self, found: SearchRecord, peer: str) -> bool:
-        """Whether what ``peer`` may do here decides about a search that another node coordinates."""
+        """True if the grants of ``peer`` here matter for a search that another node coordinates."""
         spec = stored_spec(found.spec)
         led = found.coordinator != self._witness.node
         return led and (found.coordinator == peer or (spec.login and peer in spec.participants))
 
     def _may_go_on(self, found: SearchRecord) -> bool:
-        """Whether the coordinator of a search of a peer still may assign where it began."""
+        """True if the coordinator of a peer's search may still assign at its start address."""
         try:
             spec = self._searches.spec_of(found.spec)
             check_lends(self._peers, spec)

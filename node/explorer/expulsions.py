@@ -1,4 +1,4 @@
-"""Which peers were expelled from which search, and why. It is stored, so that a restart lets nobody back in."""
+"""Stores which peers were expelled from which search, and why, so that a restart readmits nobody."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ class _Expelled(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Expulsions:
-    """The lists of all searches, and of the peers that are being taken out of every one."""
+    """The expelled peers of each search, and the peers that are being expelled from all searches."""
 
     def __init__(self, store: MetaStore) -> None:
         self._store = store
@@ -32,7 +32,7 @@ class Expulsions:
         await self._add(_key(search_id), peer, code)
 
     async def pending(self) -> list[str]:
-        """Peers that were being taken out of every search when this node last stopped. Errors: ``store.*``."""
+        """Peers whose expulsion from every search was in progress when this node last stopped. Errors: ``store.*``."""
         return list(await self._read(_PENDING_KEY))
 
     async def begin(self, peer: str, code: str) -> None:
@@ -40,7 +40,7 @@ class Expulsions:
         await self._add(_PENDING_KEY, peer, code)
 
     async def finish(self, peer: str) -> None:
-        """``peer`` is out of every search. Errors: ``store.*``."""
+        """The expulsion of ``peer`` from every search is complete. Errors: ``store.*``."""
         async with self._writing:
             codes = await self._read(_PENDING_KEY)
             if codes.pop(peer, None) is not None:

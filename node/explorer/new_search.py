@@ -1,4 +1,4 @@
-"""What a caller asks for, checked and put in the form that every participant of a search reads."""
+"""Checks a caller's request for a search and builds the specification that every participant reads."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from protocol.wire.line import one_line
 
 
 def check_told(goal: str, start_url: str) -> None:
-    """Check what every peer of a search is told. Errors: ``input.invalid``."""
+    """Check the texts that every peer of a search receives. Errors: ``input.invalid``."""
     require_plain(start_url)
     if redact_url(start_url) != start_url:
         told = "every peer in a search receives the start address, and this one contains something that looks like a secret"
@@ -25,9 +25,10 @@ def check_told(goal: str, start_url: str) -> None:
 
 
 def participants(peers: Peers, names: list[str] | None, start_url: str, *, login: bool = False) -> list[str]:
-    """The peers that are to take part. names: None takes every peer that lets us assign branches there.
+    """The peers to take part. names: None takes every peer that lets us assign branches there.
 
-    login: behind a login, so that each explores with its own. Errors: ``input.not_found``, ``caller.refused``, ``peer.scope``.
+    login: the search is behind a login, so each explores with its own. Errors: ``input.not_found``, ``caller.refused``,
+    ``peer.scope``.
     """
     names = _alone(names)
     if names is None:
@@ -42,10 +43,10 @@ def participants(peers: Peers, names: list[str] | None, start_url: str, *, login
 
 
 def _alone(peers: list[str] | None) -> list[str] | None:
-    """``peers``; nobody for a caller who may visit some origins only, and nobody by default for an agent.
+    """``peers``; no peers for a caller with limited origins, and by default for an agent.
 
-    Peers cannot enforce the origins. And they work in browsers of their own, whose time counts in no budget, so an agent names
-    the peers that it means. Errors: ``caller.refused``.
+    Peers cannot enforce the origins. And they work in browsers of their own, whose time counts in no budget, so an agent must
+    name its peers. Errors: ``caller.refused``.
     """
     caller = current_caller()
     if caller.origins and peers:
@@ -54,7 +55,7 @@ def _alone(peers: list[str] | None) -> list[str] | None:
 
 
 def checked(spec: SearchSpec) -> SearchSpec:
-    """``spec`` as every participant will read it. Errors: ``input.invalid``."""
+    """``spec``, decoded as every participant will read it. Errors: ``input.invalid``."""
     try:
         return cbor.decode_as(cbor.encode(spec), SearchSpec)
     except MeshError as error:

@@ -45,17 +45,17 @@ class Open(msgspec.Struct, kw_only=True):
     replica: Replica
     exchange: Exchange
     heard_ms: int
-    """When its coordinator was last heard of."""
+    """When its coordinator last sent a message."""
     coordinator: Coordinator | None = None
     task: asyncio.Task[SearchRecord] | None = None
     work: BranchWork | None = None
     stopped: bool = False
-    """Whether somebody ended it on purpose."""
+    """True if somebody ended it on purpose."""
     watchers: list[Tell] = msgspec.field(default_factory=list)
 
 
 def stored_spec(sealed: bytes) -> SearchSpec:
-    """The search in a stored specification, whose signature was verified before; its ids may be anything."""
+    """The specification of a stored search, whose signature was verified earlier; its ids are not checked."""
     return cbor.decode_stored(envelope.peek(sealed).payload, SearchSpec)
 
 
@@ -81,7 +81,7 @@ class OpenSearches:
         self._pages = pages
         self._new_writer = new_writer
         self.proofs = proofs
-        """Of what peers hand in."""
+        """The proofs demanded for artefacts of peers."""
         self._expulsions = Expulsions(store)
         self._open: dict[str, Open] = {}
         self._replicas: dict[str, Replica] = {}
@@ -90,7 +90,7 @@ class OpenSearches:
         self._entering = asyncio.Lock()
         self._weighing = asyncio.Lock()
         self.admitting = asyncio.Lock()
-        """Held while the stored status of a search decides whether a peer may have it opened here."""
+        """Held while the stored status of a search decides if a peer may open it here."""
         self._closed = False
 
     def __len__(self) -> int:
@@ -133,21 +133,21 @@ class OpenSearches:
         spec = stored_spec(sealed)
         replica = self._replica(spec)
         if not ids.is_id("sea", spec.id):
-            # No delta names such a search, and it is not entered any more: its owner can still remove it.
+            # No delta names such a search, and it is never opened again; its owner can still remove it.
             return replica
         await replica.read(self._peers.find_key, self._peers.genesis_keys())
         return replica
 
     def _replica(self, spec: SearchSpec) -> Replica:
-        """A copy of a search, without what frozen peers say."""
+        """A copy of a search, without the shares of frozen peers."""
         replica = Replica(spec, self._witness, self._store, self._new_writer, self.check_room)
         replica.aside |= {node: code for node, code in self._peers.frozen.items() if node in spec.participants}
         return replica
 
     async def weigh(self, peer: str) -> None:
-        """Take the share of a peer that was frozen out of every open tree, and back into them once it is frozen no longer.
+        """Remove the share of a frozen peer from every open tree, or restore it once the peer is no longer frozen.
 
-        Its leases of searches that this node coordinates end. Errors: ``store.*``.
+        When it is frozen, its leases of searches that this node coordinates end. Errors: ``store.*``.
         """
         async with self._weighing:
             for search in self.all():
@@ -164,7 +164,7 @@ class OpenSearches:
                     await search.replica.take_back(peer, self._peers.genesis_key(peer), self._peers.find_key)
 
     async def enter(self, found: SearchRecord) -> Open:
-        """Load a search and begin to exchange deltas about it; once per search.
+        """Load a search and begin to exchange its deltas; once per search.
 
         Errors: ``Witness.check_signs``; ``envelope.*``, ``store.*``, ``node.stopped``, ``search.full``.
         """
@@ -200,7 +200,7 @@ class OpenSearches:
     async def _loaded(self, spec: SearchSpec) -> Replica:
         self.check_room(1)
         replica = self._replica(spec)
-        # Before it is loaded, so that what it takes up counts with the others from its first node.
+        # Before it is loaded, so that its nodes count from the first one.
         self._replicas[spec.id] = replica
         try:
             await replica.load(self._peers.find_key, self._peers.genesis_keys())
@@ -217,14 +217,14 @@ class OpenSearches:
             raise MeshError("search.full", held, nodes=nodes)
 
     async def _explore(self, replica: Replica, assignment: Assignment, after: AfterIteration) -> BranchResult:
-        """Work for a peer, where it may assign now and nowhere else. Errors: ``peer.scope``, those of ``PageWork.explore``."""
+        """Work for a peer, only where it may assign now. Errors: ``peer.scope``, those of ``PageWork.explore``."""
         spec = replica.spec
         within = origins_for(self._peers, spec)
         with called_by(Caller(kind=CallerKind.PEER, name=spec.coordinator)):
             return await self._pages.explore(replica, assignment, after, within=within)
 
     def coordinate(self, search: Open, found: SearchRecord) -> asyncio.Task[SearchRecord]:
-        """Lead a search of this node from now on, for whoever calls now; the task that ends with it."""
+        """Lead a search of this node from now on, for the current caller. Returns the task that ends with it."""
 
         def tell(event: dict[str, Any]) -> None:
             for watcher in list(search.watchers):
@@ -232,7 +232,7 @@ class OpenSearches:
 
         caller = _for_whom()
 
-        # Whoever brings the claim, or frees the place for the work: a browser runs for the one whose search it is.
+        # A replay runs for the caller of the search, no matter who brings the claim or frees the place for it.
         async def verify_claim(path: tuple[bytes, ...], peer: str) -> Verified | None:
             with called_by(caller):
                 return await self._pages.replay_claim(search.spec, path, peer)
@@ -256,7 +256,7 @@ class OpenSearches:
             tell=tell,
         )
         search.task = asyncio.create_task(self._conduct(search), name=f"search {found.id}")
-        # No call need wait for it; its result is in the store and in the log.
+        # No call has to wait for it; its result is in the store and in the log.
         search.task.add_done_callback(lambda task: task.cancelled() or task.exception())
         return search.task
 
@@ -265,7 +265,7 @@ class OpenSearches:
         try:
             return await search.coordinator.run()
         except Exception as error:
-            # Resumable, but not automatically at the next start, because it would fail again.
+            # It can be resumed, but not by the next start, where it would fail again.
             log.error("search %s stops: %s", search.spec.id, error)
             with contextlib.suppress(MeshError):
                 await self.mark(search.spec.id, "stopped", before=("running",))
@@ -319,7 +319,7 @@ class OpenSearches:
         return await self.mark(found.id, "stopped", before=(DECLINED,))
 
     async def mark(self, search_id: str, status: str, *, before: Sequence[str]) -> SearchRecord:
-        """Store a new status of a known search, if its status is one of ``before``; the search as it stands then.
+        """Store a new status of a known search, if its status is one of ``before``. Returns its record.
 
         Errors: ``input.not_found`` (removed meanwhile), ``store.*``.
         """
@@ -352,7 +352,7 @@ class OpenSearches:
             )
 
     async def part(self, peer: str) -> None:
-        """End at once what is done for ``peer`` and with it in every open search; nothing that loads is waited for."""
+        """End at once all work for ``peer`` and with it in every open search, without waiting for searches that load."""
         for search in self.all():
             if search.spec.coordinator == peer and search.work is not None:
                 await search.work.close()
@@ -361,10 +361,10 @@ class OpenSearches:
                 await search.coordinator.dismiss_peer(peer)
 
     async def drop_peer(self, found: SearchRecord, peer: str, code: str) -> bool:
-        """Put ``peer`` out of a search; whether it had a part in it. Errors: ``store.*``."""
+        """Expel ``peer`` from a search. True if it had a part in it. Errors: ``store.*``."""
         if peer not in stored_spec(found.spec).participants:
             return False
-        async with self.admitting, self._entering:  # no search can be opened meanwhile with the share of the peer in it
+        async with self.admitting, self._entering:  # no search can be opened meanwhile with the share of the peer
             if await self._store.search(found.id) is None:
                 return False  # removed meanwhile
             search = self._open.get(found.id)
@@ -382,7 +382,7 @@ class OpenSearches:
         return True
 
     async def close(self) -> None:
-        """Leave every search; none can be entered any more. They stay resumable."""
+        """Leave every search; none can be opened any more. They can be resumed later."""
         self._closed = True
         for search in self.all():
             await self.leave(search)

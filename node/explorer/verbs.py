@@ -25,10 +25,10 @@ from protocol.goal.condition import parse as parse_condition
 
 
 class ExploreVerbs:
-    """Starts searches, stops them, shows what they found."""
+    """Starts searches, stops them, shows their results."""
 
     def __init__(self, parts: Parts, log_exchange: LogExchange, serving: Serving) -> None:
-        """parts: those of the summary that each verb answers with."""
+        """parts: for the summary that each verb returns."""
         self._parts, self._explorer, self._peers = parts, parts.explorer, parts.peers
         self._log_exchange, self._serving = log_exchange, serving
         self.bound: Bound = {
@@ -66,7 +66,7 @@ class ExploreVerbs:
         return await summarise(self._parts, found.id)
 
     def _naming(self, tell: Tell) -> Tell:
-        """``tell``, with the names of the nodes that an event is about."""
+        """``tell``, extended by the names of the nodes in an event."""
 
         def named(event: dict[str, Any]) -> None:
             nodes = [node for node in (*event.get("visits", ()), event.get("peer", "")) if node]

@@ -1,8 +1,8 @@
 """Stores blobs as files named by their SHA-256: ``blobs/ab/<64 hex>``.
 
-A blob is written to a temporary file in its own directory, synced, renamed, and the directory synced: whoever sees the
-name sees the whole content, also after a power cut. Used from one thread of a process; another process on the same directory takes
-nothing away that this one has put and not yet named (``pins.py``).
+A blob is written to a temporary file in its own directory, synced, renamed, and the directory synced. So a file under that name
+is complete, even after a power cut. Used from one thread of a process. Another process on the same directory does not remove a
+blob that this one has put but not yet named (``pins.py``).
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _TEMPORARY: Final = ".tmp-"
 
 
 def make_directory(path: Path) -> None:
-    """Create ``path`` for its owner only, durably; one that is there already is closed to others."""
+    """Create ``path`` for its owner only, durably; an existing directory is closed to others."""
     if not path.is_dir():
         missing = [path, *(parent for parent in path.parents if not parent.exists())]
         for directory in reversed(missing):
@@ -36,7 +36,7 @@ def make_directory(path: Path) -> None:
 
 
 def sync_directory(path: Path) -> None:
-    """Make names in ``path`` durable: syncing a file alone leaves its name to chance."""
+    """Make names in ``path`` durable: syncing a file alone does not save its name."""
     handle = os.open(path, os.O_RDONLY | os.O_DIRECTORY)
     try:
         os.fsync(handle)
@@ -48,7 +48,7 @@ class Blobs:
     """The blob files under one directory."""
 
     def __init__(self, root: Path) -> None:
-        """Open ``root`` and remove what a crash left half-written. Errors: ``store.full``, ``store.corrupt``."""
+        """Open ``root`` and remove files that a crash left unfinished. Errors: ``store.full``, ``store.corrupt``."""
         self._root = root
         with translated():
             make_directory(root)
@@ -63,16 +63,16 @@ class Blobs:
         return self._root
 
     def path_of(self, digest: bytes) -> Path:
-        """Where the blob of this digest lies, if it is there."""
+        """The path of the blob with this digest, if it exists."""
         name = digest.hex()
         return self._root / name[:2] / name
 
     def put(self, data: bytes) -> bytes:
-        """The SHA-256 of ``data``, once it is on disk; no process removes it before it was ``named``.
+        """Write ``data`` to disk and return its SHA-256; no process removes the blob before it was ``named``.
 
         Errors: ``store.full``, ``store.corrupt``.
 
-        A sound file of that name is left as it is; a damaged one is replaced, so importing a session again heals it.
+        An intact file of that name is kept; a damaged one is replaced, so importing a session again heals it.
         """
         digest = hashlib.sha256(data).digest()
         path = self.path_of(digest)
@@ -101,12 +101,12 @@ class Blobs:
         return data
 
     def named(self, digests: Iterable[bytes]) -> None:
-        """A record names these blobs now, and is on disk. Errors: ``store.corrupt``, ``store.unwritable``."""
+        """A record on disk names these blobs now. Errors: ``store.corrupt``, ``store.unwritable``."""
         with translated():
             self._pins.drop(digests)
 
     def remove(self, digests: Iterable[bytes]) -> set[bytes]:
-        """Remove those of these blobs that nobody has put and not named yet; the others, which stay.
+        """Remove these blobs, except those that were put but not named yet. Returns the kept ones.
 
         Errors: ``store.unwritable``, ``store.corrupt``.
         """
@@ -118,11 +118,11 @@ class Blobs:
         return kept
 
     def close(self) -> None:
-        """End what protects blobs that this process has put and not named."""
+        """End the protection of blobs that this process has put but not named."""
         self._pins.close()
 
     def has(self, digest: bytes) -> bool:
-        """Whether a file of this digest is there; its content is checked by ``get``."""
+        """True if a file of this digest exists; ``get`` checks its content."""
         return len(digest) == DIGEST_BYTES and self.path_of(digest).is_file()
 
     @staticmethod

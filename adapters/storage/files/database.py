@@ -4,8 +4,8 @@ All calls run on a single-thread executor, so the event loop never waits for the
 the connection is never shared.
 
 Group commit: calls that arrive while the thread is busy wait together, and the next transaction takes all of them. Each has a
-savepoint of its own, so one that fails is undone alone; each is answered once the one commit is on disk, reads too, so nobody
-sees what a power cut could still take back.
+savepoint of its own, so one that fails is undone alone. Each call, a read too, is answered only after the commit is on disk, so
+no caller sees data that a power cut could still undo.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ _SETTINGS: Final = (
     "PRAGMA fullfsync = ON",
     "PRAGMA checkpoint_fullfsync = ON",
     "PRAGMA trusted_schema = OFF",
-    # What is deleted is overwritten: its page could stay free in the file for years. Only some builds of SQLite do so anyway.
+    # Deleted data is overwritten: its page could stay free in the file for years. Only some builds of SQLite do so by default.
     "PRAGMA secure_delete = ON",
 )
 
@@ -56,13 +56,13 @@ class _Call(NamedTuple):
 
 
 _Outcome = tuple[Any, BaseException | None]
-"""What a call returned, or what it raised."""
+"""The result of a call, or its exception."""
 
 
 class Database:
     """An open database. ``read`` and ``write`` each run one function as if in a transaction of its own.
 
-    The function may be run a second time when the transaction it was part of failed: it changes nothing but the database.
+    The function may run a second time if its transaction failed, so it must change nothing but the database.
     """
 
     def __init__(self, db: sqlite3.Connection, path: Path, executor: ThreadPoolExecutor) -> None:
@@ -71,7 +71,7 @@ class Database:
         self._executor = executor
         self._queue: deque[_Call] = deque()
         self._called_for = False
-        """Whether the thread is already scheduled to process the queue."""
+        """True if the thread is already scheduled to process the queue."""
         self._closed = False
         self.waiting = 0
         """Number of calls in progress."""
@@ -93,15 +93,15 @@ class Database:
     async def write(
         self, work: Callable[[sqlite3.Connection], T], *, then: Callable[[sqlite3.Connection], None] | None = None
     ) -> T:
-        """What ``work`` returned, once it is committed and on disk; if it raises, nothing of it stays.
+        """The result of ``work``, once it is committed and on disk; if it raises, all its changes are undone.
 
-        then: a transaction of its own that follows the commit, also for a caller who no longer waits.
+        then: a separate transaction that follows the commit, even if the caller no longer waits.
         """
         result: T = await self._called(work, then, writes=True)
         return result
 
     async def read(self, work: Callable[[sqlite3.Connection], T]) -> T:
-        """What ``work`` returned on one consistent state of the database, all of which is on disk."""
+        """The result of ``work`` on one consistent state of the database, all of which is on disk."""
         result: T = await self._called(work, None, writes=False)
         return result
 
@@ -126,7 +126,7 @@ class Database:
             self.waiting -= 1
 
     async def run(self, work: Callable[[], T]) -> T:
-        """What ``work`` returned on this thread, without a transaction. Errors: ``node.stopped`` once closed."""
+        """The result of ``work`` on this thread, without a transaction. Errors: ``node.stopped`` once closed."""
         if self._closed:
             raise closed()
         self.waiting += 1
@@ -136,12 +136,12 @@ class Database:
             self.waiting -= 1
 
     async def fold(self) -> None:
-        """Fold the WAL into the file and empty it: it holds pages as they were before something was deleted. Never raises."""
+        """Fold the WAL into the file and empty it, as it still holds pages with deleted data. Never raises."""
         with suppress(MeshError):
             await self.run(self._fold)
 
     def _fold(self) -> None:
-        # Not while somebody copies the file: calls would wait for it. A later checkpoint does it then.
+        # Not during a copy of the file: calls would wait for it. A later checkpoint does it instead.
         with suppress(sqlite3.Error):
             self._db.execute("PRAGMA busy_timeout = 0")
             self._db.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
@@ -155,11 +155,11 @@ class Database:
 
     @property
     def closed(self) -> bool:
-        """Whether it was closed."""
+        """True if it was closed."""
         return self._closed
 
     async def close(self) -> None:
-        """Finish what was begun, fold the WAL into the file, end the thread. Never raises; a second call does nothing."""
+        """Finish the calls in progress, fold the WAL into the file, end the thread. Never raises; a second call does nothing."""
         if self._closed:
             return
         self._closed = True
@@ -167,13 +167,13 @@ class Database:
         self._executor.shutdown()  # returns at once: the call above was the last one
 
     def _close(self) -> None:
-        with suppress(sqlite3.Error):  # all is committed; a checkpoint that fails here runs at the next open
+        with suppress(sqlite3.Error):  # all is committed; if this checkpoint fails, the next open runs it
             self._db.close()
 
     # --- on the thread -----------------------------------------------------------------------------------------------
 
     def _take(self) -> None:
-        """Run what waits, in its order."""
+        """Run the waiting calls, in order."""
         self._called_for = False  # before the queue is emptied, so that a call added later schedules the thread again
         while self._queue:
             calls = [self._queue.popleft() for _ in range(min(len(self._queue), BATCH_CALLS_MAX))]
@@ -190,7 +190,7 @@ class Database:
                 calls[0].answer.get_loop().call_soon_threadsafe(_tell, calls, outcomes)
 
     def _together(self, calls: Sequence[_Call]) -> list[_Outcome]:
-        """The outcomes of ``calls`` in one transaction; of each by itself, if the database gives up the transaction."""
+        """The outcomes of ``calls`` in one transaction, or each in its own if the database gives up the transaction."""
         outcomes: list[_Outcome] = []
         try:
             with translated(self._path):
@@ -233,7 +233,7 @@ class Database:
             return None, error
 
     def _follow(self, call: _Call, outcome: _Outcome) -> _Outcome:
-        """``outcome``, once what follows a write that succeeded was run."""
+        """``outcome``, after running the follow-up of a successful write."""
         if call.then is None or outcome[1] is not None:
             return outcome
         _, error = self._alone(call._replace(work=call.then))
@@ -256,7 +256,7 @@ class Database:
 
 
 def _tell(calls: Sequence[_Call], outcomes: Sequence[_Outcome]) -> None:
-    """Answer those who still wait; on the event loop."""
+    """Answer the callers that still wait; on the event loop."""
     for call, (result, error) in zip(calls, outcomes, strict=True):
         if call.answer.done():  # cancelled while it ran
             continue
@@ -267,7 +267,7 @@ def _tell(calls: Sequence[_Call], outcomes: Sequence[_Outcome]) -> None:
 
 
 def _create(path: Path) -> None:
-    """Make an empty store beside ``path``, then give it that name: a crash leaves no file there that is none."""
+    """Make an empty store beside ``path``, then rename it: after a crash, ``path`` never holds an incomplete store."""
     new = path.with_name(f"{path.name}.new")
     new.unlink(missing_ok=True)
     # SQLite would create the file with the umask; the WAL inherits the mode of the database file.
@@ -293,7 +293,7 @@ def _connect(path: Path) -> sqlite3.Connection:
             os.close(handle)
         db = sqlite3.connect(path, timeout=BUSY_TIMEOUT_MS / 1_000, isolation_level=None)
         try:
-            if not migrations.version_of(db):  # first, so that a store that is refused is not changed
+            if not migrations.version_of(db):  # first, so that a refused store stays unchanged
                 raise MeshError("store.corrupt", f"{path} is empty: its content was lost")
             for setting in _SETTINGS:
                 db.execute(setting)

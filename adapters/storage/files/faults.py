@@ -23,11 +23,11 @@ _PRIMARY = 0xFF
 
 @contextmanager
 def translated(path: Path | None = None) -> Iterator[None]:
-    """Run a block; what it raises about disk, database or an unstorable value leaves as ``MeshError``.
+    """Run a block; its errors about disk, database or an unstorable value leave as ``MeshError``.
 
-    path: the database, which SQLite does not name.
-    Errors: ``store.full``, ``store.unwritable``, ``store.corrupt``, ``node.locked`` (another process writes),
-    ``input.invalid`` (a number or text the database cannot hold), ``input.too_large``.
+    path: the database, which SQLite does not name. Errors: ``store.full``, ``store.unwritable``, ``store.corrupt``,
+    ``node.locked`` (another process writes), ``input.invalid`` (a number or text the database cannot hold),
+    ``input.too_large``.
     """
     try:
         yield
@@ -40,7 +40,7 @@ def translated(path: Path | None = None) -> Iterator[None]:
 
 
 def of_sqlite(error: sqlite3.Error, path: Path | None = None) -> MeshError:
-    """The one ``MeshError`` a database error stands for."""
+    """The ``MeshError`` for a database error."""
     primary = getattr(error, "sqlite_errorcode", 0) & _PRIMARY
     name = getattr(error, "sqlite_errorname", "")
     if primary == sqlite3.SQLITE_FULL or (primary == sqlite3.SQLITE_IOERR and _no_room(name, path)):
@@ -57,10 +57,10 @@ def of_sqlite(error: sqlite3.Error, path: Path | None = None) -> MeshError:
 
 
 def _no_room(name: str, path: Path | None) -> bool:
-    """Whether an input/output error stands for a full disk.
+    """True if an input/output error means a full disk.
 
-    SQLite calls only ENOSPC full. A quota, a limit on the size of files, and a file that it has mapped and cannot grow are
-    input/output errors to it, like a defective disk. So what SQLite could not do is tried: to write beyond the end of the database.
+    SQLite calls only ENOSPC full. To it, a quota, a limit on file sizes, or a mapped file that cannot grow is an input/output
+    error, like a defective disk. So this tries what SQLite could not do: to write beyond the end of the database.
     """
     if name == "SQLITE_IOERR_SHMSIZE":
         return True
@@ -79,7 +79,7 @@ def _no_room(name: str, path: Path | None) -> bool:
 
 
 def of_os(error: OSError) -> MeshError:
-    """The one ``MeshError`` a file system error stands for."""
+    """The ``MeshError`` for a file system error."""
     reason = errno.errorcode.get(error.errno or 0, "")
     code = store_code(error.errno)
     if code == "store.full":

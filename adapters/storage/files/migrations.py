@@ -1,7 +1,7 @@
 """The database schema, as ordered migrations.
 
-Migration *n* brings a store from ``PRAGMA user_version`` *n - 1* to *n*, in one transaction with that number, so a
-crash leaves a store of a whole version. Migrations are append-only: one that was released is never edited.
+Migration *n* brings a store from ``PRAGMA user_version`` *n - 1* to *n*, in one transaction with that number, so a crash leaves
+a store of a complete version. Migrations are append-only: a released one is never edited.
 """
 
 from __future__ import annotations
@@ -156,13 +156,13 @@ _CAPSULES: Final = (
     "CREATE TABLE capsule_ledger (id TEXT PRIMARY KEY, expires_ms INTEGER NOT NULL, body BLOB NOT NULL) STRICT",
 )
 
-# What controls did was kept to decide about presses; now each request is judged as it leaves.
+# The history of controls served to decide about presses; now each request is judged as it leaves.
 _NO_HISTORY: Final = ("DROP TABLE history",)
 
 # Read whole when the node starts; the room that keeps them bounds their number.
 _WORKS: Final = ("CREATE TABLE works (seq INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, body BLOB NOT NULL) STRICT",)
 
-# Read whole when the node starts: what it has signed that has a consequence here.
+# Read whole when the node starts: the signed entries that take effect here.
 _LEAVES: Final = ("CREATE INDEX log_leaves_by_kind ON log_leaves (kind, log, number)",)
 
 MIGRATIONS: Final[Sequence[Sequence[str]]] = (
@@ -195,7 +195,7 @@ def _scopes_to_grants(body: bytes) -> bytes:
 
 
 def manifest_of(kind: str, sealed: bytes) -> bytes | None:
-    """The blob that an artefact names: a session is signed by the digest of its manifest. None of any other artefact."""
+    """The blob that an artefact names: a session is signed by the digest of its manifest. None for any other artefact."""
     if kind != KIND:
         return None
     try:
@@ -223,7 +223,7 @@ def version_of(db: sqlite3.Connection, *, newest: int = VERSION) -> int:
 
 
 def migrate(db: sqlite3.Connection, migrations: Sequence[Sequence[str]] = MIGRATIONS) -> int:
-    """Bring ``db`` (in autocommit mode) to the newest version; how many migrations ran.
+    """Bring ``db`` (in autocommit mode) to the newest version. Returns how many migrations ran.
 
     Errors: ``store.corrupt``, ``store.newer``.
     """

@@ -1,7 +1,7 @@
 """Protects new blobs that no record refers to yet from the sweep of any process.
 
-Each process has a directory of its own, ``.pins/<random>``, with an empty file for each pinned blob, and holds a lock on it as
-long as it lives: the pins of a process that died count no more. Nothing here needs to outlive a power cut, which ends all of them.
+Each process has a directory of its own, ``.pins/<random>``, with an empty file for each pinned blob, and locks it for its
+lifetime: pins of dead processes do not count. Nothing here needs to survive a power cut, which ends all processes.
 """
 
 from __future__ import annotations
@@ -21,15 +21,15 @@ _FILE_MODE: Final = 0o600
 
 
 class Pins:
-    """The pins of this process, and those of others that live. Used from one thread."""
+    """The pins of this process, and those of other living ones. Used from one thread."""
 
     def __init__(self, root: Path) -> None:
-        """Errors: ``OSError``."""
+        """Create the directory of this process. Errors: ``OSError``."""
         self._root = root / PINS_DIRECTORY
         self._root.mkdir(mode=0o700, exist_ok=True)
         self._lock = os.open(self._root, os.O_RDONLY | os.O_DIRECTORY)
         self._count: Counter[bytes] = Counter()
-        """How often each was stored: two recordings may have the same screenshot, and one of them may refer to it first."""
+        """How often each blob was stored: two recordings may have the same screenshot, and one of them may refer to it first."""
         try:
             with self.sweeping():  # without its lock the directory would look like that of a dead process
                 self._own = Path(tempfile.mkdtemp(dir=self._root))
@@ -40,7 +40,7 @@ class Pins:
 
     @contextmanager
     def putting(self) -> Iterator[None]:
-        """Within the block no process sweeps; several may put."""
+        """In this block no process sweeps; several may put."""
         fcntl.flock(self._lock, fcntl.LOCK_SH)
         try:
             yield
@@ -49,7 +49,7 @@ class Pins:
 
     @contextmanager
     def sweeping(self) -> Iterator[None]:
-        """Within the block no process puts or sweeps."""
+        """In this block no other process puts or sweeps."""
         fcntl.flock(self._lock, fcntl.LOCK_EX)
         try:
             yield
@@ -71,7 +71,7 @@ class Pins:
                     (self._own / digest.hex()).unlink(missing_ok=True)
 
     def held(self) -> set[bytes]:
-        """What any living process has pinned; what the dead had is removed. Within ``sweeping``."""
+        """The blobs that any living process has pinned; removes the pins of dead ones. Within ``sweeping``."""
         found = set(self._count)
         for other in self._root.iterdir():
             if other == self._own:
@@ -86,14 +86,14 @@ class Pins:
 
     def close(self) -> None:
         """End the pins of this process."""
-        with suppress(OSError):  # what stays is removed by the next sweep
+        with suppress(OSError):  # the next sweep removes the rest
             shutil.rmtree(self._own)
         os.close(self._alive)
         os.close(self._lock)
 
 
 def _hold(directory: Path) -> int:
-    """A handle that holds the lock on ``directory`` until it is closed. Errors: ``BlockingIOError`` while another has it."""
+    """A handle that locks ``directory`` until it is closed. Errors: ``BlockingIOError`` while another process locks it."""
     handle = os.open(directory, os.O_RDONLY | os.O_DIRECTORY)
     try:
         fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)

@@ -1,4 +1,4 @@
-"""Encodes store records as strict CBOR, with the checks that every store implementation makes."""
+"""Encodes store records as strict CBOR, with the checks shared by all store implementations."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ _BOUNDS: Final = {"bytes_max": RECORD_BYTES_MAX, "items_max": RECORD_ITEMS_MAX}
 
 
 def pack(record: msgspec.Struct) -> bytes:
-    """The body of ``record``, once it is known that ``unpack`` reads the same record back.
+    """The body of ``record``, after checking that ``unpack`` reads the same record back.
 
-    Field limits are checked by msgspec only when it decodes; without reading back here, a record that was built with
-    too long a text would be stored and could never be read again. Errors: ``input.invalid``, ``input.too_large``.
+    msgspec checks field limits only when it decodes. Without this check, a record with too long a text would be stored and
+    could never be read again. Errors: ``input.invalid``, ``input.too_large``.
     """
     try:
         body = cbor.encode(record)
@@ -34,20 +34,24 @@ def pack(record: msgspec.Struct) -> bytes:
     except MeshError as error:
         code = "input.too_large" if error.code == "cbor.limit" else "input.invalid"
         raise MeshError(code, f"{type(record).__name__}: {error.message}") from error
-    except (TypeError, ValueError, OverflowError) as error:  # of msgspec and cbor2, for what they cannot encode
+    except (
+        TypeError,
+        ValueError,
+        OverflowError,
+    ) as error:  # from msgspec and cbor2, for values that they cannot encode
         raise MeshError("input.invalid", f"{type(record).__name__}: {error}"[:200]) from error
     return body
 
 
 def blob(value: object) -> bytes:
-    """``value``, once it is bytes: a damaged page gives values of any type, whatever the schema says. Errors: ``store.corrupt``."""
+    """``value``, if it is bytes: a damaged page gives values of any type, despite the schema. Errors: ``store.corrupt``."""
     if not isinstance(value, bytes):
         raise MeshError("store.corrupt", f"the store contains {type(value).__name__} where bytes are expected")
     return value
 
 
 def unpack(body: bytes, record: type[T]) -> T:
-    """The record that ``pack`` made ``body`` of. Errors: ``store.corrupt``."""
+    """The record that ``pack`` encoded as ``body``. Errors: ``store.corrupt``."""
     try:
         return cbor.decode_as(blob(body), record, **_BOUNDS)
     except MeshError as error:
@@ -55,7 +59,7 @@ def unpack(body: bytes, record: type[T]) -> T:
 
 
 def of_columns(record: type[T], row: Sequence[object]) -> T:
-    """The record whose fields are the columns of ``row``. Errors: ``store.corrupt`` for one of another type."""
+    """The record whose fields are the columns of ``row``. Errors: ``store.corrupt`` for a column of another type."""
     try:
         return msgspec.convert(dict(zip(record.__struct_fields__, row, strict=True)), record, builtin_types=(bytes,))
     except (msgspec.ValidationError, UnicodeError) as error:
@@ -63,7 +67,7 @@ def of_columns(record: type[T], row: Sequence[object]) -> T:
 
 
 def fitting(deltas: Iterable[DeltaRecord], bytes_max: int) -> list[DeltaRecord]:
-    """As many of ``deltas``, from the front, as have ``bytes_max`` bytes together, one at least; no more are read than that."""
+    """The first of ``deltas`` that fit into ``bytes_max`` bytes together, at least one; no others are read."""
     found: list[DeltaRecord] = []
     total = 0
     for delta in deltas:
@@ -75,19 +79,19 @@ def fitting(deltas: Iterable[DeltaRecord], bytes_max: int) -> list[DeltaRecord]:
 
 
 def where(conditions: Sequence[str]) -> str:
-    """The clause of a statement that holds ``conditions``, none of which comes from outside."""
+    """The WHERE clause of ``conditions``, none of which may come from outside."""
     return f" WHERE {' AND '.join(conditions)}" if conditions else ""
 
 
 def integer(value: int) -> int:
-    """``value``, once it fits the database. Errors: ``input.invalid``."""
+    """``value``, if it fits the database. Errors: ``input.invalid``."""
     if not -(2**63) <= value < 2**63:
         raise MeshError("input.invalid", "a number is outside the range that can be stored")
     return value
 
 
 def with_call(agent: AgentRecord | None) -> AgentRecord:
-    """``agent`` with one call more. Errors: ``input.not_found``, ``agent.budget``."""
+    """``agent`` with one more call. Errors: ``input.not_found``, ``agent.budget``."""
     if agent is None:
         raise _no_agent()
     if agent.calls_max and agent.calls >= agent.calls_max:
@@ -96,7 +100,7 @@ def with_call(agent: AgentRecord | None) -> AgentRecord:
 
 
 def with_browser_ms(agent: AgentRecord | None, browser_ms: int) -> AgentRecord:
-    """``agent`` with as much of ``browser_ms`` more as it has left; less than nothing is given back.
+    """``agent`` with as much of ``browser_ms`` added as it has left; a negative time is a refund.
 
     Errors: ``input.not_found``, ``agent.budget``.
     """
@@ -115,12 +119,12 @@ def _no_agent() -> MeshError:
 
 
 def search_text(session: Session) -> str:
-    """What the text of a session search is looked for in; both sides are case-folded, as SQLite folds ASCII only."""
+    """The text that a session search looks in; both sides are case-folded here, as SQLite folds only ASCII."""
     return "\n".join((session.title, session.start_url, session.id)).casefold()
 
 
 def check_limit(limit: int) -> int:
-    """``limit``, once it is a count. Errors: ``input.invalid``."""
+    """``limit``, if it is a valid count. Errors: ``input.invalid``."""
     if limit < 0:
         raise MeshError("input.invalid", "a limit must be 0 or greater", limit=limit)
     return integer(limit)
@@ -146,17 +150,17 @@ def check_leaves(log: LogRecord, leaves: Sequence[LeafRecord], size_before: int)
 
 
 def no_subtree(log: int, place: Subtree) -> MeshError:
-    """The error for a hash of a log that is not here."""
+    """The error for a missing hash of a log."""
     return MeshError("store.corrupt", f"subtree {place[1]} of level {place[0]} of log {log} is missing")
 
 
 def no_session(session_id: str) -> MeshError:
-    """The error for a step of a session that is not here."""
+    """The error for a step of a missing session."""
     return MeshError("input.not_found", f"no session {session_id}", session=session_id)
 
 
 def no_step(session_id: str, index: int) -> MeshError:
-    """The error for a picture of a step that is not here."""
+    """The error for a picture of a missing step."""
     return MeshError("input.not_found", f"no step {index} of session {session_id}", session=session_id)
 
 
@@ -166,12 +170,12 @@ def equivocation(delta: DeltaRecord) -> MeshError:
 
 
 def missing_blob(session_id: str, number: int, digest: bytes) -> str:
-    """The fault of a step whose blob is not there."""
+    """The fault of a step whose blob is missing."""
     return f"step {number} of {session_id} refers to blob {digest.hex()[:16]}…, which is missing"
 
 
 def missing_manifest(session_id: str, digest: bytes) -> str:
-    """The fault of a signed session whose manifest is not there."""
+    """The fault of a signed session whose manifest is missing."""
     return f"the signature of {session_id} refers to manifest {digest.hex()[:16]}…, which is missing"
 
 

@@ -33,7 +33,7 @@ def one(db: sqlite3.Connection, digest: bytes) -> ArtefactRecord | None:
 def some(
     db: sqlite3.Connection, subject: str, kind: str, after: ArtefactRecord | None, limit: int
 ) -> list[ArtefactRecord]:
-    """Implements ``Store.artefacts``. Only filters that are given stand in the statement: so each finds its index."""
+    """Implements ``Store.artefacts``. The statement contains only the given filters, so each combination can use its index."""
     where, values = list[str](), list[object]()
     for column, wanted in (("subject", subject), ("kind", kind)):
         if wanted:

@@ -24,7 +24,7 @@ _OF_KIND = "(?2 = '' OR kind = ?2 OR substr(kind, 1, length(?2) + 1) = ?2 || '.'
 AFTER = f"SELECT {_COLUMNS} FROM feed WHERE number > ?3 AND {_OF_KIND} ORDER BY number LIMIT ?1"  # noqa: S608 (constants)
 """The changes after a number."""
 NEWEST = f"SELECT {_COLUMNS} FROM feed WHERE {_OF_KIND} ORDER BY number DESC LIMIT ?1"  # noqa: S608 (constants)
-"""The last changes, the last one first."""
+"""The newest changes, the last one first."""
 
 
 def append(db: sqlite3.Connection, news: News) -> Change:
@@ -52,7 +52,7 @@ def page(db: sqlite3.Connection, after: int | None, limit: int, kind: str) -> Fe
 
 
 def told(work: Callable[[sqlite3.Connection], T], news: News | None) -> Callable[[sqlite3.Connection], T]:
-    """``work``, and in the same transaction the change it makes, unless it found nothing to do (False)."""
+    """Wraps ``work`` to record ``news`` in the same transaction, unless ``work`` found nothing to do (False)."""
 
     def both(db: sqlite3.Connection) -> T:
         result = work(db)
@@ -64,7 +64,7 @@ def told(work: Callable[[sqlite3.Connection], T], news: News | None) -> Callable
 
 
 def _beside(db: sqlite3.Connection, news: News) -> None:
-    """Add a row; if that fails, what it tells of is done all the same."""
+    """Add a row to the feed; a failure does not undo the change that it reports."""
     db.execute("SAVEPOINT feed")
     try:
         append(db, news)
@@ -78,14 +78,14 @@ def _beside(db: sqlite3.Connection, news: News) -> None:
 
 
 def _number(value: object) -> int:
-    """Errors: ``store.corrupt``."""
+    """``value``, if it is a number. Errors: ``store.corrupt``."""
     if not isinstance(value, int):
         raise MeshError("store.corrupt", f"the last number of the feed is {type(value).__name__}")
     return value
 
 
 def _change(row: tuple[object, ...]) -> Change:
-    """Errors: ``store.corrupt``."""
+    """The change in ``row``. Errors: ``store.corrupt``."""
     number, at_ms, kind, ids, who = row
     named = ids.split() if isinstance(ids, str) else ids  # a damaged page gives values of any type
     fields = {"number": number, "at_ms": at_ms, "kind": kind, "ids": named, "who": who}

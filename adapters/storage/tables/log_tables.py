@@ -102,14 +102,14 @@ def put(db: sqlite3.Connection, table: Table, node: str, record: msgspec.Struct)
 
 
 def put_first(db: sqlite3.Connection, table: Table, node: str, record: msgspec.Struct) -> bool:
-    """Insert the one record of ``node``; False if there is one, which stays."""
+    """Insert the one record of ``node``; False if there is one already, which stays."""
     name, column = table
     sql = f"INSERT INTO {name} ({column}, body) VALUES (?, ?) ON CONFLICT ({column}) DO NOTHING"  # noqa: S608
     return db.execute(sql, (node, pack(record))).rowcount > 0
 
 
 def drop(db: sqlite3.Connection, table: Table, node: str) -> bool:
-    """Forget the one record of ``node``; whether there was one."""
+    """Remove the one record of ``node``. True if there was one."""
     name, column = table
     return db.execute(f"DELETE FROM {name} WHERE {column} = ?", (node,)).rowcount > 0  # noqa: S608
 

@@ -1,4 +1,4 @@
-"""The tables of single values, peers and invites: work to be done in one transaction of the store's database."""
+"""The tables of single values, peers and invites. Each function runs inside a transaction of the store's database."""
 
 from __future__ import annotations
 
@@ -57,6 +57,6 @@ def invites(db: sqlite3.Connection) -> list[InviteRecord]:
 
 
 def take_invite(db: sqlite3.Connection, token_hash: bytes) -> InviteRecord | None:
-    """Implements ``Store.take_invite``: deleted by the statement that reads it, so that nobody else can take it too."""
+    """Implements ``Store.take_invite``: one statement reads and deletes it, so that nobody else can take it too."""
     rows = db.execute("DELETE FROM invites WHERE token_hash = ? RETURNING body", (token_hash,)).fetchall()
     return unpack(rows[0][0], InviteRecord) if rows else None

@@ -1,7 +1,7 @@
 """Deletes searches and sessions. Each function runs inside a transaction of the store's database.
 
-Blobs are files: which of them nobody names any more is written down in the transaction that forgets their session, and
-they are removed afterwards, by the next start at the latest.
+Blobs are files. The transaction that removes a session also lists the blobs that may now be unreferenced. They are removed
+afterwards, at the latest by the next start.
 """
 
 from __future__ import annotations
@@ -25,12 +25,12 @@ _DOOMED: Final = "blobs/doomed"
 
 
 def prefix(search_id: str) -> str:
-    """What the keys of everything in ``meta`` about a search begin with."""
+    """The prefix of all ``meta`` keys of a search."""
     return f"search/{search_id}/"
 
 
 def removed_key(search_id: str) -> str:
-    """The one key that stays of a search that was removed."""
+    """The one key that remains of a removed search."""
     return prefix(search_id) + "removed"
 
 
@@ -48,28 +48,28 @@ def remove_search(db: sqlite3.Connection, search_id: str) -> bool:
 
 
 def manifests(envelopes: Iterable[bytes]) -> set[bytes]:
-    """The blobs that signed ``envelopes`` name: a session is signed by the digest of its manifest."""
+    """The blobs that signed ``envelopes`` refer to: a session is signed by the digest of its manifest."""
     found = set()
     for sealed in envelopes:
-        with suppress(MeshError):  # whatever else is kept about a session
+        with suppress(MeshError):  # other records about a session
             found.add(peek(records.blob(sealed)).payload)
     return {payload for payload in found if len(payload) == DIGEST_BYTES}
 
 
 def signed(db: sqlite3.Connection) -> list[tuple[str, bytes]]:
-    """The sessions that were signed, each with the digest of its manifest."""
+    """The signed sessions, each with the digest of its manifest."""
     return db.execute(
         "SELECT subject, names FROM artefacts WHERE names IS NOT NULL ORDER BY subject, issued_s, seq"
     ).fetchall()
 
 
 def remains_key(session_id: str) -> str:
-    """The one key that stays of a session that was removed."""
+    """The one key that remains of a removed session."""
     return f"session/{session_id}/remains"
 
 
 def remove_session(db: sqlite3.Connection, session_id: str, remains: bytes = b"") -> bool:
-    """The session, its steps and the artefacts about it; their blobs are doomed. Whether there was one."""
+    """Remove a session, its steps and the artefacts about it; their blobs are doomed. True if there was one."""
     named = _digests(db.execute("SELECT snapshot, screenshot FROM steps WHERE session = ?", (session_id,)))
     named |= manifests(
         sealed for (sealed,) in db.execute("SELECT envelope FROM artefacts WHERE subject = ?", (session_id,))
@@ -83,9 +83,9 @@ def remove_session(db: sqlite3.Connection, session_id: str, remains: bytes = b""
 
 
 def sweep(db: sqlite3.Connection, blobs: Blobs) -> None:
-    """Remove the doomed blobs that no step and no signature names, but for those that were put: their step may be on its way.
+    """Remove the doomed blobs that no step and no signature refers to, except those just put, whose step may follow.
 
-    A session that was removed may have been taken back from its bundle meanwhile.
+    A removed session may have been imported again from its bundle meanwhile.
     """
     found = doomed(db)
     if not found:
@@ -95,7 +95,7 @@ def sweep(db: sqlite3.Connection, blobs: Blobs) -> None:
 
 
 def doomed(db: sqlite3.Connection) -> set[bytes]:
-    """The blobs that wait to be removed."""
+    """The blobs to be removed."""
     row = db.execute("SELECT value FROM meta WHERE key = ?", (_DOOMED,)).fetchone()
     data = records.blob(row[0]) if row else b""
     return {data[start : start + DIGEST_BYTES] for start in range(0, len(data), DIGEST_BYTES)}

@@ -67,7 +67,7 @@ def deltas(
     limit: int,
     bytes_max: int,
 ) -> list[DeltaRecord]:
-    """Implements ``Store.deltas``. Rows lie in the order they are read in: what is beyond the page is not touched."""
+    """Implements ``Store.deltas``. Rows are stored in reading order, so rows beyond the page are not touched."""
     conditions, values = ["search = ?"], list[object]([search_id])
     for condition, value in (("peer = ?", peer), ("epoch = ?", epoch), ("seq > ?", after_seq)):
         if value:
@@ -85,7 +85,7 @@ def deltas(
 
 
 def newest_deltas(db: sqlite3.Connection, search_id: str) -> list[DeltaRecord]:
-    """Implements ``Store.newest_deltas``: one step in the index for each peer, however many deltas it sent."""
+    """Implements ``Store.newest_deltas``: one step in the index for each peer, regardless of how many deltas it sent."""
     found: list[DeltaRecord] = []
     while True:
         before = found[-1].peer if found else ""

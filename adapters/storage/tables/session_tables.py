@@ -1,4 +1,4 @@
-"""The tables of sessions and their steps: work to be done in one transaction of the store's database."""
+"""The tables of sessions and their steps. Each function runs inside a transaction of the store's database."""
 
 from __future__ import annotations
 

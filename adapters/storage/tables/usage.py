@@ -19,13 +19,13 @@ _SELVES: Final = ("", NODE, OWNER)
 def usage_of(db: sqlite3.Connection) -> dict[str, int]:
     """Implements ``Store.usage``.
 
-    SQLite knows the length of a value without reading it, as long as it need not sort: so groups are those of a key or an index.
+    SQLite knows the length of a value without reading it, unless it must sort: so rows are grouped by a key or an index.
     """
     deltas = db.execute("SELECT peer, sum(length(envelope)) FROM deltas GROUP BY search, peer")
     rows = [(who, count * ROW_BYTES) for who, count in db.execute("SELECT who, count(*) FROM audit GROUP BY who")]
     searches = [(unpack(body, SearchRecord), len(body)) for (body,) in db.execute("SELECT body FROM searches")]
     leases = dict(db.execute("SELECT search, sum(length(body)) FROM leases GROUP BY search").fetchall())
-    # The sum over damaged rows that hold no value at all is no number.
+    # Damaged rows without any value have no sum.
     whole = [(who, count or 0) for who, count in (*deltas, *rows)]
     return added_up(whole, searches, {search: size or 0 for search, size in leases.items()})
 
@@ -33,8 +33,8 @@ def usage_of(db: sqlite3.Connection) -> dict[str, int]:
 def added_up(
     sums: Iterable[tuple[str, int]], searches: Iterable[tuple[SearchRecord, int]], leases: dict[str, int]
 ) -> dict[str, int]:
-    """Bytes by node id. sums: of one table each. searches: with their size. leases: bytes by search; all of them are put down to
-    the coordinator, who dealt them."""
+    """Bytes by node id. sums: one per table. searches: with their size. leases: bytes by search, all attributed to the
+    coordinator, who granted them."""
     found: Counter[str] = Counter()
     for node, count in sums:
         found[node] += count

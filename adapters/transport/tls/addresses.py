@@ -1,6 +1,6 @@
-"""Restricts the targets of connections. The check is made on the resolved address when the socket is created.
+"""Restricts the targets of connections. The check applies to the resolved address when the socket is created.
 
-A resolver hook is too early and not enough: it never sees an address that is written as a number.
+A resolver hook would miss addresses: it never sees one that is written as a number.
 """
 
 from __future__ import annotations
@@ -12,12 +12,11 @@ from protocol.wire.destination import NetworkZone, place_of
 
 
 class ForbiddenAddressError(OSError):
-    """A peer's address leads where no peer can be. An ``OSError``, so that aiohttp treats it like a failed connect."""
+    """A peer's address leads to a forbidden place. An ``OSError``, so that aiohttp treats it like a failed connect."""
 
 
 def check_destination(host: str) -> None:
-    """Refuse link-local, metadata, multicast, unspecified, broadcast and reserved addresses; loopback and private
-    ones are fine.
+    """Refuse link-local, metadata, multicast, unspecified, broadcast and reserved addresses; loopback and private ones are allowed.
 
     host: an IP address as text. Errors: ``ForbiddenAddressError``.
     """

@@ -54,8 +54,8 @@ def status_of(error: MeshError) -> int:
 def encode_error(error: MeshError) -> bytes:
     """The body of an error answer. Details that are not plain, or too long, are left out.
 
-    Of trouble with the store only its kind is told: its message names directories of this machine. What another peer answered
-    is not passed on as if it were ours.
+    For a store error only its kind is given: its message names directories of this machine. Another peer's answer is not passed
+    on as if it were ours.
     """
     error = error.shown
     if error.code.startswith("store."):
@@ -70,9 +70,9 @@ def encode_error(error: MeshError) -> bytes:
 
 
 def decode_error(body: bytes, node: str) -> MeshError:
-    """The error that ``node`` answered, as a ``PeerError`` in its name.
+    """The error in an answer of ``node``, as a ``PeerError`` in its name.
 
-    What it says is shown to people, so it is cut and freed of control characters.
+    Its text is shown to people, so it is cut and freed of control characters.
     """
     try:
         refusal = cbor.decode_as(body, _Refusal, bytes_max=limits.REFUSAL_BYTES_MAX)
@@ -83,7 +83,7 @@ def decode_error(body: bytes, node: str) -> MeshError:
     message = "".join(
         char if char.isprintable() else " " for char in refusal.message[: limits.REFUSAL_MESSAGE_CHARS_MAX]
     )
-    # Details become keyword arguments, so those that are called like an argument of the error are left out.
+    # Details become keyword arguments, so those named like an argument of the error are left out.
     detail = {
         name: value
         for name, value in refusal.detail.items()
@@ -93,7 +93,7 @@ def decode_error(body: bytes, node: str) -> MeshError:
 
 
 def disconnect_reason(node: str) -> MeshError:
-    """The one thing TLS does not tell: why a peer hangs up right after the handshake."""
+    """The reason why a peer hangs up right after the handshake, the one thing TLS does not tell."""
     return MeshError(
         "peer.refused_us",
         f"{ids.short(node)} closed the connection right after the handshake: "
@@ -103,7 +103,7 @@ def disconnect_reason(node: str) -> MeshError:
 
 
 async def guarded(handler: PeerHandler, node: str, route: str, body: bytes) -> bytes:
-    """What ``handler`` answers. Errors: those it refuses with; ``internal.fault`` for a defect of it."""
+    """The answer of ``handler``. Errors: those it refuses with; ``internal.fault`` for a defect of it."""
     try:
         return await handler(node, route, body)
     except MeshError:
@@ -115,7 +115,7 @@ async def guarded(handler: PeerHandler, node: str, route: str, body: bytes) -> b
 
 
 async def introduced(handler: PeerHandler, body: bytes) -> bytes:
-    """What ``handler`` answers to a caller nobody knows. Errors: ``peer.unknown``, whatever it refuses with."""
+    """The answer of ``handler`` to an unknown caller. Errors: ``peer.unknown``, for any refusal."""
     try:
         return await guarded(handler, "", INTRODUCE, body)
     except MeshError as error:

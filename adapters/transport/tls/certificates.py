@@ -1,11 +1,10 @@
 """Creates and verifies the TLS 1.3 certificates that bind the channel to witness keys.
 
-A node's witness key never enters TLS. It signs a certificate for a separate *channel* key that lives for a week. The
-other side does not trust that certificate, nor a certificate the peer sends: it mints an *anchor* from the peer's
-public key, on the spot, and verifies against that. So a key is pinned, certificates can be renewed without any exchange, and no
-peer can certify another.
+A node's witness key never enters TLS. It signs a certificate for a separate *channel* key that lives for a week. The other side
+does not trust that certificate, nor any certificate the peer sends. It makes its own *anchor* from the peer's public key and
+verifies against that. So a key is pinned, certificates can be renewed without any exchange, and no peer can certify another.
 
-X.509 comes from ``cryptography``, TLS from ``ssl``; nothing here is remembered on disk.
+X.509 comes from ``cryptography``, TLS from ``ssl``; nothing here is stored on disk.
 """
 
 from __future__ import annotations
@@ -43,7 +42,7 @@ _ANCHOR_UNTIL = datetime.datetime(9999, 12, 31, tzinfo=datetime.UTC)
 
 
 class Signer(msgspec.Struct, frozen=True, kw_only=True):
-    """Whose witness key signed a channel certificate."""
+    """The node whose witness key signed a channel certificate."""
 
     node: str
     public_key: bytes
@@ -67,13 +66,13 @@ class Credentials:
 
     @property
     def chain(self) -> bytes:
-        """What is shown to the other side, PEM."""
+        """The certificate to present to the other side, PEM."""
         return self._certificate.public_bytes(serialization.Encoding.PEM)
 
     def load_into(self, context: ssl.SSLContext) -> None:
         """Present this certificate in ``context``.
 
-        ``ssl`` only reads files, so the key passes through memory that looks like one.
+        ``ssl`` only reads files, so the key passes through an in-memory file.
         """
         chain = self.chain
         if hasattr(os, "memfd_create"):
@@ -97,12 +96,12 @@ class Credentials:
 
 
 class ChannelIdentity:
-    """A node's witness key as seen by TLS: mints channel certificates and renews them at half of their life."""
+    """A node's witness key as seen by TLS: makes channel certificates and renews them at half of their life."""
 
     def __init__(
         self, key: SigningKey, *, node: str, now_s: Callable[[], float], life_s: float = CERTIFICATE_LIFE_S
     ) -> None:
-        """node: its node id, or empty for that of ``key`` (they differ once a key was rotated).
+        """node: its node id, or empty for that of ``key`` (they differ after a rotation).
 
         life_s: of a certificate, seconds; tests shorten it.
         """
@@ -122,11 +121,11 @@ class ChannelIdentity:
         return self._current
 
     def under(self, key: SigningKey) -> ChannelIdentity:
-        """The same node as seen by TLS once ``key`` is its witness key."""
+        """The same node with ``key`` as its witness key."""
         return ChannelIdentity(key, node=self.node, now_s=self._now_s, life_s=self._life_s)
 
     def renew(self) -> None:
-        """Mint a new certificate now; connections that are open keep theirs."""
+        """Make a new certificate now; open connections keep theirs."""
         self._current = self._mint()
 
     def _mint(self) -> Credentials:
@@ -159,7 +158,7 @@ def channel_certificate(
 ) -> x509.Certificate:
     """A certificate for ``channel_key``, issued by the witness key of ``node``; times in seconds since 1970.
 
-    It is no authority: a certificate signed with the channel key is worth nothing.
+    It is no authority: a certificate signed with the channel key is invalid.
     """
     witness = Ed25519PrivateKey.from_private_bytes(witness_seed)
     usage = x509.KeyUsage(True, False, False, False, False, False, False, False, False)
@@ -183,15 +182,15 @@ def channel_certificate(
 
 @functools.cache
 def _anchor_key() -> Ed25519PrivateKey:
-    """Signs anchors. Nobody ever checks that signature: an anchor is trusted because this process made it."""
+    """The key that signs anchors. Nobody checks that signature: an anchor is trusted because this process made it."""
     return Ed25519PrivateKey.generate()
 
 
 @functools.lru_cache(maxsize=2 * limits.PEERS_MAX)
 def anchor_certificate(node: str, public_key: bytes) -> bytes:
-    """A local authority certificate (DER) that carries nothing but a peer's public key.
+    """A local authority certificate (DER) that carries only a peer's public key.
 
-    It may sign leaves, not authorities.
+    It may sign leaves, but no authorities.
     """
     key = Ed25519PublicKey.from_public_bytes(public_key)
     mint = _anchor_key()
@@ -218,7 +217,7 @@ def _context(protocol: int, credentials: Credentials | None) -> ssl.SSLContext:
     context.minimum_version = ssl.TLSVersion.TLSv1_3
     context.set_alpn_protocols(["http/1.1"])
     if protocol == ssl.PROTOCOL_TLS_SERVER:
-        # A resumed session skips the check of the client certificate, so a revoked peer would come back with a ticket.
+        # A resumed session skips the check of the client certificate, so a revoked peer could return with a ticket.
         context.num_tickets = 0
     if credentials is not None:
         credentials.load_into(context)
@@ -226,10 +225,10 @@ def _context(protocol: int, credentials: Credentials | None) -> ssl.SSLContext:
 
 
 def _require(context: ssl.SSLContext, trusted: Mapping[str, bytes]) -> None:
-    """Demand a certificate that one of the trusted keys signed itself."""
+    """Require a certificate that one of the trusted keys signed directly."""
     context.check_hostname = False  # peers are identified by key, so host names are not checked
     context.verify_mode = ssl.CERT_REQUIRED
-    # Partial: an anchor is no root, it was signed by a key that nobody checks. Strict: nothing but what RFC 5280 allows.
+    # Partial: an anchor is no root, as an unchecked key signed it. Strict: only what RFC 5280 allows.
     context.verify_flags |= ssl.VERIFY_X509_PARTIAL_CHAIN | ssl.VERIFY_X509_STRICT
     for number, (node, key) in enumerate(trusted.items(), 1):
         # One by one, because each call holds the GIL until it returns.
@@ -240,29 +239,29 @@ def _require(context: ssl.SSLContext, trusted: Mapping[str, bytes]) -> None:
 
 
 def server_context(credentials: Credentials, trusted: Mapping[str, bytes]) -> ssl.SSLContext:
-    """For a listener that only ``trusted`` (node id → public key) may use."""
+    """A context for a listener that only ``trusted`` (node id → public key) may use."""
     context = _context(ssl.PROTOCOL_TLS_SERVER, credentials)
     _require(context, trusted)
     return context
 
 
 def client_context(credentials: Credentials, node: str, public_key: bytes) -> ssl.SSLContext:
-    """For connections to one peer."""
+    """A context for connections to one peer."""
     context = _context(ssl.PROTOCOL_TLS_CLIENT, credentials)
     _require(context, {node: public_key})
     return context
 
 
 def pairing_server_context(credentials: Credentials) -> ssl.SSLContext:
-    """For the pairing listener: shows who it is and asks nobody for a certificate."""
+    """A context for the pairing listener: it presents a certificate and requests none."""
     return _context(ssl.PROTOCOL_TLS_SERVER, credentials)
 
 
 def pairing_client_context(signer: Signer | None) -> ssl.SSLContext:
-    """For a connection to a pairing listener, with no certificate of ours.
+    """A context for a connection to a pairing listener, without a certificate of ours.
 
-    signer: the witness key that must have signed the listener's leaf; None for the first look, where anything is
-    accepted and ``signer_of`` and the pairing exchange decide.
+    signer: the witness key that must have signed the listener's leaf; None for the first connection, which accepts anything.
+    There ``signer_of`` and the pairing exchange decide.
     """
     context = _context(ssl.PROTOCOL_TLS_CLIENT, None)
     if signer is None:
@@ -274,10 +273,10 @@ def pairing_client_context(signer: Signer | None) -> ssl.SSLContext:
 
 
 def signer_of(leaf: bytes, now_s: float) -> Signer:
-    """The witness key that signed the channel certificate ``leaf`` (DER): as named in it, and verified by its signature.
+    """The witness key that signed the channel certificate ``leaf`` (DER): named in it, and verified by its signature.
 
-    Says nothing about trust: the caller compares node and key with what it expects. Checks, in order: readable; names a node
-    and a key; signed by that key; valid for no longer than a node makes them; within its time. Errors: ``peer.identity``.
+    It does not imply trust: the caller compares node and key with those expected. Checks, in order: readable; names a node and
+    a key; signed by that key; valid for no longer than a node makes them; within its time. Errors: ``peer.identity``.
     """
     certificate, signer = _signed(leaf)
     if signer.expires_s - certificate.not_valid_before_utc.timestamp() > _LIFE_MAX_S:
@@ -288,21 +287,21 @@ def signer_of(leaf: bytes, now_s: float) -> Signer:
 
 
 def clock_apart_s(leaf: bytes, node: str, public_key: bytes, now_s: float) -> int:
-    """By how many seconds, at least, the clock that minted ``leaf`` is ahead of ``now_s``; negative: behind.
+    """By how many seconds, at least, the clock that made ``leaf`` is ahead of ``now_s``; negative: behind.
 
-    A node shows a certificate between its making and half of its life, so its clock stands somewhere in between; 0
-    when ours does too. Errors: ``peer.identity`` (not signed by ``public_key`` for ``node``).
+    A node presents a certificate from its making until half of its life, so its clock shows a time in between; 0 if ours does
+    too. Errors: ``peer.identity`` (not signed by ``public_key`` for ``node``).
     """
     _, signer = _signed(leaf)
     if (signer.node, signer.public_key) != (node, public_key):
         raise MeshError("peer.identity", "not a certificate of this node")
-    made_s = signer.expires_s - CERTIFICATE_LIFE_S  # not from its beginning, which is backdated
+    made_s = signer.expires_s - CERTIFICATE_LIFE_S  # not its start, which is backdated
     renewed_s = made_s + CERTIFICATE_LIFE_S / 2
     return int(min(0, renewed_s - now_s) or max(0, made_s - now_s))
 
 
 def _signed(leaf: bytes) -> tuple[x509.Certificate, Signer]:
-    """The certificate and its signer, whatever the time. Errors: ``peer.identity``."""
+    """The certificate and its signer, regardless of the time. Errors: ``peer.identity``."""
     try:
         certificate = x509.load_der_x509_certificate(leaf)
         (node,) = certificate.issuer.get_attributes_for_oid(NameOID.COMMON_NAME)

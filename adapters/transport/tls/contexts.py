@@ -1,8 +1,8 @@
 """Builds the TLS context of a listener for the current trust set, outside the event loop.
 
-OpenSSL takes about a tenth of a millisecond for each anchor, and Python's ``ssl`` keeps the interpreter for the whole
-of one call. So anchors are loaded one by one, in a thread: between two of them the loop gets its turn, and a thousand
-peers delay nobody who is connected.
+OpenSSL takes about a tenth of a millisecond for each anchor, and Python's ``ssl`` holds the interpreter during each call. So
+anchors are loaded one by one, in a thread: between two of them the event loop runs, and a thousand peers delay no connected
+one.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ class Contexts:
         self._building: asyncio.Task[None] | None = None
 
     def trust(self, keys: Mapping[str, bytes]) -> None:
-        """Replace the trust set (node id → public key). Many changes in a row cost one build: the next ``get``."""
+        """Replace the trust set (node id → public key). Many changes in a row cost one build, at the next ``get``."""
         self._trusted = dict(keys)
         self._version += 1
 
@@ -38,10 +38,10 @@ class Contexts:
         self._version += 1
 
     async def get(self) -> ssl.SSLContext:
-        """A context for a trust set no older than this call, with the present certificate.
+        """A context for a trust set no older than this call, with the current certificate.
 
-        Changes that arrive while it is built do not delay the caller further: who was removed meanwhile is refused
-        once the connection is admitted.
+        Changes that arrive while it is built do not delay the caller further: a peer removed meanwhile is refused when its
+        connection is admitted.
         """
         wanted = self._version
         while self._built is None or self._built_version < wanted or self._built_for is not self._present():
@@ -51,7 +51,7 @@ class Contexts:
         return self._built
 
     async def close(self) -> None:
-        """Wait for nothing any more. A second call does nothing."""
+        """Cancel the build. A second call does nothing."""
         if self._building is not None:
             self._building.cancel()
             await asyncio.wait({self._building})

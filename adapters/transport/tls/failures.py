@@ -16,10 +16,10 @@ _CERTIFICATE_TIMES: Final = (9, 10)
 
 
 class NotReachedError(Exception):
-    """No request left on this way: the next one may be tried."""
+    """No request was sent this way, so the next way may be tried."""
 
     def __init__(self, error: MeshError, *, clock: bool = False) -> None:
-        """clock: whether the times of a certificate were all that was wrong."""
+        """clock: True if only the times of a certificate were wrong."""
         super().__init__(error.code)
         self.error = error
         self.clock = clock
@@ -30,7 +30,7 @@ class LostError(Exception):
 
 
 def translate(error: aiohttp.ClientError, node: str) -> Exception:
-    """What a failure of aiohttp means. The order matters: its classes derive from each other."""
+    """The error for a failure of aiohttp. The order matters: its classes derive from each other."""
     match error:
         case aiohttp.ClientConnectorCertificateError():
             return _identity_error(error.certificate_error, node)
@@ -46,7 +46,7 @@ def translate(error: aiohttp.ClientError, node: str) -> Exception:
             return NotReachedError(MeshError("peer.unreachable", reason))
         case aiohttp.ConnectionTimeoutError():
             return NotReachedError(MeshError("peer.unreachable", "no connection in time"))
-        # From here on the request had been sent, or part of it.
+        # From here on the request had been sent, at least in part.
         case aiohttp.ServerDisconnectedError() | aiohttp.ClientOSError() | aiohttp.ClientConnectionResetError():
             return LostError()
         case aiohttp.ClientPayloadError():
@@ -79,7 +79,7 @@ def may_have_been_acted_on(node: str) -> MeshError:
 
 
 def not_reached(node: str, missed: list[MeshError]) -> MeshError:
-    """The one error for all ways that failed. An error more specific than "unreachable" takes precedence."""
+    """One error for all ways that failed. An error more specific than "unreachable" takes precedence."""
     reasons = [f"{error.code}: {error.message}" for error in missed]
     told = next((error for error in missed if error.code != "peer.unreachable"), None)
     if told is not None:

@@ -1,9 +1,9 @@
 """A TLS listener that withstands hostile clients: every wait has a deadline, and every count has a limit.
 
 aiohttp has no such limits between accept and handler, so connections are accepted here. They are counted before the handshake,
-the handshake has a deadline, and the certificate is checked. Only then a connection is passed to aiohttp. The TLS context is
-chosen anew for each connection, which makes a change of the trust set one assignment (a context swapped by SNI
-callback keeps the ``verify_mode`` of the first one, and lets anonymous clients in).
+the handshake has a deadline, and the certificate is checked. Only then is a connection passed to aiohttp. The TLS context is
+chosen for each connection, which makes a change of the trust set one assignment (a context swapped by SNI callback keeps the
+``verify_mode`` of the first one, and lets anonymous clients in).
 """
 
 from __future__ import annotations
@@ -35,10 +35,10 @@ _BACKLOG: Final = 128
 
 
 class _ClosedOnce:
-    """A transport as aiohttp is given it: closed once, however often it is told to.
+    """The transport given to aiohttp: it closes once, even if told to repeatedly.
 
-    asyncio's TLS transport lets go of its connection when it is closed again, or closed after the other side has. Its
-    ``abort`` then does nothing, and raises ``AttributeError`` on Python 3.11.2; the socket would stay open.
+    asyncio's TLS transport loses its connection when it is closed again, or closed after the other side has. Its ``abort`` then
+    does nothing, and raises ``AttributeError`` on Python 3.11.2; the socket would stay open.
     """
 
     def __init__(self, link: asyncio.Transport, closing: Callable[[], None]) -> None:
@@ -55,17 +55,17 @@ class _ClosedOnce:
 
 
 class Connection(web.RequestHandler):
-    """One connection that has shaken hands. ``admit`` fills in whose it is."""
+    """One connection after its handshake. ``admit`` identifies its node."""
 
     node: str = ""
     key: bytes = b""
     expires_s: float = 0.0
     """Expiry of its certificate."""
     visitor: bool = False
-    """Whether the caller is unknown; the connection then ends after the first answer."""
+    """True if the caller is unknown; the connection then ends after the first answer."""
 
     def __init__(self, listener: Listener, origin: str) -> None:
-        """origin: what counts as the address it comes from."""
+        """origin: the address that counts as its source."""
         super().__init__(
             listener,
             loop=asyncio.get_running_loop(),
@@ -77,9 +77,9 @@ class Connection(web.RequestHandler):
         self._listener = listener
         self.origin = self.counted = origin
         self.retired = False
-        """Whether it ends after the answer that is being sent."""
+        """True if it ends after the current answer."""
         self.masks: Masks | None = None
-        """Follows the frames of a connection that is held open."""
+        """Follows the frames of a held connection."""
         self._header_timer: asyncio.TimerHandle | None = None
         self._end_timer: asyncio.TimerHandle | None = None
         self._in_request = False
@@ -140,7 +140,7 @@ class Connection(web.RequestHandler):
         self._in_request = False
 
     def refuse(self, reason: str) -> None:
-        """Count ``reason`` and drop the connection without a word. Twice is once."""
+        """Count ``reason`` and silently drop the connection. A second call does nothing."""
         if self._refused:
             return
         self._refused = True
@@ -149,9 +149,9 @@ class Connection(web.RequestHandler):
             self.link.abort()
 
     def retire(self) -> None:
-        """Drop the connection, whose peer has another key now; an answer that is on its way is still given.
+        """Drop the connection, whose peer has a new key; a running answer is still sent.
 
-        It may be the one to the message that brought the new key.
+        It may be the answer to the message that brought the new key.
         """
         if self._in_request and self.masks is None:
             self.retired = True
@@ -163,7 +163,7 @@ class Connection(web.RequestHandler):
         self._header_timer = loop.call_later(self._listener.bounds.header_timeout_s, self.refuse, "header_timeout")
 
     def _expect_end(self) -> None:
-        # close() waits until the other side has read all data, which may be never; so abort.
+        # close() waits until the other side has read all data, perhaps for ever; so abort.
         if self._end_timer is None and not self.lost.done():
             loop = asyncio.get_running_loop()
             self._end_timer = loop.call_later(self._listener.bounds.body_timeout_s, self.refuse, "answer_timeout")
@@ -194,7 +194,7 @@ class Listener(web.Server):
         bounds: Bounds,
         finish: Finish = lambda *_: None,
     ) -> None:
-        """context: asked for every new connection; None for one whose TLS a proxy has ended."""
+        """context: called for every new connection; it gives None if a proxy terminates TLS."""
         super().__init__(self._respond)
         self._answer = answer
         self._context = context
@@ -209,7 +209,7 @@ class Listener(web.Server):
         self._pause: asyncio.TimerHandle | None = None
 
     def listen(self, host: str, port: int) -> int:
-        """Start listening; the port. Errors: ``node.address_in_use``, ``config.invalid``."""
+        """Start listening. Returns the port. Errors: ``node.address_in_use``, ``config.invalid``."""
         try:
             family = socket.AF_INET6 if ":" in host else socket.AF_INET
             both = host == "::" and socket.has_dualstack_ipv6()  # "everywhere" means IPv4 as well
@@ -224,7 +224,7 @@ class Listener(web.Server):
         return int(self._socket.getsockname()[1])
 
     async def stop(self) -> None:
-        """Stop listening, give running requests a moment, then drop every connection. Twice is once."""
+        """Stop listening, give running requests a moment, then drop every connection. A second call does nothing."""
         if self._pause is not None:
             self._pause.cancel()
         if self._socket is not None:
@@ -239,9 +239,9 @@ class Listener(web.Server):
             await asyncio.wait(self._tasks)
 
     def _watch(self) -> None:
-        """Accept whenever somebody waits.
+        """Accept waiting connections.
 
-        Not by ``loop.sock_accept``: it loses the socket of a connection that comes in the moment it is cancelled.
+        Not by ``loop.sock_accept``: if it is cancelled just when a connection arrives, it loses the socket.
         """
         asyncio.get_running_loop().add_reader(cast(socket.socket, self._socket), self._accept)
 
@@ -274,9 +274,9 @@ class Listener(web.Server):
             task.add_done_callback(partial(self._over, sock, connection))
 
     async def _attend(self, sock: socket.socket, connection: Connection) -> None:
-        """Shake hands on ``sock`` and hold its place in the counts until it is closed."""
+        """Shake hands on ``sock`` and count the connection until it is closed."""
         try:
-            # Within a deadline too: a context that is built for a large trust set must not hold the place for ever.
+            # Also within a deadline: building a context for a large trust set must not keep the place for ever.
             async with asyncio.timeout(self.bounds.handshake_timeout_s):
                 context = await self._context()
             await asyncio.get_running_loop().connect_accepted_socket(
@@ -294,7 +294,7 @@ class Listener(web.Server):
                 connection.link.abort()
 
     def _over(self, sock: socket.socket, connection: Connection, task: asyncio.Task[None]) -> None:
-        """What ends with each accepted connection, also if ``task`` was cancelled before its first step."""
+        """Clean up an accepted connection, even if ``task`` was cancelled before its first step."""
         # asyncio calls back in order, so an aborted transport has closed its socket by now. Sockets without a transport
         # are closed here.
         sock.close()
@@ -302,9 +302,9 @@ class Listener(web.Server):
         self._uncount(connection.counted)
 
     def known(self, connection: Connection) -> str:
-        """Count a connection that was just admitted for its peer, no more for its address; the reason to drop it, if there is one.
+        """Count an admitted connection for its peer instead of its address. Returns the reason to drop it, if there is one.
 
-        So those of one peer take no place from another at the same address.
+        So connections of one peer take no place from another at the same address.
         """
         if not connection.node:
             return ""
@@ -354,7 +354,7 @@ class Listener(web.Server):
         return response
 
     def count(self, reason: str, error: MeshError, node: str = "") -> MeshError:
-        """``error``, once it is counted as ``reason``; node: whom it refuses, if that is known."""
+        """Count ``error`` as ``reason`` and return it. node: the refused peer, if known."""
         self.refusals.count(reason, node=node, code=error.code)
         return error
 
@@ -363,7 +363,7 @@ class Listener(web.Server):
     ) -> bytes:
         """The whole body, within its limits of size and time.
 
-        node: whose it is, if that is known. bytes_max, timeout_s: if less than the listener allows. Errors: ``peer.limit``,
+        node: its sender, if known. bytes_max, timeout_s: lower limits than the listener's. Errors: ``peer.limit``,
         ``input.too_large``.
         """
         size_max = min(bytes_max or self.bounds.body_bytes_max, self.bounds.body_bytes_max)
@@ -371,7 +371,7 @@ class Listener(web.Server):
         if (request.content_length or 0) > size_max:
             raise self.count("body_size", MeshError("input.too_large", too_large), node)
         if request.content_length is not None and request.content.is_eof():
-            return request.content.read_nowait()  # it came along with its header: nothing to wait for
+            return request.content.read_nowait()  # it arrived with its header: no need to wait
         body = bytearray()
         try:
             async with asyncio.timeout(timeout_s or self.bounds.body_timeout_s):
@@ -385,7 +385,7 @@ class Listener(web.Server):
 
 
 def _origin(host: str) -> str:
-    """What counts as one address: an IPv4 address, or the /64 an IPv6 user owns."""
+    """The address unit to count by: an IPv4 address, or the /64 that an IPv6 user owns."""
     address = ipaddress.ip_address(host.partition("%")[0])
     if isinstance(address, ipaddress.IPv4Address):
         return str(address)
@@ -393,7 +393,7 @@ def _origin(host: str) -> str:
 
 
 def _handshake_failure(error: OSError) -> str:
-    """The reason a handshake failed, for the counts."""
+    """The reason of a failed handshake, for the counts."""
     if isinstance(error, ssl.SSLCertVerificationError):
         return "certificate"
     if isinstance(error, ssl.SSLError):

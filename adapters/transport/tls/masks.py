@@ -1,4 +1,4 @@
-"""Whether a client masks its WebSocket frames, as it has to."""
+"""Checks that a client masks its WebSocket frames, as it must."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ class Masks:
         """Bytes of the current frame that have not arrived yet."""
 
     def follow(self, data: bytes) -> bool:
-        """Whether every frame that begins in ``data`` is masked."""
+        """True if every frame that begins in ``data`` is masked."""
         place = 0
         while place < len(data):
             if self._left:
@@ -29,6 +29,6 @@ class Masks:
             extended = {126: 2, 127: 8}.get(short, 0)
             if len(self._header) == 2 + extended:
                 payload = int.from_bytes(self._header[2:], "big") if extended else short
-                self._left = 4 + payload  # behind the masking key
+                self._left = 4 + payload  # after the masking key
                 self._header.clear()
         return True

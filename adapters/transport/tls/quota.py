@@ -21,14 +21,14 @@ class Quota:
         self._running: Counter[str] = Counter()
 
     def keep(self, nodes: Iterable[str]) -> None:
-        """Forget everybody else, so that the books are no larger than the trust set."""
+        """Forget all other nodes, so that the counts are no larger than the trust set."""
         kept = set(nodes)
         self._rates = {node: rate for node, rate in self._rates.items() if node in kept}
 
     async def enter(self, node: str) -> AbstractContextManager[None]:
         """Count one request of ``node``, and hold one of its places until the context ends.
 
-        Never waits: who is too fast is told so. Errors: ``peer.limit``.
+        Never waits: a node that is too fast gets an error. Errors: ``peer.limit``.
         """
         bounds = self._bounds
         rate = self._rates.get(node)
@@ -36,7 +36,7 @@ class Quota:
             rate = self._rates[node] = AsyncLimiter(
                 bounds.requests_burst, bounds.requests_burst / bounds.requests_per_s
             )
-        # Refused and not delayed: waiting requests would use memory on behalf of a peer that is too fast.
+        # Refused instead of delayed: waiting requests would use memory for a peer that is too fast.
         if not rate.has_capacity():
             raise MeshError("peer.limit", f"more than {bounds.requests_per_s} requests per second")
         await rate.acquire()  # returns at once: there is capacity

@@ -27,19 +27,19 @@ _MINUTE_S: Final = 60.0
 
 
 def visitor(now_s: Callable[[], float]) -> ChannelIdentity:
-    """Who calls as nobody in particular. now_s: seconds since 1970."""
+    """The identity of an anonymous caller. now_s: seconds since 1970."""
     return ChannelIdentity(_SIGNER, node=VISITOR, now_s=now_s)
 
 
 class Visitors:
-    """The visitors at this moment and those of the last minute."""
+    """The current visitors and those of the last minute."""
 
     def __init__(self) -> None:
         self._here: set[str] = set()
         self._lately: deque[tuple[float, str]] = deque()
 
     def enter(self, address: str) -> bool:
-        """Whether a visitor from ``address`` is admitted; if so, it counts until ``leave``."""
+        """True if a visitor from ``address`` is admitted; then it counts until ``leave``."""
         now_s = asyncio.get_running_loop().time()
         while self._lately and self._lately[0][0] <= now_s - _MINUTE_S:
             self._lately.popleft()

@@ -29,7 +29,7 @@ _PAUSE_S = 3.0
 _LATER_S = 30.0
 
 VerifyClaim = Callable[[tuple[bytes, ...], str], Awaitable[Verified | None]]
-"""Replays a claimed path in a fresh context and records it; None when it did not hold."""
+"""Replays a claimed path in a fresh context and records it; None if the claim did not hold."""
 
 
 class Claims:
@@ -49,11 +49,11 @@ class Claims:
         """Claims that could not be judged yet."""
 
     def is_liar(self, worker: str) -> bool:
-        """Whether ``worker`` has made so many false claims that its claims are no longer replayed."""
+        """True if ``worker`` has made so many false claims that its claims are no longer replayed."""
         return self._progress.claims_false.get(worker, 0) >= limits.FALSE_CLAIMS_PER_PEER_MAX
 
     async def check(self, worker: str, assignment: Assignment, result: BranchResult) -> None:
-        """Check that ``result`` makes no claim, or one that is possible within its lease. Anything else is a false claim.
+        """Check that ``result`` makes no claim, or one that is possible within its lease. An impossible claim counts as false.
 
         Errors: ``claim.invalid``.
         """
@@ -71,8 +71,8 @@ class Claims:
         """Replay a claim and return the result. An unconfirmed claim counts against its worker.
 
         A claim is unconfirmed if one of its actions fails, the condition is not met at its end, it takes longer than
-        ``CLAIM_REPLAY_TIMEOUT_S``, or it crashes the browser twice. Errors: why this node cannot judge it, ``browser.*`` or
-        ``store.*``: a browser of ours that does not start, or a full disk, leaves the claim undecided.
+        ``CLAIM_REPLAY_TIMEOUT_S``, or it crashes the browser twice. Errors: ``browser.*`` or ``store.*`` if this node cannot
+        judge it. A browser of ours that does not start, or a full disk, leaves the claim undecided.
         """
         async with self._judging:
             if result.lease in self._progress.claims_checked or self.is_liar(worker):
@@ -90,7 +90,7 @@ class Claims:
             return verified
 
     async def postpone(self) -> None:
-        """Wait with a claim that could not be judged, because no browser started or the disk is full. Other work continues."""
+        """Delay a claim that could not be judged, because no browser started or the disk is full. Other work continues."""
         self.open -= 1
         self.postponed += 1
         try:
@@ -100,7 +100,7 @@ class Claims:
             self.postponed -= 1
 
     async def _replay(self, worker: str, path: tuple[bytes, ...]) -> Verified | None:
-        """Replay the claim; None if it is not confirmed. Errors: why this node cannot judge it, ``browser.*`` or ``store.*``."""
+        """Replay the claim; None if it is not confirmed. Errors: ``browser.*`` or ``store.*`` if this node cannot judge it."""
         crashes = 0
         failure: MeshError | None = None
         for _ in range(_TRIES):

@@ -49,7 +49,7 @@ log = logging.getLogger(__name__)
 _TICK_S = 0.25
 _PROGRESS_EVERY_TICKS = 8
 _GOODBYE_S = 5.0
-"""How long to wait for a peer to be told that a search has ended."""
+"""How long to wait while peers are told that a search has ended."""
 
 AfterIteration = Callable[[Spend], Awaitable[bool]]
 WorkLocally = Callable[[Assignment, AfterIteration], Awaitable[BranchResult]]
@@ -116,14 +116,14 @@ class Coordinator:
         """Set once the leases of an earlier process are loaded. Before that, messages of peers about them cannot be judged."""
         self._finished = False
         self._unsaved = False
-        """Whether the count of empty leases has changed since it was stored."""
+        """True if the count of empty leases has changed since it was stored."""
         self._exhausted = False
         """The tree was exhausted before the time limit."""
 
     # --- life --------------------------------------------------------------------------------------------------------
 
     async def run(self) -> SearchRecord:
-        """Search until a verified success, the time limit, or nothing is left to try. Cancelling stops it resumably."""
+        """Search until a verified success, the time limit, or nothing is left to try. A cancelled search can be resumed."""
         try:
             await self._recall()
             self._ready.set()
@@ -139,7 +139,7 @@ class Coordinator:
         ticks = 0
         while not self._finished:
             now_ms = self._clock.now_ms()
-            # Added up: only time in which the search runs counts, and the clock may have been set back.
+            # Summed up: only time in which the search runs counts, and the clock may have been set back.
             self.progress.used_ms += max(0, now_ms - last_ms)
             last_ms = now_ms
             if self.progress.used_ms >= self.progress.limit_ms:
@@ -159,12 +159,12 @@ class Coordinator:
             await either(self._wake, self._clock.sleep(_TICK_S))
 
     def wake(self) -> None:
-        """There may be a branch to deal that was not there before."""
+        """Signal that a new branch may be ready to lease."""
         self._wake.set()
 
     async def _recall(self) -> None:
         """Restore state after a restart: peers may still be working, this node's own work was lost, and claims may wait for
-        their replay."""
+        replay."""
         await self._desk.recall()
         for lease in self._desk.live_of(self._witness.node):
             self.progress.reassigned += 1
@@ -177,7 +177,7 @@ class Coordinator:
                     self._tasks.start(self._judge(record.worker, result), f"claim {record.id}")
 
     async def _finish(self) -> SearchRecord:
-        # First, so that nothing that still runs changes what is said and stored as the end.
+        # First, so that no running task changes the final state that is sent and stored.
         await self._tasks.close()
         verified = self.progress.verified
         if verified is None and not self.progress.error:
@@ -188,7 +188,7 @@ class Coordinator:
         await self._save("done" if verified else "failed")
         self._tell(self.snapshot())
         end = SearchClose(search=self.spec.id)
-        # To all of them: a peer may have opened it although its answer was lost.
+        # To all peers: one may have opened the search although its answer was lost.
         await asyncio.gather(*(self._say(peer, "search/close", end) for peer in self._dealing.others()))
         return self.record
 
@@ -211,7 +211,7 @@ class Coordinator:
         await asyncio.gather(*(self._say(peer, "branch/revoke", word) for peer, word in words))
 
     async def _say(self, peer: str, route: str, record: msgspec.Struct) -> None:
-        """Send a peer a message that is only a hint. A peer that does not answer is not waited for."""
+        """Send a peer a message that is only a hint. Does not wait for a peer that does not answer."""
         try:
             async with asyncio.timeout(_GOODBYE_S):
                 await self._calls.call(peer, route, record, Done)
@@ -284,7 +284,8 @@ class Coordinator:
             await self._end(lease.id, Event.REVOKE)
 
     async def renew(self, worker: str, ask: BranchRenew) -> BranchRenewed:
-        """Renew a lease for its worker, which reports its cost so far. Errors: ``lease.spend``, why ``worker`` was put out."""
+        """Renew a lease for its worker, which reports its cost so far. Errors: ``lease.spend``; the reason, if ``worker`` was
+        expelled."""
         await self._ready.wait()
         self.replica.check_welcome(worker)
         if self._finished:
@@ -300,7 +301,7 @@ class Coordinator:
         return BranchRenewed(live=True, expires_ms=lease.expires_ms)
 
     def _check_spend(self, lease: LeaseRecord, spend: Spend) -> None:
-        """Errors: ``lease.spend``."""
+        """Check the reported ``spend`` of a lease. Errors: ``lease.spend``."""
         if lease.worker == self._witness.node:
             return
         sealed = envelope.peek(lease.assignment)
@@ -310,10 +311,10 @@ class Coordinator:
     async def take_result(self, worker: str, result: BranchResult, sealed: bytes) -> None:
         """End the lease; check the claim, if there is one. A late or repeated result has no effect.
 
-        A claim counts even if its lease has expired, because it is checked by replay. One that is impossible within its lease is
-        refused and counts as false. For every claim, and for a sample of other results, the worker must first prove
+        A claim counts even if its lease has expired, because it is checked by replay. One that is impossible within its lease
+        is refused and counts as false. For every claim, and for a sample of other results, the worker must first prove
         inclusion in its log. Errors: ``lease.unknown``, ``lease.spend``, ``claim.invalid``, ``log.not_logged``,
-        ``log.unproven``, why ``worker`` was put out.
+        ``log.unproven``; the reason, if ``worker`` was expelled.
         """
         await self._ready.wait()
         self.replica.check_welcome(worker)
@@ -326,7 +327,7 @@ class Coordinator:
             signed = (worker, self.spec.id, KIND_RESULT)
             if result.outcome == "claim" or self._proofs.is_due(*signed):
                 await self._proofs.check(*signed, sealed)
-            # The proof was waited for: meanwhile the search may have ended, the result have come again, its worker been put out.
+            # During the wait for the proof the search may have ended, the result arrived again, or its worker been expelled.
             record = await self._store.lease(result.lease)
             if record is None or self._finished or self._has_come(record, result.lease):
                 return
@@ -338,14 +339,14 @@ class Coordinator:
                 worker, cbor.decode_as(envelope.peek(record.assignment).payload, Assignment), result
             )
         except MeshError as error:
-            # What was refused as a lie is not added to what the worker has spent.
+            # A spend that was refused as false is not added to the worker's total.
             spend = None if error.code == "lease.spend" else result.spend
             await self._desk.end(result.lease, Event.REVOKE, spend=spend)
             self._count(worker)
             self._wake.set()
             raise
         is_claim = result.outcome == "claim"
-        # Counted before the first await: the search must not end with its last lease before the claim is judged.
+        # Counted before the first await: the search must not end with its last lease while a claim is unjudged.
         self._claims.open += is_claim
         try:
             await self._desk.end(result.lease, Event.RESULT, sealed, result.spend)
@@ -366,7 +367,7 @@ class Coordinator:
         return bool(record.result) or lease_id in self._results or lease_id in self.progress.claims_checked
 
     def _count(self, worker: str) -> None:
-        """Note whether the lease that ``worker`` has just ended brought a delta; it is kept before another lease is granted."""
+        """Note if the lease that ``worker`` has just ended brought a delta; this is stored before another lease is granted."""
         if worker == self._witness.node:
             return
         pause_s = self._diligence.returned(worker)
@@ -383,7 +384,7 @@ class Coordinator:
                 except MeshError:
                     await self._claims.postpone()
                     continue
-                # Its worker was put out meanwhile, so its claim must not end the search.
+                # Its worker was expelled meanwhile, so its claim must not end the search.
                 if worker in self.replica.expelled:
                     return
                 if verified is not None:

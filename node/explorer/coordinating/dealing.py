@@ -1,4 +1,4 @@
-"""Which worker gets which branch of a search next, and how a lease reaches it."""
+"""Decides which worker gets which branch of a search next, and delivers the lease."""
 
 from __future__ import annotations
 
@@ -32,14 +32,14 @@ _UNWILLING_PAUSE_S = 60.0
 _UNWILLING = frozenset(
     {"policy.refused", "peer.scope", "peer.unknown", "peer.refused_us", "peer.version", "work.no_login"}
 )
-"""Answers that only a person can change, so a peer that gives one is asked rarely."""
+"""Answers that only a person can change. A peer that gives one is asked rarely."""
 
 Work = Callable[[Lease, Assignment], Coroutine[Any, Any, None]]
 """Works on a lease in this node's own browser."""
 
 
 class Dealing:
-    """Gives the branches of one search to idle workers. A worker that did not take one, or lost one, rests for a while."""
+    """Gives the branches of one search to idle workers. A worker that refused one, or lost one, is paused for a while."""
 
     def __init__(
         self,
@@ -59,7 +59,7 @@ class Dealing:
         tell: Tell,
         work: Work,
     ) -> None:
-        """wake: set when a lease has ended, as there is something to deal again."""
+        """wake: set when a lease has ended, since its branch can be leased again."""
         self._sealed_spec = sealed_spec
         self._replica = replica
         self._progress = progress
@@ -75,36 +75,36 @@ class Dealing:
         self._tell = tell
         self._work = work
         self._opened: set[str] = set()
-        """Peers that have taken the search."""
+        """Peers that have accepted the search."""
         self._paused_until_ms: dict[str, int] = {}
 
     def rest(self, worker: str, seconds: float = _PEER_PAUSE_S) -> None:
-        """Give ``worker`` no branch for so long from now on."""
+        """Give ``worker`` no branch for the next ``seconds``."""
         self._paused_until_ms[worker] = self._clock.now_ms() + int(seconds * 1000)
 
     def rests_s(self, worker: str) -> float:
-        """How long ``worker`` still gets no branch, in seconds; not above 0 if it may get one now."""
+        """How long ``worker`` still gets no branch, in seconds; 0 or less if it may get one now."""
         return (self._paused_until_ms.get(worker, 0) - self._clock.now_ms()) / 1000
 
     def failed(self, worker: str, code: str) -> None:
-        """A lease of ``worker`` failed with ``code``: it rests, longer where only a person can change the reason."""
+        """A lease of ``worker`` failed with ``code``: pause it, longer if only a person can remove the cause."""
         self.rest(worker, _UNWILLING_PAUSE_S if code in _UNWILLING or code.startswith("capsule.") else _PEER_PAUSE_S)
         self._tell({"peer": worker, "error": code})
 
     def fell_silent(self, worker: str) -> None:
-        """A lease of ``worker`` has expired: it rests, and is told of the search again before it gets another branch."""
+        """A lease of ``worker`` has expired: pause it, and announce the search to it again before its next branch."""
         self._opened.discard(worker)
         self.rest(worker)
 
     def _workers(self) -> list[str]:
-        """The workers, this node first: if there are few branches, a silent peer that holds them does not delay the search."""
+        """The workers, this node first: a silent peer that holds the only branches would delay the search."""
         spec = self._replica.spec
         able = [node for node in self.others() if self._peers.may(node, Scope.BRANCH_ACCEPT, spec.start_url)]
         able = [node for node in able if reads(self._peers, node, spec)]
         return [*[self._me] * self._explore.workers, *able]
 
     def others(self) -> list[str]:
-        """The peers that take part."""
+        """The participating peers."""
         without = {self._me, *self._replica.expelled}
         return [node for node in self._replica.spec.participants if node not in without]
 
@@ -129,19 +129,19 @@ class Dealing:
             await self._grant(worker, branch)
 
     def _whole(self) -> bytes | None:
-        """The root, where nobody else takes part: the only worker of a search finds its way in the whole tree."""
+        """The root, if no peer takes part: a single worker explores the whole tree."""
         view, root = self._replica.view, self._replica.root
         if self.others() or self._explore.workers > 1 or view.closed(root):
             return None
         return root if not view.expanded(root) or view.descend(root) else None
 
     def _promising(self) -> bytes | None:
-        """First the children of the start page by prior, then what UCT finds most promising.
+        """First the children of the start page by prior, then the most promising branch by UCT.
 
         Leases count as losses in the scores, so workers spread over the tree.
         """
         leased = self._desk.branches
-        # Priors are guesses from labels. Later, what was found says more than a guess about what nobody has tried.
+        # Priors are guesses from labels. Later, results say more than a guess about an untried branch.
         first_half = self._progress.used_ms * 2 < self._progress.limit_ms
         if first_half:
             for child in self._replica.view.choosable(self._replica.root):
@@ -153,7 +153,7 @@ class Dealing:
             if way[depth - 1] not in leased:
                 return way[depth - 1]
         root = self._replica.root
-        # A start page on which nothing can be done is closed and has no children: another look would end the same.
+        # A start page without possible actions is closed and has no children: another visit would end the same way.
         if (
             not way
             and root not in leased
@@ -163,7 +163,7 @@ class Dealing:
         return next((key for key in way if key not in leased), None)
 
     def anything_left(self) -> bool:
-        """Whether there is a branch that is not exhausted, leased or not."""
+        """True if some branch is not exhausted, leased or not."""
         root = self._replica.root
         return not self._replica.view.closed(root) and (
             not self._replica.view.expanded(root) or bool(self._replica.view.descend(root))
@@ -174,7 +174,7 @@ class Dealing:
         lifetime_ms = explore.lease_seconds * 1000
         # Renewals end after three lifetimes, so that a worker cannot keep a branch for ever.
         work_ms = lifetime_ms * 3
-        # In the book before anything is awaited, so that no other worker gets the branch.
+        # Recorded before anything is awaited, so that no other worker gets the branch.
         lease = self._desk.grant(branch, worker, lifetime_ms, work_ms)
         assignment = Assignment(
             search=self._replica.spec.id,
@@ -196,7 +196,7 @@ class Dealing:
         self._tasks.start(work, f"lease {lease.id}")
 
     async def _assign(self, lease: LeaseRecord) -> None:
-        """Hand a lease to a peer; if it cannot accept, it gets a pause, and the branch can be leased again."""
+        """Send a lease to a peer. If the peer cannot accept it, the peer is paused, and the branch can be leased again."""
         try:
             if lease.worker not in self._opened:
                 await self._calls.call(lease.worker, "search/open", SearchOpen(spec=self._sealed_spec), Done)

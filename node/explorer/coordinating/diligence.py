@@ -34,7 +34,7 @@ class Diligence:
         return 0.0 if empty == 1 else _FIRST_PAUSE_S * 2.0 ** (empty - 2)
 
     def made_up(self, worker: str) -> bool:
-        """Whether deltas of ``worker`` have come since this was last asked; then its empty leases are forgotten."""
+        """True if deltas of ``worker`` have come since the last call; then its empty leases are forgotten."""
         have = self._replica.have(worker)
         if have <= self._progress.deltas_seen.get(worker, (0, 0)):
             return False
@@ -43,5 +43,5 @@ class Diligence:
         return True
 
     def is_idle(self, worker: str) -> bool:
-        """Whether ``worker`` gets no more branches, unless a delta of it comes."""
+        """True if ``worker`` gets no more branches, unless it sends a delta."""
         return self._progress.leases_empty.get(worker, 0) >= limits.EMPTY_LEASES_PER_PEER_MAX

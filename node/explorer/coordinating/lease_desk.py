@@ -79,7 +79,7 @@ class LeaseDesk:
         return frozenset(lease.branch for lease in self.live())
 
     def grant(self, branch: bytes, worker: str, lifetime_ms: int, work_ms: int) -> Lease:
-        """A new lease, which ``keep`` makes durable; it ends ``work_ms`` after its first lifetime at the latest.
+        """A new lease, which ``keep`` makes durable; it ends at the latest ``work_ms`` after its first lifetime.
 
         Errors: ``lease.busy``.
         """
@@ -94,7 +94,7 @@ class LeaseDesk:
         )
 
     async def keep(self, lease: Lease, assignment: bytes) -> LeaseRecord:
-        """Store a new lease with its signed assignment, and tell the tree; it may have ended since. Errors: ``store.*``."""
+        """Store a new lease with its signed assignment, and enter it in the tree; it may have ended since. Errors: ``store.*``."""
         async with self._writing:
             lease = self._book.get(lease.id)
             record = LeaseRecord(
@@ -116,18 +116,18 @@ class LeaseDesk:
         return record
 
     async def renew(self, lease_id: str, worker: str, lifetime_ms: int, spend: Spend) -> Lease:
-        """The lease with a later end, and its cost so far noted. Errors: ``lease.unknown``."""
+        """Extend a lease and record its cost so far. Returns the lease. Errors: ``lease.unknown``."""
         lease = self._book.renew(lease_id, worker=worker, now_ms=self._clock.now_ms(), lifetime_ms=lifetime_ms)
         self.note_spend(lease_id, spend)
         await self._write(lease_id)
         return lease
 
     def note_spend(self, lease_id: str, spend: Spend) -> None:
-        """What a live lease has cost so far; it is stored with the next change of the lease."""
+        """Note the cost of a live lease so far; it is stored with the next change of the lease."""
         self._spend[lease_id] = spend
 
     async def expire_due(self, *, but: str) -> list[Lease]:
-        """End the leases whose time is over, except those of the worker ``but``, and return them. Errors: ``store.*``."""
+        """End the leases that have expired, except those of the worker ``but``, and return them. Errors: ``store.*``."""
         due = self._book.expire_due(self._clock.now_ms(), but=but)
         for lease in due:
             self._replica.own.note_lease(lease.branch, lease.entry())

@@ -1,4 +1,4 @@
-"""Exchanges deltas: pushes this node's own to every participant that may read them, and pulls those that it missed."""
+"""Exchanges deltas: pushes this node's own to every participant that may read them, and pulls missing ones."""
 
 from __future__ import annotations
 
@@ -62,18 +62,18 @@ class Exchange:
         self._tasks.start(self._compare_all(), "heads of shares")
 
     async def close(self) -> None:
-        """Stop pushing. What was not delivered is stored and goes out when the search is opened again."""
+        """Stop pushing. Undelivered deltas are stored and sent when the search is opened again."""
         await self._tasks.close()
 
     def drop(self, peer: str) -> None:
-        """Push nothing more to ``peer``, pull nothing from it, demand nothing of it."""
+        """Stop pushing to ``peer``, pulling from it, and demanding proofs of it."""
         self._proofs.drop(peer)
         if peer in self._pushing:
             self._pushing.pop(peer).cancel()
 
     @property
     def pushes_to(self) -> frozenset[str]:
-        """The peers that own deltas are pushed to now."""
+        """The peers that now receive own deltas."""
         return frozenset(peer for peer, task in self._pushing.items() if not task.done())
 
     async def _wake_all(self) -> None:
@@ -87,14 +87,14 @@ class Exchange:
         """Exchange the heads of shares with every reader whenever they have changed."""
         while True:
             await self._clock.sleep(_COMPARE_EVERY_S)
-            # Only of news: a search in which nothing happens causes no traffic.
+            # Only if there are news: an idle search causes no traffic.
             due = [peer for peer in self.pushes_to if self.heads.are_news(peer)]
             await asyncio.gather(*(self.pull_from(peer) for peer in sorted(due)))
 
     async def receive(self, peer: str, deltas: Sequence[bytes]) -> None:
-        """Keep and merge deltas of their writer, and demand by sample that they are in its log.
+        """Store and merge deltas of their writer, and for a sample demand proof that they are in its log.
 
-        Errors: those of ``Replica.receive``; ``log.unproven`` while a proof is owed for too long.
+        Errors: those of ``Replica.receive``; ``log.unproven`` while a proof is overdue.
         """
         self._proofs.check(peer)
         for sealed in deltas:
@@ -102,7 +102,7 @@ class Exchange:
         self._proofs.sample(peer, deltas, self._tasks)
 
     async def _push_to(self, peer: str) -> None:
-        # What the peer holds of ours is not known: it says so in its answer to the first push.
+        # It is unknown which of our deltas the peer holds: its answer to the first push tells.
         epoch, seq, pause_s = 0, 0, _PAUSE_S
         await self.pull_from(peer)
         while True:
@@ -113,7 +113,7 @@ class Exchange:
                 while self._may_read(peer) and (batch := await self._after(epoch, seq)):
                     push = DeltaPush(search=self._replica.spec.id, deltas=tuple(item.envelope for item in batch))
                     have = await self._calls.call(peer, "deltas/push", push, DeltaHave)
-                    # A peer that answers without having stored the batch would otherwise be sent the same deltas without end.
+                    # A peer that confirms a batch without storing it would otherwise receive the same deltas without end.
                     if have.epoch != batch[-1].epoch or have.seq < batch[-1].seq:
                         raise MeshError(
                             "delta.gap", "the delta was accepted but not stored", epoch=have.epoch, seq=have.seq + 1
@@ -139,7 +139,7 @@ class Exchange:
         return self._peers.may(peer, Scope.DELTAS_READ, spec.start_url) and reads(self._peers, peer, spec)
 
     async def _after(self, epoch: int, seq: int) -> list[DeltaRecord]:
-        """The next own deltas a peer lacks that holds ``(epoch, seq)``: of the current epoch only, bounded in size."""
+        """The next own deltas for a peer that holds ``(epoch, seq)``: of the current epoch only, bounded in size."""
         after = seq if epoch == self._replica.epoch else 0
         return await self._store.deltas(
             self._replica.spec.id,
@@ -151,9 +151,9 @@ class Exchange:
         )
 
     async def pull_from(self, peer: str) -> None:
-        """Fetch what ``peer`` has and we lack; a peer that does not answer now will push later.
+        """Fetch the deltas of ``peer`` that we lack; a peer that does not answer now will push later.
 
-        What is fetched is merged like what is pushed, so the peer needs the same scope here.
+        Pulled deltas are merged like pushed ones, so the peer needs the same scope here.
         """
         try:
             more = True
@@ -171,7 +171,7 @@ class Exchange:
             log.debug("nothing pulled from %s: %s", ids.short(peer), error)
 
     async def answer_pull(self, caller: str, ask: DeltaPull) -> DeltaBatch:
-        """This node's own deltas after a point, for a peer that asks. The heads that the peer sends are compared too."""
+        """This node's own deltas after a given point, for a peer that requests them. The heads in the request are compared too."""
         if ask.heads:
             self._tasks.start(self.heads.compare(caller, ask.heads, self.pushes_to), f"heads of {ids.short(caller)}")
         batch = await self._after(ask.epoch, ask.after_seq)
@@ -182,5 +182,5 @@ class Exchange:
 
 
 def _count(value: Any, otherwise: int) -> int:
-    """What a peer's refusal says is wanted; a peer may say anything."""
+    """The number that a peer's refusal asks for, if it is valid; a peer may send anything."""
     return value if isinstance(value, int) and value >= otherwise else otherwise

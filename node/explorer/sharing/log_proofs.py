@@ -1,6 +1,6 @@
 """Inclusion proofs for the artefacts of peers, demanded for samples before these artefacts count.
 
-A node could deny an artefact later if it signed it without entering it in its witness log. So the signer is asked for a proof of
+A node could later deny an artefact that it signed without entering it in its witness log. So the signer is asked for a proof of
 inclusion (route ``log/prove``): for a sample of its artefacts, and always for claims of success. The proof must lead to a
 checkpoint that is consistent with the one held of its log. If the signer cannot be reached, its artefact has to wait.
 """
@@ -24,7 +24,7 @@ Demand = Callable[[str, bytes], Awaitable[None]]
 """Returns once a node has proved that the artefact with this SHA-256 is in its log (``LogExchange.demand``)."""
 
 NOT_LOGGED: Final = frozenset({"log.not_logged", "log.invalid"})
-"""The error that proves that the artefact is in no log. All other errors prove nothing yet."""
+"""The errors that prove that the artefact is in no log. All other errors prove nothing yet."""
 _DELTA = "delta"
 _TRIES = 3
 _PAUSE_S = 1.0
@@ -39,7 +39,7 @@ class LogProofs:
         self._proved: set[tuple[str, str, str]] = set()
 
     def is_due(self, node: str, search: str, what: str) -> bool:
-        """Whether a proof is to be demanded now: always until one was given, then of one in ``LOG_PROOF_ONE_IN``."""
+        """True if a proof must be demanded now: always until one was given, then for one in ``LOG_PROOF_ONE_IN``."""
         return (node, search, what) not in self._proved or self.draw(limits.LOG_PROOF_ONE_IN) == 0
 
     def draw(self, below: int) -> int:
@@ -47,13 +47,13 @@ class LogProofs:
         return int.from_bytes(self._clock.random(4), "big") % below
 
     def forget(self, search: str) -> None:
-        """A search has ended here."""
+        """Forget a search that has ended here."""
         self._proved = {key for key in self._proved if key[1] != search}
 
     async def check(self, node: str, search: str, what: str, sealed: bytes) -> None:
         """Check that ``sealed`` is proved to be in the log of ``node``.
 
-        Errors: ``log.not_logged``, for good; ``log.unproven``, while it cannot be told.
+        Errors: ``log.not_logged``, which is final; ``log.unproven``, while it cannot be decided.
         """
         try:
             await self._demand(node, hashlib.sha256(sealed).digest())
@@ -77,30 +77,30 @@ class LogProofs:
 
 
 class DeltaProofs:
-    """The demands for deltas of one search: at most one of each peer at a time."""
+    """The demands for deltas of one search: at most one per peer at a time."""
 
     def __init__(
         self, proofs: LogProofs, search: str, clock: Clock, expel: Callable[[str, str], Awaitable[None]]
     ) -> None:
-        """``expel``: puts a peer out of the search, for an error code."""
+        """``expel``: expels a peer from the search, with an error code."""
         self._proofs, self._search, self._clock, self._expel = proofs, search, clock, expel
         self._owed_since_ms: dict[str, int] = {}
 
     def sample(self, peer: str, deltas: Sequence[bytes], tasks: Tasks) -> None:
-        """``deltas`` of ``peer`` were just kept: perhaps demand the proof of one of them."""
+        """Perhaps demand the proof of one of ``deltas``, which ``peer`` has just sent and which were stored."""
         if deltas and peer not in self._owed_since_ms and self._proofs.is_due(peer, self._search, _DELTA):
             self._owed_since_ms[peer] = self._clock.now_ms()
             chosen = deltas[self._proofs.draw(len(deltas))]
             tasks.start(self._demand(peer, chosen), f"proof of {ids.short(peer)}")
 
     def check(self, peer: str) -> None:
-        """Refuse data from ``peer`` while it has owed a proof for too long. Errors: ``log.unproven``."""
+        """Refuse data from ``peer`` while a proof of it is overdue. Errors: ``log.unproven``."""
         since_ms = self._owed_since_ms.get(peer)
         if since_ms is not None and self._clock.now_ms() - since_ms > limits.LOG_PROOF_OWED_S_MAX * 1000:
             raise MeshError("log.unproven", "a delta of yours has not been proved to be in your log yet", node=peer)
 
     def drop(self, peer: str) -> None:
-        """``peer`` is out of the search: nothing is demanded of it any more."""
+        """``peer`` was expelled from the search: no more proofs are demanded of it."""
         self._owed_since_ms.pop(peer, None)
 
     async def _demand(self, peer: str, sealed: bytes) -> None:

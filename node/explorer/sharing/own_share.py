@@ -1,4 +1,4 @@
-"""This node's own contribution to a search: its registers, and which of them are not in a delta yet."""
+"""This node's own contribution to a search: its registers, and those of them that no delta holds yet."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from protocol.search.entry import (
 log = logging.getLogger(__name__)
 
 _TAKEN_AT_ONCE = 256
-"""Entries of one update: writing them takes some ten milliseconds, and whoever reads them is not held up either."""
+"""Entries of one update: writing them takes some ten milliseconds, and reading them delays nobody either."""
 
 
 class OwnShare:
@@ -36,20 +36,20 @@ class OwnShare:
         self.nodes: dict[bytes, NodeEntry] = {}
         self.registers: dict[bytes, Register] = {}
         self.children: dict[bytes, list[bytes]] = {}
-        """Keys this node named, by the key of their parent."""
+        """Child keys that this node named, by the key of their parent."""
         self._leases: dict[bytes, LeaseEntry] = {}
         self._new_nodes: set[bytes] = set()
         self._new_registers: set[bytes] = set()
         self._new_leases: set[bytes] = set()
 
-    # --- reading back ------------------------------------------------------------------------------------------------
+    # This node's nodes, registers and leases in one search, by key.
 
     def forget(self) -> None:
-        """Begin with nothing: a later epoch replaces what the earlier ones said."""
+        """Drop the whole share: a later epoch replaces the earlier ones."""
         self.nodes, self.registers, self.children, self._leases = {}, {}, {}, {}
 
     def recall(self, update: TreeUpdate) -> None:
-        """Take back what an own delta said before a restart."""
+        """Read back the content of an own delta after a restart."""
         for key, entry in update.nodes.items():
             if key not in self.nodes:
                 self.children.setdefault(entry.parent, []).append(key)
@@ -60,10 +60,10 @@ class OwnShare:
     # --- adding ------------------------------------------------------------------------------------------------------
 
     def add_children(self, parent: bytes, candidates: Sequence[Candidate]) -> None:
-        """Name what can be done after ``parent``; what is named already stays as it is.
+        """Name the possible actions after ``parent``; existing names stay.
 
-        Actions that do not belong into a tree or are too large for it are left out, and so are those beyond what one peer
-        may name after one node.
+        Actions that do not belong into a tree or are too large for it are left out, and so are those beyond the number that one
+        peer may name after one node.
         """
         for candidate in candidates:
             try:
@@ -82,7 +82,7 @@ class OwnShare:
             siblings.append(entry.key)
 
     def adopt(self, branch: bytes, prefix: Sequence[bytes], known: Callable[[bytes], bool]) -> None:
-        """Name the nodes of an assigned prefix that are not ``known``: their deltas may not have come yet.
+        """Name the nodes of an assigned prefix that are not ``known``, because their deltas may not have come yet.
 
         Errors: ``delta.invalid``.
         """
@@ -116,18 +116,18 @@ class OwnShare:
         self._new_leases.add(branch)
 
     def live_leases(self) -> dict[bytes, LeaseEntry]:
-        """The leases this node, as coordinator, calls live, by branch."""
+        """The live leases in this node's document as coordinator, by branch."""
         return {branch: entry for branch, entry in self._leases.items() if entry.live}
 
     # --- writing -----------------------------------------------------------------------------------------------------
 
     def renew(self) -> None:
-        """Say everything again at the next ``take``."""
+        """Write the whole share again at the next ``take``."""
         self._new_nodes, self._new_registers = set(self.nodes), set(self.registers)
         self._new_leases = set(self._leases)
 
     def take(self) -> Iterator[TreeUpdate]:
-        """What is new since the last ``take``, in updates of a bounded size; nothing is new any more once it has begun."""
+        """The entries that are new since the last ``take``, in updates of a bounded size. They count as taken once it has begun."""
         new = [(self._new_nodes, 0), (self._new_registers, 1), (self._new_leases, 2)]
         keys = [(key, part) for found, part in new for key in sorted(found)]  # one order for one seed
         self._new_nodes, self._new_registers, self._new_leases = set(), set(), set()

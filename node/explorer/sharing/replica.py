@@ -1,8 +1,8 @@
 """One node's copy of a search: the merged tree, its own share, and the signed deltas behind both.
 
 Own results go into registers first (``own``) and become deltas at ``flush``. A delta is stored, then merged, then published, in
-this order, so that a crash cannot lose a delta that was published. After a restart the own share is read back from the stored
-deltas and written again as a new epoch.
+this order, so that a crash cannot lose a published delta. After a restart the own share is read back from the stored deltas and
+written again as a new epoch.
 """
 
 from __future__ import annotations
@@ -57,11 +57,11 @@ class Replica:
         self.epoch = 0
         self.seq = 0
         self.expelled: dict[str, str] = {}
-        """Peers that are out of this search, and the error code that put them there."""
+        """Peers that were expelled from this search, each with the error code."""
         self.aside: dict[str, str] = {}
-        """Peers whose share counts for nothing until ``take_back``, and the error code that says why."""
+        """Peers whose share does not count until ``take_back``, each with the error code."""
         self.would_send: list[str] = []
-        """What actions of this node's own work wanted to send, and was refused; each once."""
+        """Refused requests of this node's own work that would change something; each once."""
         self.login_at = ""
         """Origin of the first page that asked this node's own work for a login."""
         self.changed = asyncio.Event()
@@ -80,24 +80,24 @@ class Replica:
 
     @property
     def leads(self) -> bool:
-        """Whether this node coordinates the search."""
+        """True if this node coordinates the search."""
         return self.spec.coordinator == self._witness.node
 
     @property
     def feed(self) -> Feed:
-        """What changes on this node."""
+        """The change feed of this node."""
         return self._witness.feed
 
     async def load(self, find_key: envelope.KeyFinder, public_keys: Mapping[str, bytes]) -> None:
         """Read back every stored delta, and open the next own epoch with the own share.
 
-        A stored delta of a peer that is no longer trusted is left out: its share is gone, as if it had never been met.
-        So is the share of a peer that was put out, or whose stored deltas do not hold. Errors: ``store.corrupt``;
-        ``envelope.*`` and ``delta.*`` when the own deltas are not what was stored.
+        Stored deltas of a peer that is no longer trusted are left out, as if it had never been met. So is the share of a peer
+        that was expelled, or whose stored deltas are invalid. Errors: ``store.corrupt``; ``envelope.*`` and ``delta.*`` if the
+        own stored deltas were changed.
         """
         await self.read(find_key, public_keys)
         for peer in await self._expulsions.of(self.spec.id):
-            await self._store.drop_deltas(self.spec.id, peer)  # should a crash have come in between
+            await self._store.drop_deltas(self.spec.id, peer)  # in case a crash came in between
         self._open_epoch()
         await self.flush()
 
@@ -123,7 +123,7 @@ class Replica:
                 opened = envelope.verify(record.envelope, kinds=frozenset({KIND}), find_key=find_key)
                 await self._merge(record.peer, trusted[record.peer], opened.payload)
             except MeshError as error:
-                if record.peer == me or error.code == "search.full":  # which is nobody's fault
+                if record.peer == me or error.code == "search.full":  # nobody is at fault
                     raise
                 if error.code == "delta.gap":
                     continue  # no fault of the peer; it will send the rest again
@@ -137,9 +137,9 @@ class Replica:
         return self._readers[peer]
 
     async def _merge(self, peer: str, public_key: bytes, payload: bytes) -> bool:
-        """Read the next delta of ``peer`` into the tree; False when it was known. One at a time for each peer.
+        """Read the next delta of ``peer`` into the tree; False if it was known. One at a time for each peer.
 
-        Errors: ``delta.*``; why the peer was put out, should that happen meanwhile.
+        Errors: ``delta.*``; the reason, if the peer is expelled meanwhile.
         """
         reader = self._reader(peer, public_key)
         delta = reader.wants(payload)
@@ -162,7 +162,7 @@ class Replica:
         return True
 
     def _recall(self, epoch: int, update: TreeUpdate) -> None:
-        """Take back the own share from an own delta that was stored before a restart."""
+        """Restore the own share from an own delta that was stored before a restart."""
         if epoch > self.epoch:
             self.epoch = epoch
             self.own.forget()
@@ -184,7 +184,7 @@ class Replica:
             assert self._writer is not None
             if self._writer.full or self._broken:
                 self._open_epoch()
-            # Until all of it is stored: what fails in between leaves a hole, and later deltas would not follow.
+            # Until all deltas are stored: a failure in between leaves a hole, and later deltas would not follow.
             self._broken = True
             for update in self.own.take():
                 for delta in self._writer.flush(update):
@@ -209,7 +209,7 @@ class Replica:
         self._writer = self._new_writer(self._witness.genesis_key, self.spec.id, self.epoch)
         self.own.renew()
 
-    # --- what peers found --------------------------------------------------------------------------------------------
+    # --- peers' results -------------------------------------------------------------------------------------------------
 
     def check_welcome(self, peer: str) -> None:
         """Refuse a peer that was expelled from this search. Errors: the code of the reason."""
@@ -221,9 +221,9 @@ class Replica:
     async def receive(self, peer: str, public_key: bytes, sealed: bytes, find_key: envelope.KeyFinder) -> None:
         """Store and merge one delta of ``peer``; a repeated one changes nothing.
 
-        Checks, in order: envelope and signature; written by ``peer``; a peer that was not put out of this search; search,
-        sequence, chain and every entry. What passes is merged and stored; the sender hears of it only after both. A delta that no
-        honest peer sends costs its writer its whole share, for good. Errors: ``envelope.*``, ``delta.*``, ``peer.limit``.
+        Checks, in order: envelope and signature; written by ``peer``; the peer was not expelled from this search; search,
+        sequence, chain and every entry. A valid delta is merged and stored, and only then confirmed to the sender. A delta that
+        no honest peer sends costs its writer its whole share, for good. Errors: ``envelope.*``, ``delta.*``, ``peer.limit``.
         """
         opened = envelope.verify(sealed, kinds=frozenset({KIND}), find_key=find_key)
         if opened.header.issuer != peer:
@@ -243,9 +243,9 @@ class Replica:
                 raise
 
     async def _keep(self, record: DeltaRecord) -> None:
-        """Store a delta that was just merged. One that cannot be stored counts as unread, so that it is wanted again:
+        """Store a delta that was just merged. One that cannot be stored counts as unread, so that it is requested again.
 
-        what the sender is told we have is never more than what a restart finds.
+        The sender is never told that we have more than a restart would find.
         """
         try:
             await self._store.append_delta(record)
@@ -254,22 +254,22 @@ class Replica:
             raise
 
     async def drop(self, peer: str, code: str) -> None:
-        """Put ``peer`` out, its share with it, as if it had never been met; ``code`` is what it hears from now on.
+        """Expel ``peer`` and remove its share, as if it had never been met; from now on it gets the error ``code``.
 
-        What of it is on its way is refused. The tree is in use meanwhile. Twice is once. Errors: ``store.*``.
+        Its messages on the way are refused. The tree stays usable meanwhile. A second call does nothing. Errors: ``store.*``.
         """
         self.expelled.setdefault(peer, code)
         async with self._merging:  # wait until a delta that was just merged is also stored, then remove both
             await self._expel(peer, code)
 
     async def set_aside(self, peer: str, code: str) -> None:
-        """Take the share of ``peer``, which is frozen because of ``code``, out of the tree; what is stored of it stays."""
+        """Remove the share of ``peer``, which is frozen because of ``code``, from the tree; its stored deltas stay."""
         self.aside[peer] = code
-        async with self._merging:  # what is being merged just now goes with the rest
+        async with self._merging:  # a delta that is being merged is removed too
             await self._forget(peer)
 
     async def take_back(self, peer: str, public_key: bytes, find_key: envelope.KeyFinder) -> None:
-        """Merge the stored share of a ``peer`` that was set aside, and is frozen no longer. Errors: ``store.*``."""
+        """Merge the stored share of a ``peer`` that was set aside, and is no longer frozen. Errors: ``store.*``."""
         async with self._merging:
             del self.aside[peer]
             await self._read(every_delta(self._store, self.spec.id, peer=peer), find_key, {peer: public_key})
@@ -283,7 +283,7 @@ class Replica:
         await self._store.drop_deltas(self.spec.id, peer)
 
     async def _forget(self, peer: str) -> None:
-        """Take the share of ``peer`` out of the tree; everybody else gets a turn between two slices of it."""
+        """Remove the share of ``peer`` from the tree; other tasks run between two slices of it."""
         self._readers.pop(peer, None)
         slices = self._forgetting(peer)
         try:
@@ -312,7 +312,7 @@ class Replica:
         return (reader.epoch, reader.next_seq - 1) if reader else (0, 0)
 
     def heads(self) -> list[ShareHead]:
-        """Where the share of each writer ends here."""
+        """The end of each writer's share in this copy."""
         ends = [(peer, reader, reader.next_seq - 1) for peer, reader in self._readers.items()]
         return [
             ShareHead(writer=peer, epoch=reader.epoch, seq=seq, digest=reader.digest(reader.epoch, seq) or b"")
@@ -321,14 +321,14 @@ class Replica:
         ]
 
     def contradicts(self, head: ShareHead) -> bool:
-        """Whether this node holds a different delta under the number of ``head``."""
+        """True if this node holds a different delta under the number of ``head``."""
         reader = self._readers.get(head.writer)
         digest = reader.digest(head.epoch, head.seq) if reader else None
         return digest not in (None, head.digest)
 
 
 async def _decoded(chunk: bytes, *, may_lease: bool) -> Decoded:
-    """``chunk``, decoded without holding up everybody else. Errors: ``delta.invalid``."""
+    """``chunk``, decoded without blocking other tasks. Errors: ``delta.invalid``."""
     if len(chunk) <= _DECODED_HERE_BYTES_MAX:
         return decode_chunk(chunk, may_lease=may_lease)
     return await asyncio.to_thread(decode_chunk, chunk, may_lease=may_lease)

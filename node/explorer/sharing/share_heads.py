@@ -1,7 +1,7 @@
 """Detects equivocation in a search: a writer that sends different deltas with the same number to two participants.
 
-Participants tell each other the last delta that they hold of every writer: epoch, number and hash. If two hashes for one number
-differ, the two signed deltas together are the proof. The proof is stored and passed on, and the writer is expelled.
+Participants send each other the heads of every writer's deltas: epoch, number and hash of the last one. If two hashes for one
+number differ, the two signed deltas together are the proof. The proof is stored and passed on, and the writer is expelled.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ class _Kept(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def proof_key(search: str, writer: str) -> str:
-    """Where the store keeps the proof that ``writer`` wrote two deltas under one number."""
+    """The store key of the proof that ``writer`` wrote two deltas under one number."""
     return f"search/{search}/two-deltas/{writer}"
 
 
@@ -48,7 +48,7 @@ class ShareHeads:
         return heads
 
     def are_news(self, reader: str) -> bool:
-        """Whether these heads differ from those last sent to ``reader``."""
+        """True if these heads differ from those last sent to ``reader``."""
         return self._heads(reader) != self._told.get(reader, ())
 
     def _heads(self, reader: str) -> tuple[ShareHead, ...]:
@@ -58,8 +58,8 @@ class ShareHeads:
     async def compare(self, teller: str, heads: Sequence[ShareHead], readers: Collection[str]) -> None:
         """Compare the heads that ``teller`` sent with the deltas that this node holds.
 
-        A writer with two deltas for one number is expelled, and ``readers`` are sent the proof. If ``teller`` cannot show
-        its delta, nothing is proved.
+        A writer with two deltas for one number is expelled, and ``readers`` receive the proof. If ``teller`` cannot show its
+        delta, nothing is proved.
         """
         if teller in self._comparing:
             return  # at most one request to a peer at a time, however many heads it sends
@@ -81,7 +81,7 @@ class ShareHeads:
         search = self._replica.spec.id
         ask = DeltaShow(search=search, writer=head.writer, epoch=head.epoch, seq=head.seq)
         told = await self._calls.call(teller, "deltas/show", ask, DeltaShown)
-        # Only both deltas together, each signed by the writer, prove anything: what the teller says alone does not.
+        # Only both deltas together, each signed by the writer, are a proof: the teller's word alone is none.
         mine = await self.show(head.writer, head.epoch, head.seq)
         proof = DeltaProof(search=search, one=mine, other=told.delta)
         if await self.take(proof):
@@ -95,7 +95,7 @@ class ShareHeads:
         return held[0].envelope
 
     async def take(self, proof: DeltaProof) -> bool:
-        """Put the writer out whom ``proof`` convicts; whether that is news.
+        """Expel the writer whom ``proof`` convicts. True if that is news.
 
         Errors: ``delta.invalid``, ``envelope.*``, ``store.*``.
         """
@@ -104,7 +104,7 @@ class ShareHeads:
         if found.writer == self._peers.me or found.writer in self._replica.expelled:
             return False
         log.error("%s wrote two deltas under number %d of %s", ids.short(found.writer), found.seq, search)
-        # The proof first: after a crash it is known why the writer is out.
+        # The proof first, so that after a crash the reason of the expulsion is known.
         await self._store.put_meta(
             proof_key(search, found.writer), cbor.encode(_Kept(one=proof.one, other=proof.other))
         )

@@ -1,4 +1,4 @@
-"""What a node knows of a search tree, by key: what is merged, and what it found itself and has not merged yet."""
+"""A node's view of a search tree, by key: the merged tree, and its own findings that are not merged yet."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class TreeView:
         self._tree, self._uct, self._own = tree, uct, own
         self._root = root_key(tree.search_id)
         self._by_state: dict[bytes, bytes] = {}
-        """The node nearest to the start page at which each state was seen."""
+        """By state, the node nearest to the start page at which it was seen."""
 
     def steps_to(self, key: bytes) -> list[WalkStep]:
         """The path from the start page to ``key``, with the states known on the way. Errors: ``input.not_found``."""
@@ -43,7 +43,7 @@ class TreeView:
         return self._entry(key).action
 
     def state(self, key: bytes) -> bytes:
-        """The state hash seen at ``key``: what this node saw, else what most peers say; empty when unknown."""
+        """The state hash seen at ``key``: by this node, else by most peers; empty if unknown."""
         own = self._own.registers.get(key)
         if own is not None and own.state != STATE_UNKNOWN:
             return own.state
@@ -63,23 +63,23 @@ class TreeView:
         return depth if depth >= 0 else 1_000
 
     def leased(self, key: bytes) -> bool:
-        """True if somebody works on the branch of ``key`` now, as far as its coordinator has told."""
+        """True if a worker has a lease of the branch of ``key`` now, as far as its coordinator reported."""
         row = self._tree.row(key)
         return row is not None and bool(self._tree.lease_count[row])
 
     def is_below(self, key: bytes, branch: bytes) -> bool:
-        """True if the way from the start page to ``key`` leads over ``branch``."""
+        """True if the path from the start page to ``key`` passes ``branch``."""
         while key not in (branch, self._root):
             key = self._entry(key).parent
         return key == branch
 
     def closed(self, key: bytes) -> bool:
-        """Whether any node reports that nothing is left to try below ``key``."""
+        """True if any node reports that nothing is left to try below ``key``."""
         row = self._tree.row(key)
         return row is not None and bool(self._tree.totals[row, CLOSED])
 
     def expanded(self, key: bytes) -> bool:
-        """Whether anybody has named what can be done after ``key``."""
+        """True if any peer has named the possible actions after ``key``."""
         row = self._tree.row(key)
         return key in self._own.children or (row is not None and bool(len(self._tree.children(row))))
 
@@ -100,7 +100,7 @@ class TreeView:
     def untried(self, key: bytes, *, risk_class_max: int) -> list[tuple[bytes, NodeEntry]]:
         """Children of ``key`` that nobody has tried and that may be performed.
 
-        What was just named here is not merged before the next flush, so the own share is asked as well.
+        New nodes of this node are merged only at the next flush, so the own share is included.
         """
         found = {child: self._entry(child) for child in (*self._own.children.get(key, ()), *self.children(key))}
         return [
@@ -110,7 +110,7 @@ class TreeView:
         ]
 
     def descend(self, key: bytes) -> list[bytes]:
-        """The most promising way down from ``key`` (left out), by production-aware UCT; empty when nothing can be chosen."""
+        """The most promising way down from ``key`` (excluded), by production-aware UCT; empty if nothing can be chosen."""
         row = self._tree.row(key)
         if row is None:
             return []
@@ -119,7 +119,7 @@ class TreeView:
     # --- states ------------------------------------------------------------------------------------------------------
 
     def note_state(self, key: bytes, state: bytes) -> None:
-        """Somebody saw ``state`` at ``key``."""
+        """Note that ``state`` was seen at ``key``."""
         if state == STATE_UNKNOWN:
             return
         known = self._by_state.get(state)
@@ -127,7 +127,7 @@ class TreeView:
             self._by_state[state] = key
 
     def forget_states(self) -> None:
-        """Nobody saw any state: they are noted again."""
+        """Forget all seen states, so that they are noted again."""
         self._by_state = {}
 
     def nearest_with_state(self, state: bytes) -> bytes | None:

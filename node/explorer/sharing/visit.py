@@ -1,4 +1,5 @@
-"""What walks and the tree tell each other: the steps to a tree node, and what one iteration there adds to a node's share."""
+"""The records that walks and the tree exchange: the steps to a tree node, and the contribution of one iteration to a node's
+share."""
 
 from __future__ import annotations
 
@@ -20,7 +21,7 @@ class WalkStep(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Visit(msgspec.Struct, frozen=True, kw_only=True):
-    """One iteration: which nodes it passed and what came of it."""
+    """One iteration: the nodes that it passed, and its result."""
 
     path: tuple[bytes, ...]
     """Keys from below the root to the last node."""
@@ -36,7 +37,7 @@ class Visit(msgspec.Struct, frozen=True, kw_only=True):
     """State hashes seen, by node key."""
 
     def added_to(self, old: Register, key: bytes) -> Register:
-        """The register of ``key``, one of the nodes that were passed, after this iteration."""
+        """The register of ``key``, one of the passed nodes, after this iteration."""
         value = round(max(0.0, min(1.0, self.value)) * SCALE)
         last = bool(self.path) and key == self.path[-1]
         return Register(

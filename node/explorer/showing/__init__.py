@@ -1,1 +1,1 @@
-"""What people are shown of a search: the summary, the HTML report and the picture of the tree. Changes nothing."""
+"""Shows a search to people: the summary, the HTML report and the picture of the tree. Changes nothing."""

@@ -1,7 +1,7 @@
 """Renders the HTML report of a search: one file without scripts or external resources.
 
-Everything shown passed through a page or a peer before, so everything is escaped, and the content security policy
-allows the one style sheet (by its hash) and pictures that are part of the file; nothing else.
+Every text in it came from a page or a peer, so everything is escaped. The content security policy allows only the one style
+sheet (by its hash) and pictures that are part of the file.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _LOOKED_MAX: Final = 3
 
 
 class Spent(msgspec.Struct, frozen=True, kw_only=True):
-    """What one node spent on the search."""
+    """The cost of the search at one node."""
 
     visits: int
     steps: int
@@ -39,31 +39,31 @@ class Spent(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class MeshNode(msgspec.Struct, frozen=True, kw_only=True):
-    """A node that took part."""
+    """A node that took part in the search."""
 
     name: str
     id: str
     role: str
     """``coordinator``, ``worker``, ``replayer`` …"""
     spent: Spent | None = None
-    """None of a node that did not explore."""
+    """None for a node that did not explore."""
 
 
 class SignedRow(msgspec.Struct, frozen=True, kw_only=True):
     """One signed artefact."""
 
     artefact: str
-    """What it is about, in words or as an id."""
+    """Its subject, in words or as an id."""
     kind: str
     signer: str
     """Name of the node whose key signed it."""
     digest: bytes
     verified: bool
-    """Whether this node verified the signature while the report was made."""
+    """True if this node verified the signature while it made the report."""
 
 
 class ShownReplay(msgspec.Struct, frozen=True, kw_only=True):
-    """A replay report, and by whom."""
+    """A replay report, with the name of its node."""
 
     name: str
     """Name of the replaying node."""
@@ -73,27 +73,27 @@ class ShownReplay(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ReportInput(msgspec.Struct, frozen=True, kw_only=True):
-    """Everything a report shows; parts that are missing are left out."""
+    """The data of a report; missing parts are left out."""
 
     title: str
     made_ms: int
     """Milliseconds since 1970."""
     goal: str = ""
     outcome: str = ""
-    """One sentence: what came of it."""
+    """One sentence on the result."""
     success: bool = False
     found_by: str = ""
-    """Name of the node that was first on the page that was looked for."""
+    """Name of the node that first reached the page of the goal."""
     path: tuple[str, ...] = ()
     """The actions that lead there from the start page."""
     would_send: tuple[str, ...] = ()
-    """What actions wanted to send that may change something; nothing of it left."""
+    """Requests of actions that may change something; none of them left."""
     nodes: tuple[MeshNode, ...] = ()
     tree: TreeNode | None = None
     session: Session | None = None
     steps: Sequence[Step] = ()
     screenshots: dict[bytes, bytes] = {}
-    """PNG by SHA-256, for the steps that name them."""
+    """PNG by SHA-256, for the steps that refer to them."""
     replays: tuple[ShownReplay, ...] = ()
     signed: tuple[SignedRow, ...] = ()
 
@@ -155,7 +155,7 @@ def _digest(data: bytes) -> str:
 
 
 def _looked(tree: TreeNode | None, name: str) -> str:
-    """Behind which actions on the start page the node of this name looked most."""
+    """The actions on the start page behind which the node of this name explored most."""
     shares = [(dict(child.shares).get(name, 0), child.label) for child in tree.children] if tree else []
     labels = [label for count, label in sorted(shares, key=lambda share: -share[0]) if count]
     more = len(labels) - _LOOKED_MAX

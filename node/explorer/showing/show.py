@@ -35,11 +35,11 @@ _MARKS: Final = {
     "keylog.fork": " (frozen)",
     "log.equivocation": " (frozen)",
 }
-"""What stands behind the name of a peer that is not what it was when it took part."""
+"""The remark after the name of a peer whose status has changed since it took part."""
 
 
 class Parts(NamedTuple):
-    """What a summary and a report are made of."""
+    """The parts that a summary and a report need."""
 
     explorer: Explorer
     sessions: Sessions
@@ -47,11 +47,12 @@ class Parts(NamedTuple):
     store: Store
     clock: Clock
     name: str
-    """What this node is called."""
+    """The name of this node."""
 
 
 async def summarise(parts: Parts, search_id: str) -> Summary:
-    """Errors: ``input.not_found``; ``search.not_found_goal``, ``search.exhausted`` when it ended without a verified success."""
+    """The summary of a search. Errors: ``input.not_found``; ``search.not_found_goal``, ``search.exhausted`` if it ended without
+    a verified success."""
     _, spec, progress, replica, leases = await parts.explorer.view(search_id)
     found = await parts.store.search(spec.id)
     if found is None:
@@ -210,7 +211,7 @@ def _signed_row(parts: Parts, artefact: str, data: bytes) -> SignedRow:
 
 
 def _tree(parts: Parts, replica: Replica, progress: Progress) -> TreeNode:
-    """The merged tree as the picture wants it; the winning path marked."""
+    """The merged tree in the form for the picture, with the winning path marked."""
     tree = replica.tree
     winning = set()
     if progress.verified is not None:

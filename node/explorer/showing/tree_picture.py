@@ -1,7 +1,7 @@
 """Lays out a search tree as a drawing: selects the nodes and computes their positions. Pure; the template draws the result.
 
-The tree grows to the right, one column a depth, one row a leaf. So that it stays readable, branches nobody visited
-are folded into a count, and of the others the most visited are kept; the winning path is always whole.
+The tree grows to the right, one column per depth, one row per leaf. To keep it readable, branches that nobody visited are
+folded into a count, and of the others the most visited are kept; the winning path is always complete.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ COLUMN: Final = 264
 ROW: Final = 54
 MARGIN: Final = 12
 BAR_INSET: Final = 10
-"""Between the ends of the bar and those of its box."""
+"""The distance between the ends of the bar and those of its box."""
 SHOWN_MAX: Final = 32
 COLOURS: Final = 8
 """How many peer colours the style sheet has; more peers share them."""
@@ -32,14 +32,14 @@ class TreeNode(msgspec.Struct, frozen=True, kw_only=True):
     label: str
     """The action that leads here, or the start."""
     title: str = ""
-    """What the tooltip says: page title, address."""
+    """The text of the tooltip: page title, address."""
     visits: int = 0
     value: float = 0.0
-    """The best value met there or below, 0 to 1."""
+    """The best value found there or below, 0 to 1."""
     shares: tuple[tuple[str, int], ...] = ()
     """Visits by peer name."""
     winning: bool = False
-    """On the path that was verified."""
+    """True on the verified path."""
     children: tuple[TreeNode, ...] = ()
 
 
@@ -57,7 +57,7 @@ class Box(msgspec.Struct, frozen=True, kw_only=True):
     x: float
     y: float
     label: str
-    """Whole; the style sheet cuts what is too long for the box, in whatever font it is set."""
+    """The whole label; the style sheet cuts it to the width of the box in any font."""
     detail: str
     folded: str
     """How many children are not drawn (``+9``); empty for none. The tooltip says more."""
@@ -89,7 +89,8 @@ class Picture(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def draw(root: TreeNode, peers: Sequence[str] = (), *, shown_max: int = SHOWN_MAX) -> Picture:
-    """``root`` and what is worth showing below it. ``peers`` fixes the order of the colours; others follow by name."""
+    """The picture of ``root`` and the nodes below it that are worth showing. ``peers`` sets the order of the colours; others
+    follow by name."""
     names = list(dict.fromkeys([*peers, *sorted({peer for node in _walk(root) for peer, _ in node.shares})]))
     colours = {name: index % COLOURS for index, name in enumerate(names)}
     layout = _Layout(_choose(root, shown_max), colours)
@@ -117,7 +118,7 @@ def _walk(root: TreeNode) -> Iterator[TreeNode]:
 
 
 def _choose(root: TreeNode, shown_max: int) -> set[int]:
-    """Identities of the nodes to draw: the winning ones, then by visits from the root down, while there is room."""
+    """Identities of the nodes to draw: the winning ones, then the most visited from the root down, while there is room."""
     chosen = {id(root)} | {id(node) for node in _walk(root) if node.winning}
     order = 0
     waiting: list[tuple[int, int, TreeNode]] = [(0, 0, root)]
@@ -143,7 +144,7 @@ class _Layout:
         self._colours = colours
 
     def place(self, node: TreeNode, depth: int) -> float:
-        """Place ``node`` and what is below it; the height of its middle."""
+        """Place ``node`` and the nodes below it. Returns the height of its middle."""
         x = MARGIN + depth * COLUMN
         self.right = max(self.right, x + BOX_WIDTH)
         shown = [child for child in node.children if id(child) in self._chosen]

@@ -69,13 +69,13 @@ class BranchWork:
         self._tasks: dict[str, asyncio.Task[None]] = {}
         self._keepers: dict[str, _Keeper] = {}
         self._exploring: set[str] = set()
-        """Number of leases that count towards the limit; one whose result is being returned does not."""
+        """Ids of leases that count towards the limit; one whose result is being returned does not."""
         self._accepting = asyncio.Lock()
         self._closed = False
 
     @property
     def working(self) -> int:
-        """Number of leases that count towards the limit."""
+        """How many leases count towards the limit."""
         return len(self._exploring)
 
     async def accept(self, caller: str, sealed: bytes, replica: Replica) -> None:
@@ -149,7 +149,7 @@ class BranchWork:
     async def close(self) -> None:
         """Stop all work, even if the end cannot be stored. A second call does nothing."""
         self._closed = True
-        async with self._accepting:  # wait for a lease that is being accepted, so that it is ended like the others
+        async with self._accepting:  # wait for a lease that is being accepted, so that it ends like the others
             stopping = [self._stop(lease_id, task) for lease_id, task in self._tasks.items()]
             for failed in await asyncio.gather(*stopping, return_exceptions=True):
                 if isinstance(failed, Exception):
@@ -184,7 +184,8 @@ class BranchWork:
     async def _return(self, lease: LeaseRecord, result: BranchResult) -> None:
         """Store the signed result, then send it; a coordinator that is offline gets it later.
 
-        Ends with the search at the latest. A result that cannot be signed or stored is lost: the lease expires at its coordinator.
+        Ends at the latest with the search. A result that cannot be signed or stored is lost: the lease expires at its
+        coordinator.
         """
         try:
             artefact = await self._witness.artefact(KIND_RESULT, lease.id, result)
@@ -221,7 +222,7 @@ class _Keeper:
         self.spent = Spend()
 
     async def after_iteration(self, spend: Spend) -> bool:
-        """Whether to go on."""
+        """Record the cost. True if the work must continue."""
         self.spent = spend
         self._news.set()
         return self._wanted

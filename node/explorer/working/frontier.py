@@ -1,4 +1,4 @@
-"""Links and controls that one worker has seen and nobody has tried, and which addresses it has met."""
+"""Links and controls that one worker has seen and nobody has tried, and the addresses that it has met."""
 
 from __future__ import annotations
 
@@ -17,20 +17,21 @@ Kind = Literal["link", "press"]
 
 
 class Frontier:
-    """What a crawler keeps: one search, one worker."""
+    """A worker's record of the pages in one search."""
 
     def __init__(self) -> None:
         self.addresses: dict[bytes, str] = {}
-        """Addresses of links of a page's own origin that this node has seen itself, by the node that following them leads to."""
+        """Addresses of same-origin links that this node has seen itself, by the node that they lead to."""
         self._met: dict[str | Locator, int] = {}
-        """How far from the start each address was met, and each other control."""
+        """The smallest distance from the start at which each address, or other control, was met."""
         self._stood: dict[bytes, tuple[str, int]] = {}
-        """Address of the page at each node, and how many addresses away from the start it is: to open a menu is no way."""
+        """Address of the page at each node, and its distance from the start in addresses: opening a menu adds none."""
         self._waiting: dict[Kind, list[tuple[int, float, bytes]]] = {"link": [], "press": []}
-        """Depth, prior turned round, node: the nearest to the start first, of these the most promising."""
+        """Depth, negative prior, node: the nearest to the start first, and among those the most promising."""
 
     def knows(self, element: Element, depth: int, page: Observation) -> bool:
-        """True if ``element`` of ``page``, ``depth`` steps from the start, is a link to an address that was met as near."""
+        """True if ``element`` of ``page``, ``depth`` steps from the start, is a link to an address already met at that distance
+        or nearer."""
         if not _leads(element):
             return False
         address = _whole(element.url)
@@ -38,7 +39,7 @@ class Frontier:
         return not inside and self._met.get(address, depth + 2) <= depth + 1
 
     def take(self, path: Sequence[bytes], page: Observation, choices: Sequence[Candidate]) -> None:
-        """The page at the end of ``path``, nodes from the root on, offers ``choices``."""
+        """Record that the page at the end of ``path`` (nodes from the root on) offers ``choices``."""
         key, depth, here = path[-1], len(path) - 1, origin_of(page.url)
         away = self._away(path, page)
         self._meet(_whole(page.url), depth)
@@ -47,7 +48,7 @@ class Frontier:
                 continue
             element = _link(each.action, page)
             if element is None:
-                # What stands on many pages, as the menu at the top, is tried on the nearest one first.
+                # A control on many pages, such as a menu at the top, is tried on the nearest page first.
                 if self._meet(each.action.target, depth + 1):
                     self._wait("press", key, depth + 1, each)
                 continue
@@ -63,7 +64,7 @@ class Frontier:
         return self._stood[path[-1]][1]
 
     def _meet(self, what: str | Locator, depth: int) -> bool:
-        """True if it was not met as near to the start before."""
+        """True if it was not met this near to the start before."""
         known = self._met.get(what)
         if known is not None and known <= depth:
             return False
@@ -79,7 +80,7 @@ class Frontier:
         return key
 
     def nearest(self, kind: Kind, may: Callable[[bytes], bool], fresh: Callable[[bytes], bool]) -> bytes | None:
-        """What is nearest to the start of what ``may`` be tried now. What is not ``fresh`` any more is forgotten."""
+        """The nearest entry to the start that ``may`` be tried now. Entries that are no longer ``fresh`` are forgotten."""
         waiting, aside, found = self._waiting[kind], list[tuple[int, float, bytes]](), None
         while waiting and found is None:
             entry = heapq.heappop(waiting)
@@ -93,7 +94,7 @@ class Frontier:
 
 
 def _link(action: Click, page: Observation) -> Element | None:
-    """The link that ``action`` follows to an address of the web."""
+    """The link that ``action`` follows to a web address; None if there is none."""
     alike = page.named(action.target.role, action.target.name, action.target.frame)
     place = action.target.nth or 0
     return alike[place] if place < len(alike) and _leads(alike[place]) else None

@@ -1,4 +1,4 @@
-"""Pages of searches that outlive a lease: a node's next lease of the same search goes on in the context of the last one."""
+"""Pages of searches that outlive a lease: a node's next lease of the same search continues in the context of the last one."""
 
 from __future__ import annotations
 
@@ -18,18 +18,18 @@ T = TypeVar("T")
 Job = Callable[[Lent, Page], Awaitable[T]]
 
 IDLE_S: Final = 3.0
-"""How long a page waits for another lease. It takes a place from others, and holds a login."""
+"""How long a page waits for another lease. Meanwhile it occupies a place, and holds a login."""
 
 
 class KeptPage:
-    """A page that does one job at a time. A task of its own holds its context, and does the jobs: whatever ends the context, as the
-    time of an agent that is over, ends the job with the reason."""
+    """A page that does one job at a time. Its own task holds its context and runs the jobs. If something ends the context, such
+    as an agent's time limit, the job ends with that reason."""
 
     def __init__(self, browsers: Browsers, profile: Profile, mounted: SharedMount) -> None:
         self.mounted = mounted
         self.secrets = mounted.secrets()
         self.begun: Outcome | None = None
-        """What opening the start page led to, until a worker goes on from there."""
+        """The outcome of opening the start page, until a worker continues from there."""
         self.worker: Worker | None = None
         self.busy = self.over = False
         self._jobs: asyncio.Queue[tuple[Job[Any], asyncio.Future[Any]]] = asyncio.Queue()
@@ -37,8 +37,7 @@ class KeptPage:
         self._task = asyncio.create_task(self._hold(browsers, profile), name="a page of a search")
 
     async def run(self, job: Job[T]) -> T:
-        """The result of ``job``. After an error of any kind the page is closed. Errors: those of ``job`` and
-        ``SharedMount.opened``."""
+        """The result of ``job``. After any error the page is closed. Errors: those of ``job`` and ``SharedMount.opened``."""
         self.busy = True
         answer: asyncio.Future[T] = asyncio.get_running_loop().create_future()
         self._jobs.put_nowait((job, answer))
@@ -51,7 +50,7 @@ class KeptPage:
             self.busy = False
 
     async def close(self) -> None:
-        """Close the page and its context, and end what it does. Never raises; twice is once."""
+        """Close the page and its context, and end its job. Never raises; a second call does nothing."""
         self.over = True
         self._task.cancel()
         await asyncio.gather(self._task, return_exceptions=True)
@@ -75,7 +74,7 @@ class KeptPage:
             self.over = True
 
     async def _next(self) -> bool:
-        """True if there is another job, in time."""
+        """True if another job arrives in time."""
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(IDLE_S):
                 item = await self._jobs.get()
@@ -93,14 +92,14 @@ class KeptPage:
 
 
 class KeptPages:
-    """Those of all searches on this node."""
+    """The kept pages of all searches on this node."""
 
     def __init__(self, browsers: Browsers) -> None:
         self._browsers = browsers
         self._pages: dict[str, list[KeptPage]] = {}
 
     def take(self, search: str, profile: Profile, mounted: SharedMount) -> KeptPage:
-        """A page for the next job of a search, under the same guard: one that waits, or a new one."""
+        """A page for the next job of a search, under the same guard: an idle one, or a new one."""
         pages = [page for page in self._pages.get(search, ()) if not page.over]
         free = (page for page in pages if not page.busy and page.mounted.mount.guard == mounted.mount.guard)
         page = next(free, None)
@@ -111,7 +110,7 @@ class KeptPages:
         return page
 
     async def rest(self, search: str) -> None:
-        """Close the pages of a search that wait: what they hold is needed."""
+        """Close the idle pages of a search, to free their contexts."""
         await asyncio.gather(*(page.close() for page in self._pages.get(search, ()) if not page.busy))
 
     async def leave(self, search: str) -> None:

@@ -16,28 +16,29 @@ from protocol.recording.records.session import Profile
 
 
 class SharedMount:
-    """A mount that all contexts of a search share, one at a time with a capsule in it: sites end logins that two browsers share."""
+    """A mount that all contexts of a search share. With a capsule, one context at a time: sites end logins that two browsers
+    share."""
 
     def __init__(self, mount: Mount) -> None:
         self.mount = mount
         self._turn = asyncio.Lock()
-        """Without a capsule each context has a mount of its own, and nobody waits."""
+        """Without a capsule each context has a mount of its own, and none waits."""
         self.wanted = 0
-        """How many wait for a context."""
+        """How many callers wait for a context."""
 
     def secrets(self) -> Secrets:
-        """What no page may show, for one context: what the site renews there is noted in them."""
+        """The secrets to hide from pages, for one context: values that the site renews there are added."""
         return self.mount.secrets(Secrets())
 
     def makes(self, context: Lent) -> Makes | None:
-        """The values of the login as the site has renewed it in ``context``; None without a capsule."""
+        """A source of the login's values as the site renews them in ``context``; None without a capsule."""
         return partial(self.mount.makes, context) if self.mount.capsule else None
 
     @contextlib.asynccontextmanager
     async def opened(
         self, browsers: Browsers, profile: Profile, *, wait_s: float | None = None
     ) -> AsyncIterator[tuple[Lent, Page]]:
-        """As ``Browsers.opened``, beginning with what the context before it held at its end."""
+        """As ``Browsers.opened``, starting with the final state of the previous context."""
         self.wanted += 1
         try:
             await self._turn.acquire()

@@ -40,7 +40,7 @@ _CLAIM_WAIT_S = 10
 
 
 class PageWork:
-    """Pages of one node, always under its own policy, whichever node asked for the work."""
+    """Pages of one node, always under its own policy, no matter which node asked for the work."""
 
     def __init__(
         self,
@@ -52,7 +52,7 @@ class PageWork:
     ) -> None:
         self._kept = KeptPages(browsers)
         self._frontiers: dict[str, Frontier] = {}
-        """What the work in each search has seen, by its id."""
+        """The frontier of this node's work in each search, by search id."""
         self._witness = witness
         self._config = config
         self._store = store
@@ -66,7 +66,8 @@ class PageWork:
 
     @contextlib.asynccontextmanager
     async def mounted(self, spec: SearchSpec, capsule: str) -> AsyncIterator[str]:
-        """A block in which contexts of the search begin with the login of ``capsule``; its id. An empty text changes nothing.
+        """A block in which contexts of the search begin with the login of ``capsule``; yields its id. An empty text changes
+        nothing.
 
         Errors: those of ``Mounts.mount``, ``input.invalid`` (it is in use already).
         """
@@ -90,7 +91,7 @@ class PageWork:
 
     @contextlib.asynccontextmanager
     async def _login_for(self, spec: SearchSpec, within: tuple[str, ...] | None) -> AsyncIterator[SharedMount]:
-        """What the contexts of one lease begin with. Behind a login, a branch for a peer is one use of a login of this node's own.
+        """The mount for the contexts of one lease. Behind a login, a branch for a peer is one use of a login of this node's own.
 
         So the login is free between two branches, and each use is judged, counted and signed.
         """
@@ -110,14 +111,14 @@ class PageWork:
             yield SharedMount(mount)
 
     def _gate_of(self, guard: GuardPolicy) -> Gate:
-        """The gate of work in a search. It asks nobody: what is refused is noted, and the search goes on elsewhere."""
+        """The gate of work in a search. It asks nobody: refusals are noted, and the search continues elsewhere."""
         wall = self._browsers.wall(guard) if self._config.policy.probe else None
         return msgspec.structs.replace(self._gate, wall=wall, chooses=True)
 
     async def try_start(self, spec: SearchSpec) -> str:
-        """Open the start page, so that a search that cannot begin fails with the reason. Its origin if it asks for a login.
+        """Open the start page, so that a search that cannot begin fails with the reason. Returns its origin if it asks for a login.
 
-        The first lease here goes on from there.
+        The first lease here continues from there.
 
         Errors: ``search.start_failed``, ``risk.refused``, ``browser.*``.
         """
@@ -137,7 +138,7 @@ class PageWork:
         return origin_of(seen.url) if asks_for_login(seen) else ""
 
     async def proposes(self, progress: Progress) -> str:
-        """A capsule that a search without a login could have begun with; empty if no page asked for one, or there is none."""
+        """A capsule that a search without a login could have used; empty if no page asked for one, or none fits."""
         if progress.capsule or not progress.login_at:
             return ""
         return await self._browsers.mounts.proposes(progress.login_at + "/", "explore")
@@ -147,13 +148,13 @@ class PageWork:
     ) -> BranchResult:
         """Work on one lease; for a peer, contacting only origins of ``within``.
 
-        The page stays open for the next lease, but where it holds a login of this node's own for a peer.
-        Errors: ``browser.*``, ``store.*``, those of ``guard_for``, ``input.not_found`` (the branch is not known here yet); of
-        a search behind a login ``work.no_login``, those of ``Mounts.mount``.
+        The page stays open for the next lease, unless it holds a login of this node's own for a peer. Errors: ``browser.*``,
+        ``store.*``, those of ``guard_for``, ``input.not_found`` (the branch is not known here yet); of a search behind a login
+        ``work.no_login``, those of ``Mounts.mount``.
         """
         spec = replica.spec
         async with (
-            self._places,  # before the login, so that none is held by work that waits
+            self._places,  # before the login, so that no waiting work holds one
             self._login_for(spec, within) as mounted,
         ):
             page = self._kept.take(spec.id, spec.profile, mounted)
@@ -186,16 +187,16 @@ class PageWork:
         return await kept.worker.work(assignment, after)
 
     async def leave(self, search: str) -> None:
-        """Close the pages of a search that is over here."""
+        """Close the pages of a search that has ended here."""
         self._frontiers.pop(search, None)
         await self._kept.leave(search)
 
     async def replay_claim(self, spec: SearchSpec, path: tuple[bytes, ...], peer: str) -> Verified | None:
-        """Replay a claimed path in a fresh context, recording it; None unless the condition holds at its end.
+        """Replay a claimed path in a fresh context, and record it; None unless the condition holds at its end.
 
-        Where an action wanted to change something and was refused, it has to hold on the page opened anew by its address as well: a
-        page may show what it would show had that been done.
-        Errors: ``delta.invalid`` (no path of actions), ``risk.refused``, ``action.*``, ``browser.*``, ``store.*``.
+        If an action was refused because it would change something, the condition must also hold after the page is opened again
+        by its address: a page may look as if the change had been made. Errors: ``delta.invalid`` (no path of actions),
+        ``risk.refused``, ``action.*``, ``browser.*``, ``store.*``.
         """
         actions: list[Action] = [Goto(url=spec.start_url), *(decode_action(step) for step in path)]
         mounted = self._mounted.get(spec.id) or SharedMount(Mount(guard=guard_for(self._config.policy)))
@@ -207,7 +208,7 @@ class PageWork:
                 title=spec.goal,
                 start_url=spec.start_url,
                 profile=spec.profile,
-                browser=await self._browsers.info(),  # of the browser that runs: none is started without a budget of its time
+                browser=await self._browsers.info(),  # of the running browser: none is started without a time budget
                 gate=gate,
                 secrets=secrets,
                 makes=mounted.makes(context),
@@ -224,7 +225,7 @@ class PageWork:
                     outcome = await recorder.perform(action)
                     doubtful = doubtful or any(map(may_change, outcome.blocked_by))
             end = await with_closed(page, outcome.observation, spec.condition)
-            # Not the verdict: a request of a third party that went wrong does not make a claim false.
+            # Not the verdict: a failed request of a third party does not make a claim false.
             done = all(step.ok or step.error == "risk.refused" for step in recorder.steps)
             if not holds(spec.condition, end) or not done:
                 return None

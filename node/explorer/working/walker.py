@@ -22,7 +22,7 @@ _GONE = ("browser.crashed", "browser.unreachable")
 
 
 class Reopening(msgspec.Struct):
-    """What is known about opening a tree node's address directly."""
+    """The experience with opening a tree node's address directly."""
 
     url: str
     state: bytes
@@ -31,7 +31,7 @@ class Reopening(msgspec.Struct):
 
 
 class Walker:
-    """A page and where it stands. One task at a time."""
+    """A page and its position in the tree. One task at a time."""
 
     def __init__(
         self,
@@ -45,10 +45,9 @@ class Walker:
         begun: Outcome | None = None,
         would_send: list[str] | None = None,
     ) -> None:
-        """secrets, makes: as ``Worker``. addresses: of links that were seen, by the node that following them leads to.
+        """secrets, makes: as ``Worker``. addresses: of seen links, by the node that they lead to.
 
-        begun: the page shows the start page already, as this outcome says. would_send: where it is noted what actions
-        wanted to send.
+        begun: the outcome, if the page already shows the start page. would_send: collects the refused requests of actions.
         """
         self.page, self._secrets = page, secrets
         self._driver = Driver(page, gate, secrets, press_ms=limits.SEARCH_PRESS_MS, makes=makes)
@@ -57,16 +56,16 @@ class Walker:
         self._path: tuple[bytes, ...] | None = None
         self._known: dict[bytes, Reopening] = {}
         self._states: dict[bytes, bytes] = {}
-        """The state of each node when it was last left for another: what to wait for there."""
+        """The state of each node when it was last left for another: the state to wait for there."""
         self._addresses = {} if addresses is None else addresses
         self._would_send = [] if would_send is None else would_send
         self._pressed: set[bytes] = set()
-        """Nodes that were reached by performing their action, and not only by opening an address."""
+        """Nodes that were reached by performing their action, not only by opening an address."""
         self._by_itself: set[str] = set()
-        """What pages sent by themselves as they were opened, and the guard refused: no press caused that."""
+        """Refused requests that pages sent by themselves when they opened: no press caused them."""
         self.unconfirmed = False
-        """A press on the document at hand wanted to send something that may change something, and it was refused: what the page
-        shows since may be what it would show had it been sent."""
+        """True if a press on this document tried to change something, and the request was refused: the page may look as if the
+        change had been made."""
         self._done = 0
         if begun is not None and makes is None:
             self._driver.observation, self._path = begun.observation, ()
@@ -75,13 +74,13 @@ class Walker:
     async def reach(self, steps: Sequence[WalkStep]) -> Observation:
         """The page at the end of ``steps``.
 
-        Goes on from where it stands, or opens the nearest address on the way that a link gives or whose reopening gave the same
-        state, or replays from the start. Errors: ``risk.refused``, ``action.*``, ``browser.*``.
+        Continues from the current page; or opens the nearest address on the way, either of a link or one whose reopening gave
+        the same state; or replays from the start. Errors: ``risk.refused``, ``action.*``, ``browser.*``.
         """
         return await self._go(steps, by_address=True)
 
     async def press(self, steps: Sequence[WalkStep]) -> Observation:
-        """As ``reach``, but each action on the way is performed, here or earlier, as in the replay of a claim."""
+        """As ``reach``, but performs each action on the way, now or earlier, as the replay of a claim does."""
         return await self._go(steps, by_address=False)
 
     def was_pressed(self, steps: Sequence[WalkStep]) -> bool:
@@ -98,7 +97,7 @@ class Walker:
         return self._driver.observation
 
     async def _approach(self, steps: Sequence[WalkStep], *, by_address: bool) -> int:
-        """Stand at some prefix of ``steps``; how long it is."""
+        """Go to the end of some prefix of ``steps``. Returns its length."""
         keys, here = tuple(step.key for step in steps), self._path
         if here is not None and keys[: len(here)] == here and (by_address or self.was_pressed(steps[: len(here)])):
             return len(here)
@@ -131,7 +130,7 @@ class Walker:
         return known.works
 
     async def _follow(self, path: tuple[bytes, ...]) -> bool:
-        """Open the address of a link, which nobody has opened yet, in place of pressing it."""
+        """Open the address of a link that nobody has opened yet, instead of pressing it. True if it opened."""
         url = self._addresses[path[-1]]
         try:
             outcome = await self._do(Goto(url=url))
@@ -145,9 +144,9 @@ class Walker:
         return True
 
     async def advance(self, step: WalkStep, *, by_address: bool = True) -> Observation:
-        """Perform one more step from where the page stands; a link that was seen is followed by its address.
+        """Perform one more step from the current page; a seen link is followed by its address.
 
-        Errors: ``risk.refused``, also where the action only wanted to change something; ``action.*``, ``browser.*``.
+        Errors: ``risk.refused``, also if the action only tried to change something; ``action.*``, ``browser.*``.
         """
         before = self._driver.observation
         assert before is not None and self._path is not None
@@ -169,9 +168,9 @@ class Walker:
         return page
 
     async def _confirmed(self, step: WalkStep, before: Observation, outcome: Outcome, unsure: bool) -> Outcome:
-        """``outcome`` of ``step``, or the page opened anew by its address where it may show what was not done.
+        """``outcome`` of ``step``; or the page opened again by its address, if it may show a change that was not made.
 
-        Errors: ``risk.refused``: all that the action did was to try to change something.
+        Errors: ``risk.refused`` if the action did nothing but try to change something.
         """
         lines = self._writes(outcome)
         after = outcome.observation
@@ -197,11 +196,11 @@ class Walker:
             self._would_send.append(told)
 
     def _told(self, lines: tuple[str, ...]) -> str:
-        """Refused writes as they may be told and kept: an address may hold a token."""
+        """Refused writes, redacted for showing and storing: an address may hold a token."""
         return ", ".join(redact_address(line, self._secrets) for line in lines)
 
     def _writes(self, outcome: Outcome) -> tuple[str, ...]:
-        """What an action wanted to send that may change something, and was refused."""
+        """The refused requests of an action that may change something."""
         found = zip(outcome.blocked, outcome.blocked_by, strict=True)
         return tuple(line for line, rule in found if may_change(rule) and line not in self._by_itself)
 
@@ -214,13 +213,13 @@ class Walker:
         if isinstance(action, Goto | Reload):
             self._by_itself |= set(outcome.blocked)
             if self.unconfirmed and isinstance(action, Goto) and _whole(here) == _whole(action.url) != action.url:
-                # To another fragment a browser goes without opening anything.
+                # For another fragment, a browser does not load anything.
                 outcome = await self._driver.act(Reload())
             self.unconfirmed = False
         return outcome
 
     def forget(self) -> int:
-        """Trust the page's position no more; how many steps of the last path had succeeded."""
+        """Distrust the page's position. Returns how many steps of the last path had succeeded."""
         self._path = None
         return self._done
 

@@ -1,6 +1,7 @@
 """Explores one leased branch. An iteration descends, reaches, observes, expands, rolls out and records.
 
-It repeats until the lease is spent."""
+It repeats until the lease is spent.
+"""
 
 from __future__ import annotations
 
@@ -44,7 +45,7 @@ BROWSER_GONE = frozenset(
     {"browser.crashed", "browser.missing", "browser.launch", "browser.state", "browser.unreachable", "live.busy"}
 )
 """Errors of this node's own browser, which say nothing about a page."""
-# Whoever tries again will meet them again, so nothing is left to try there. Other errors may pass.
+# A retry will meet them again, so nothing is left to try there. Other errors may pass.
 _LOOKS_CLOSED = frozenset(
     {
         "action.target_missing",
@@ -58,17 +59,17 @@ _LOOKS_CLOSED = frozenset(
 
 
 _TURNS: Final[tuple[Kind | None, ...]] = ("link", "press", "link", None)
-"""In turn: the nearest link that nobody has followed, the nearest other control that nobody has pressed, what promises most. So
-what lies two clicks away is met early, whatever it is called."""
+"""The targets in turn: the nearest link that nobody has followed, the nearest other control that nobody has pressed, the most
+promising node. So a target two clicks away is met early, whatever its name."""
 
 
 class _Seen(NamedTuple):
-    """What was made of a page."""
+    """The evaluation of a page."""
 
     worth: float
     reached: bool = False
     dead: bool = False
-    """It leads nowhere new."""
+    """True if it leads nowhere new."""
 
     @property
     def over(self) -> bool:
@@ -91,9 +92,9 @@ class Worker:
         begun: Outcome | None = None,
         frontier: Frontier | None = None,
     ) -> None:
-        """secrets: what no page may show. makes: what of a login is added to them after each step. begun: as ``Walker``.
+        """secrets: hidden from pages. makes: adds a login's renewed values to them after each step. begun: as ``Walker``.
 
-        frontier: what this node's work in the search has seen; with several workers they share it.
+        frontier: the pages seen by this node's work in the search; several workers share it.
         """
         self._gate = gate
         self._replica = replica
@@ -103,7 +104,7 @@ class Worker:
         self._random = random.Random(seed)  # noqa: S311 (reproducible exploration, nothing secret)
         self._visits_of: Counter[bytes] = Counter()
         self._worth: dict[bytes, float] = {}
-        """Of the page at each node that an iteration went to."""
+        """By node that an iteration visited, the worth of its page."""
         self._steps = self._turns = 0
         self._frontier = frontier or Frontier()
         self._walker = Walker(
@@ -122,9 +123,9 @@ class Worker:
         self._steps += 1
 
     async def work(self, assignment: Assignment, after_iteration: Callable[[Spend], Awaitable[bool]]) -> BranchResult:
-        """Explore below the assignment's branch until its limits, a claim, or ``after_iteration`` says that it is enough.
+        """Explore below the assignment's branch until its limits, a claim, or ``after_iteration`` returns False.
 
-        Errors: ``browser.crashed`` and its like; everything else that goes wrong on a page is a finding about that page.
+        Errors: ``browser.crashed`` and its like; any other failure on a page is a finding about that page.
         """
         began_ms, began_steps = self._clock.now_ms(), self._steps
         spend = Spend()
@@ -157,8 +158,8 @@ class Worker:
         )
 
     async def _target(self, branch: bytes) -> tuple[bytes | None, bool]:
-        """Where the next iteration goes: to the nearest that nobody has tried, or to the end of the most promising way down; None
-        when the branch is exhausted. And if that is the nearest link.
+        """The target of the next iteration: the nearest untried node, or the end of the most promising way down; None if the
+        branch is exhausted. Also True if it is the nearest link.
 
         A node whose children are all closed is closed itself, which may close its parent, and so on up to the branch.
         """
@@ -179,7 +180,7 @@ class Worker:
         return None, False
 
     def _nearest(self, kind: Kind, branch: bytes) -> bytes | None:
-        """The nearest of that kind below ``branch`` that nobody has tried and nobody else has leased."""
+        """The nearest node of that kind below ``branch`` that nobody has tried and nobody else has leased."""
         view = self._replica.view
         return self._frontier.nearest(
             kind,
@@ -188,9 +189,9 @@ class Worker:
         )
 
     async def _iterate(self, branch: bytes) -> tuple[tuple[bytes, ...] | None, bool]:
-        """One iteration; the claimed path of actions, if the goal was reached, and whether the branch is exhausted.
+        """Run one iteration. Returns the claimed path of actions, if the goal was reached, and True if the branch is exhausted.
 
-        Each page goes into the tree, for everybody, before the next one is opened.
+        Each page is added to the tree, for everybody, before the next one is opened.
         """
         replica = self._replica
         target, near = await self._target(branch)
@@ -205,7 +206,7 @@ class Worker:
         try:
             page = await self._walker.reach(steps)
         except MeshError as error:
-            # Count the failure at the step that failed, not at the branch that was the destination.
+            # Attribute the failure to the step that failed, not to the branch that was the destination.
             self._fail(path[: self._walker.forget() + 1], error, self._clock.now_ms() - began_ms)
             return None, False
         seen = await self._look(path, page, states)
@@ -215,10 +216,10 @@ class Worker:
         while True:
             if seen.reached:
                 claim = await self._confirmed(path)
-                confirmed = claim is not None  # of the start page it is empty
+                confirmed = claim is not None  # for the start page it is empty
                 worth = max(0.5, 1.0 - _LENGTH_COST * len(path)) if confirmed else 0.0
                 seen = _Seen(worth, reached=confirmed, dead=not confirmed)
-            # What lies further ahead counts for less: the way to it is not known to be the shortest.
+            # Pages further ahead count for less: the way to them may not be the shortest.
             worth = seen.worth if seen.reached else seen.worth * 0.97**rolled
             now_ms = self._clock.now_ms()
             replica.own.record(
@@ -242,24 +243,24 @@ class Worker:
             seen = await self._look(path, after, states)
 
     def _ahead(self, path: list[bytes], seen: _Seen, *, near: bool) -> int:
-        """How many steps it looks ahead from the page at the end of ``path``.
+        """How many steps to look ahead from the page at the end of ``path``.
 
-        The page of the nearest link is left again, unless it is worth more than the page that the link is on. What a press has
-        opened, as a menu, is followed at once: it may be gone later.
+        The page of the nearest link is left again, unless it is worth more than the page with the link. The effect of a press,
+        such as an open menu, is followed at once: it may be gone later.
         """
         before = self._worth.get(path[-2] if len(path) > 1 else self._replica.root, 0.0)
         self._worth[path[-1] if path else self._replica.root] = seen.worth
         return 0 if near and seen.worth <= before else self._config.explore.rollout_steps
 
     async def _send(self, path: list[bytes], typed: Fill, states: dict[bytes, bytes]) -> _Seen | None:
-        """Press Enter in the field that was just filled: both are one visit. None if that is no way on."""
+        """Press Enter in the field that was just filled: both are one visit. None if that leads nowhere."""
         step = self._choose(path, typed)
         if step is None or (page := await self._advance(path, step)) is None:
             return None
         return await self._look(path, page, states)
 
     async def _advance(self, path: list[bytes], step: WalkStep) -> Observation | None:
-        """Perform one more step from the page at the end of ``path``, which it is added to; None if it failed."""
+        """Perform one more step from the page at the end of ``path``, and append it to the path; None if it failed."""
         began_ms = self._clock.now_ms()
         try:
             page = await self._walker.advance(step)
@@ -271,9 +272,9 @@ class Worker:
         return page
 
     async def _confirmed(self, path: list[bytes]) -> tuple[bytes, ...] | None:
-        """The claim that the goal is at the end of ``path``; None if it is not, once each link on the way is pressed.
+        """The claim that the goal is at the end of ``path``; None if it does not hold after each link on the way is pressed.
 
-        A link was followed by its address, and a replay presses it: scripts can make something else of a press.
+        A link was followed by its address, but a replay presses it, and scripts can handle a press differently.
         """
         view = self._replica.view
         steps = view.steps_to(path[-1]) if path else []
@@ -290,14 +291,14 @@ class Worker:
         return tuple(view.action(key) for key in path)
 
     async def _reaches(self, page: Observation) -> bool:
-        """True if the page at hand meets the condition. What a page that is cut may hold behind its end is no success, nor what a
-        document shows after a write was refused.
+        """True if the current page meets the condition. The unread end of a cut page proves nothing, nor does a document after
+        a refused write.
         """
         met = await asyncio.to_thread(judge, self._replica.spec.condition, page)
         return met is True and not self._walker.unconfirmed
 
     async def _look(self, path: list[bytes], page: Observation, states: dict[bytes, bytes]) -> _Seen:
-        """What the page at the end of ``path`` is worth; its children are named."""
+        """Evaluate the page at the end of ``path``, and name its children."""
         replica = self._replica
         if not replica.login_at and asks_for_login(page):
             replica.login_at = origin_of(page.url)
@@ -306,19 +307,19 @@ class Worker:
         states[key] = place
         page = await with_closed(self._walker.page, page, replica.spec.condition)
         reached = await self._reaches(page)
-        # Reading a page of 1 MiB takes longer than the event loop may stand still.
+        # Reading a page of 1 MiB would block the event loop for too long.
         visits = self._visits_of[place]
         worth = await asyncio.to_thread(value, self._goal, page, reached=reached, visits_of_state=visits)
         self._visits_of[place] += 1
         if reached:
             return _Seen(worth, reached=True)
         nearer = key != replica.root and self._seen_nearer(path, place)
-        # What this iteration has passed is not in the tree yet.
+        # The nodes that this iteration has passed are not in the tree yet.
         if key != replica.root:
             vain = nearer or any(states.get(each) == place for each in path[:-1])
             (replica.idle.in_vain if vain else replica.idle.led_on)(decode_action(replica.view.action(key)))
         if nearer:
-            # Half: the page may be good, but there is a shorter way to it, which is to be chosen.
+            # Half: the page may be good, but there is a shorter way to it, which should be chosen.
             return _Seen(worth * 0.5, dead=True)
         if not replica.view.expanded(key):
             choices = await self._choices(page, len(path))
@@ -330,10 +331,10 @@ class Worker:
         return _Seen(worth)
 
     async def _choices(self, page: Observation, depth: int) -> tuple[Candidate, ...]:
-        """What to try on ``page``, so many steps from the start.
+        """The actions to try on ``page``, which is ``depth`` steps from the start.
 
-        Where each message out is judged by itself, a class only says what to try later. Of a link it says nothing: “Add a document”
-        opens a form, and whether the address is an order the guard says.
+        Each request is judged by itself as it leaves, so a class only orders the choices. For a link it means nothing: “Add a
+        document” opens a form, and the guard decides if the address is a command.
         """
         class_max = min(WRITE_CLASS - 1, self._config.policy.risk_class_max)
 
@@ -345,20 +346,20 @@ class Worker:
             follows = isinstance(action, Click) and element is not None and bool(element.link)
             return msgspec.structs.replace(risk, level=1 if follows else min(risk.level, class_max))
 
-        # As ``value`` is.
+        # As in ``value``.
         met = partial(self._frontier.knows, depth=depth, page=page)
         rated = await asyncio.to_thread(candidates, self._goal, page, classify=weigh, known=met)
         return self._replica.idle.without(rated, page)
 
     def _seen_nearer(self, path: list[bytes], place: bytes) -> bool:
-        """True if the same page stands at another node that is at least as near to the start: then this way adds nothing."""
+        """True if the same page stands at another node at least as near to the start: then this way adds nothing."""
         known = self._replica.view.nearest_with_state(place)
         return known is not None and known != path[-1] and self._replica.view.depth(known) <= len(path)
 
     def _choose(self, path: list[bytes], typed: Fill | None) -> WalkStep | None:
         """An untried child of the node at the end of ``path``, drawn by prior; None if there is none that may be performed.
 
-        typed: only what sends what was typed into its field.
+        typed: only children that submit the text typed into its field.
         """
         open_children = self._replica.view.untried(
             path[-1] if path else self._replica.root,
@@ -378,7 +379,7 @@ class Worker:
         return WalkStep(key=child, action=decode_action(entry.action))
 
     def _fail(self, path: list[bytes], error: MeshError, cost_ms: int) -> None:
-        """The last step of ``path`` failed. Errors: ``error``, if it says nothing about a page."""
+        """Record that the last step of ``path`` failed. Errors: ``error``, if it says nothing about a page."""
         if error.code in BROWSER_GONE:
             raise error
         closed = error.code in _LOOKS_CLOSED
@@ -400,5 +401,5 @@ def _within(spend: Spend, assignment: Assignment) -> bool:
 
 
 def seed_of(spec_seed: int, node: str) -> int:
-    """A worker's own seed: peers roll out differently, runs repeat."""
+    """A worker's own seed: peers roll out differently, and runs are repeatable."""
     return spec_seed ^ int.from_bytes(hashlib.sha256(node.encode()).digest()[:6], "big")
