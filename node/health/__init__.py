@@ -1,6 +1,6 @@
 """The condition of this node: status, metrics, backups, and the doctor, which gives a remedy for every fault.
 
-Owns no data but the form of a backup file; it reads the other rooms. Never repairs anything by itself.
+Owns only the format of a backup file; it reads the other rooms. Never repairs anything by itself.
 """
 
 from node.health import doctor, metrics

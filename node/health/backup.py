@@ -62,7 +62,7 @@ class BackupVerbs:
 
     @contextlib.contextmanager
     def _staging(self) -> Iterator[Path]:
-        """A directory for the copy; in the data directory, because hard links need the same file system."""
+        """A directory for the copy, inside the data directory, because hard links need the same file system."""
         for left in self._home.glob(f"{_STAGING}*"):  # a crash ended an earlier backup
             shutil.rmtree(left)
         directory = Path(tempfile.mkdtemp(dir=self._home, prefix=_STAGING))
@@ -72,11 +72,11 @@ class BackupVerbs:
             shutil.rmtree(directory)
 
     async def _copied(self, directory: Path) -> archive.Contents:
-        """Copy the node into ``directory``; keys, log and database belong together."""
+        """Copy the node into ``directory``; keys, log and database must match."""
         for _ in range(limits.BACKUP_TRIES_MAX):
             files, before = self._own_files(), self._witness.log.checkpoint
             await self._store.copy_to(directory)
-            # A change of keys while the store was copied would leave keys of one state beside a log of the other.
+            # If keys changed during the copy of the store, the copy would hold keys of one state and a log of another.
             if (self._own_files(), self._witness.log.checkpoint.number) == (files, before.number):
                 break
             _empty(directory)

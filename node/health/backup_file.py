@@ -1,6 +1,6 @@
 """A backup file: a tar archive of ``backup.json``, the configuration, the keys, the database and the blobs.
 
-It contains the witness key as the data directory does, so everybody but its owner is kept from reading it (mode 0600).
+Like the data directory, it contains the witness key, so only its owner can read it (mode 0600).
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _CHUNK_BYTES: Final = 1 << 20
 
 
 class Contents(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """``backup.json``: what the file is a copy of."""
+    """``backup.json``: describes the node and the files in the backup."""
 
     format: int = _FORMAT
     node: str
@@ -60,7 +60,7 @@ def pack(directory: Path, out: Path, contents: Contents) -> int:
     try:
         with os.fdopen(handle, "wb") as file:
             with tarfile.open(fileobj=file, mode="w", format=tarfile.PAX_FORMAT) as archive:
-                # First, so that a reader knows what it reads before the rest arrives.
+                # First, so that a reader learns the format before the rest arrives.
                 (directory / CONTENTS_FILE).write_bytes(msgspec.json.format(msgspec.json.encode(contents)))
                 for name in (CONTENTS_FILE, *contents.digests, *blob_names(directory)):
                     archive.add(directory / name, name, recursive=False, filter=_anonymous)
@@ -75,7 +75,7 @@ def pack(directory: Path, out: Path, contents: Contents) -> int:
 
 
 def _anonymous(member: tarfile.TarInfo) -> tarfile.TarInfo:
-    """Without the user and group of this machine."""
+    """``member`` without the user and group of this machine."""
     member.uid = member.gid = 0
     member.uname = member.gname = ""
     member.mode = 0o600
@@ -83,7 +83,7 @@ def _anonymous(member: tarfile.TarInfo) -> tarfile.TarInfo:
 
 
 def blob_names(directory: Path) -> list[str]:
-    """Names of the blobs in a copy of a store, in the archive."""
+    """Archive names of the blobs in a copy of a store."""
     return sorted(path.relative_to(directory).as_posix() for path in directory.glob("blobs/*/*"))
 
 
@@ -94,11 +94,11 @@ def digest_of(path: Path) -> str:
 
 
 def unpack(file: Path, directory: Path) -> Contents:
-    """Unpack a backup into the empty ``directory`` and return what it says of itself, once every check has passed.
+    """Unpack a backup into the empty ``directory`` and return its ``backup.json``, after all checks.
 
     Checks, in order: a tar archive that begins with ``backup.json``; of this format; each member is a plain file with one of
-    the names of a backup, once; its content has the announced SHA-256; nothing is missing.
-    Errors: ``backup.invalid``, ``format.*``, ``input.no_file``, ``store.*``.
+    the names of a backup, once; its content has the announced SHA-256; nothing is missing. Errors: ``backup.invalid``,
+    ``format.*``, ``input.no_file``, ``store.*``.
     """
     try:
         source = file.open("rb")
@@ -140,7 +140,7 @@ def _contents(archive: tarfile.TarFile, first: tarfile.TarInfo | None) -> Conten
 
 
 def _write(archive: tarfile.TarFile, member: tarfile.TarInfo, directory: Path, contents: Contents) -> str:
-    """Write one member; its name."""
+    """Write one member. Returns its name."""
     name = member.name
     blob = _BLOB.fullmatch(name)
     announced = blob[2] if blob else contents.digests.get(name)

@@ -1,4 +1,4 @@
-"""Checks everything a node needs, and gives for each fault a command that a person can paste."""
+"""Checks everything that a node needs, and gives for each fault a command to paste."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ class Apart(msgspec.Struct, frozen=True, kw_only=True):
 
 
 async def examine_apart(parts: Apart, error: MeshError, *, browser: bool) -> Health:
-    """The checks that need no key. ``error``: why the node could not be opened."""
+    """The checks that need no key. ``error``: the reason why the node could not be opened."""
     home = parts.home
     found = [*_python(), *await _data_directory(home)]
     opened: list[Check] = []
@@ -102,7 +102,7 @@ async def examine_apart(parts: Apart, error: MeshError, *, browser: bool) -> Hea
 
 
 def exposed(error: MeshError) -> Health:
-    """What is told of a data directory that others can change: nothing in it is read, let alone started."""
+    """The result for a data directory that others can change: nothing in it is read, let alone started."""
     return _health([_exposed(error)])
 
 
@@ -160,13 +160,13 @@ async def _witness_key(rooms: Rooms) -> list[Check]:
 
 async def _owner_key(rooms: Rooms) -> list[Check]:
     if tampered := await rooms.witness.tampering():
-        # What is missing may be the key of the owner, so nothing about keys is believed.
+        # The missing part may be the key of the owner, so no statement about keys is trusted.
         remedy = f"trailmesh log audit --home {quote(str(rooms.home))}; then `trailmesh node restore` of a backup"
         finding = f"the store was changed from outside: {tampered[0]}"
         return [Check(name="owner's key", status="fault", finding=finding, remedy=remedy)]
     owners = rooms.approvals.keys.owners.active
     if not owners:
-        # No fault: a node works without one. Whoever adds the first key is the owner, so a person should be first.
+        # No fault: a node works without one. The first key to be added makes its holder the owner, so a person should be first.
         finding = "none yet: nobody can answer what needs an approval"
         return [Check(name="owner's key", status="ok", finding=finding, remedy="trailmesh owner add NAME")]
     return [Check(name="owner's key", status="ok", finding=", ".join(owner.name for owner in owners))]
@@ -182,7 +182,7 @@ async def _store(home: Path, store: Store) -> list[Check]:
 
 
 async def _configuration(rooms: Rooms) -> list[Check]:
-    """Nothing, unless the file says something else by now than the running node has read."""
+    """Empty, unless the file has changed since the running node read it."""
     if not rooms.serving or not await asyncio.to_thread((rooms.home / CONFIG_FILE).is_file):
         return []
     try:
@@ -190,7 +190,7 @@ async def _configuration(rooms: Rooms) -> list[Check]:
     except MeshError as fault:
         finding = f"the node would not start with it: {fault.message} [{fault.code}]"
         return [Check(name="configuration", status="fault", finding=finding, remedy=for_opening(rooms.home, fault))]
-    # These decide what may be done; the name and the port of a running node may have been settled when it started.
+    # These decide what is permitted. The name and the port of a running node may have been chosen when it started.
     if (now.policy, now.browser) == (rooms.config.policy, rooms.config.browser):
         return []
     remedy = f"end `trailmesh node serve`, then: trailmesh node serve --home {quote(str(rooms.home))}"
@@ -229,7 +229,7 @@ async def _clock(rooms: Rooms) -> list[Check]:
 
 
 async def _seen_times(rooms: Rooms) -> list[Check]:
-    """Nothing, unless the clock is behind a time at which capsules or answers were seen."""
+    """Empty, unless the clock is behind a time at which capsules or answers were seen."""
     now_ms = rooms.clock.now_ms()
     blocked = [each.latest_ms for each in await ahead(rooms.sealed.capsules.kept, now_ms) if not each.why]
     ahead_s = (max([rooms.approvals.latest_ms, *blocked]) - now_ms) // 1000
@@ -256,7 +256,7 @@ async def _peer_listener(rooms: Rooms) -> list[Check]:
 
 def _taken(host: str, port: int) -> bool:
     with socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET) as probe:
-        # As the listener does: connections of the last run that are still closing do not count.
+        # As the listener does: closing connections of the last run do not count.
         probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
             probe.bind((host, port))

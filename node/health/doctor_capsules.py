@@ -1,4 +1,4 @@
-"""Checks the capsules: expired or used up, sealed to a key that has ended, about to end."""
+"""Checks the capsules: expired or used up, sealed to an ended key, about to end."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _SOON_MS: int = 86_400_000
 
 
 async def check_capsules(rooms: Rooms) -> list[Check]:
-    """One result for all capsules in order, and one for each that cannot be used, or not for long."""
+    """One result for all capsules in order, and one for each that cannot be used, or only for a short time."""
     records = await rooms.store.capsules()
     found = []
     for record in records:

@@ -21,7 +21,7 @@ _RENEWAL_TOLD_MS = 7 * 86_400_000
 
 
 async def check_peer(rooms: Rooms, peer: str, name: str) -> list[Check]:
-    """From here to the peer; then, if the peer answers and this node runs, from the peer to here."""
+    """Check the connection to the peer; then, if the peer answers and this node runs, the connection back."""
     outward = await _outward(rooms, peer, f"peer {name}"[:32], name)
     shown = _log(rooms, peer, name)
     if rooms.trust.calls.contacts.of(peer).error or outward.status == "fault" or not rooms.serving:
@@ -30,7 +30,7 @@ async def check_peer(rooms: Rooms, peer: str, name: str) -> list[Check]:
 
 
 def _log(rooms: Rooms, peer: str, name: str) -> list[Check]:
-    """Report a log that the peer does not show, or has opened recently; nothing if all is in order."""
+    """Report a log that the peer does not show, or has opened recently; empty if all is in order."""
     watch, title = rooms.log.logs.watch, f"log of {name}"[:32]
     remedy = f"trailmesh log audit --peer {quote(name)} --home {quote(str(rooms.home))}"
     if trouble := watch.in_words(peer):

@@ -25,7 +25,7 @@ CONTENT_TYPE: Final = "text/plain; version=0.0.4; charset=utf-8"
 
 
 async def exposition(rooms: Rooms) -> bytes:
-    """The metrics of now, in the text format of Prometheus. Errors: ``store.*``."""
+    """The current metrics, in the text format of Prometheus. Errors: ``store.*``."""
     registry = CollectorRegistry(auto_describe=False)
     registry.register(_Snapshot(await _taken(rooms)))
     # Read in the event loop, where nothing changes meanwhile; formatted in a thread, because that is slow.
@@ -33,7 +33,7 @@ async def exposition(rooms: Rooms) -> bytes:
 
 
 async def samples(rooms: Rooms) -> list[Measured]:
-    """The metrics of now as records, with the names and labels Prometheus gives the samples. Errors: ``store.*``."""
+    """The current metrics as records, with Prometheus's names and labels of the samples. Errors: ``store.*``."""
     return [
         Measured(
             name=metric.name,
@@ -57,7 +57,7 @@ class _Snapshot:
         self._metrics = metrics
 
     def collect(self) -> list[Metric]:
-        """Every metric."""
+        """Yield every metric."""
         return self._metrics
 
 
@@ -148,11 +148,11 @@ _GAUGES: Final[tuple[tuple[str, str, Callable[[Rooms], float]], ...]] = (
         lambda rooms: rooms.loop_watch.longest_s,
     ),
 )
-"""Name, help, and what is measured."""
+"""Name, help, and the measured values."""
 
 
 def disk_by_peer(rooms: Rooms) -> dict[str, int]:
-    """Bytes by node id of the peers that take most, and of all others together."""
+    """Bytes by node id of the peers that use most, and of all others together."""
     known = {record.node for record in rooms.trust.peers.records()}
     used = sorted(
         ((count, node) for node, count in rooms.trust.peers.usage.by_peer.items() if node in known), reverse=True

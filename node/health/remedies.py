@@ -1,6 +1,6 @@
 """Remedies of the doctor: for each error of a check, a command to paste that contains the real names and addresses.
 
-An error's general remedy (``protocol/errors/``) is shown everywhere else. It cannot be used here, because it may tell people to
+Everywhere else an error's general remedy (``protocol/errors/``) is shown. It cannot be used here, because it may tell people to
 run the doctor.
 """
 
@@ -29,7 +29,7 @@ _PAIR_AGAIN: Final = (
     _THERE + "trailmesh node invite --grant explore; then here: trailmesh node join with what it prints"
 )
 
-# A peer tells a stranger nothing, so its owner has to look which of these it is.
+# A peer tells a stranger nothing, so its owner has to find out which case it is.
 _UNKNOWN_THERE: Final = (
     _THERE
     + "trailmesh node peers; if this node ({me}) is distrusted there: trailmesh node trust {me}; if it is missing there: "
@@ -137,7 +137,7 @@ def for_peer(rooms: Rooms, name: str, error: MeshError) -> str:
 
 
 def for_port(home: Path, port: int, free: int) -> str:
-    """The remedy where another program listens on ``port``. free: a port that is free."""
+    """The remedy if another program listens on ``port``. free: a free port."""
     config = shlex.quote(str(home / CONFIG_FILE))
     return (
         f"ss -ltnp 'sport = :{port}' shows the other program: end it, or take another port: sed -i 's/port: {port}$/port: {free}/'"
@@ -183,7 +183,7 @@ def for_opening(home: Path, error: MeshError) -> str:
 
 
 def _without(home: Path, file: str) -> str:
-    """How a node goes on whose ``file`` is gone and stands in no backup; empty if it cannot."""
+    """How to continue a node whose ``file`` is missing and in no backup; empty if that is impossible."""
     quoted, path = shlex.quote(str(home)), shlex.quote(str(home / file))
     if file == CONFIG_FILE:
         return f"put {path} back from a backup; without one, for the defaults, which allow every site: echo '{{}}' > {path}"

@@ -1,4 +1,4 @@
-"""Has questions answered that a running verb puts to its caller: they come as events, and an answer is a call of its own."""
+"""Answers the questions that a running verb asks its caller: they come as events, and an answer is a call of its own."""
 
 from __future__ import annotations
 
@@ -19,16 +19,16 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 AskPerson = Callable[[dict[str, Any]], Awaitable[bool | None]]
-"""Puts a question to the person at the terminal, and never blocks the event loop; None if there was no answer."""
+"""Asks the person at the terminal, without blocking the event loop; None if there was no answer."""
 
 CallVerb = Callable[[str, dict[str, Any], "Tell"], Awaitable[Any]]
-"""``(verb, parameters, tell) -> plain result``, of one node."""
+"""``(verb, parameters, tell) -> plain result``, on one node."""
 
 _ANSWER: Final = "session.answer"
 
 
 def dispatching(node: Node) -> CallVerb:
-    """Calls ``node``, which runs in this process."""
+    """A ``CallVerb`` for ``node``, which runs in this process."""
 
     async def call(verb: str, params: dict[str, Any], tell: Tell) -> Any:
         return plain(await node.dispatch(verb, msgspec.json.encode(params), tell))
@@ -37,8 +37,8 @@ def dispatching(node: Node) -> CallVerb:
 
 
 async def answering(call: CallVerb, verb: str, params: dict[str, Any], tell: Tell, ask: AskPerson | None) -> Any:
-    """The result of ``call(verb, params, tell)``. Events with a question go to ``ask``, and what it says to ``session.answer``
-    of the same node. Errors: those of ``call``.
+    """The result of ``call(verb, params, tell)``. Events with a question go to ``ask``, and its answer goes to
+    ``session.answer`` of the same node. Errors: those of ``call``.
     """
     if ask is None:
         return await call(verb, params, tell)
@@ -47,10 +47,10 @@ async def answering(call: CallVerb, verb: str, params: dict[str, Any], tell: Tel
     async def put(question: dict[str, Any]) -> None:
         yes = await ask(question)
         if yes is None:
-            return  # the verb has a clock of its own
+            return  # the verb has its own time limit
         try:
             await call(_ANSWER, {"question": question["id"], "yes": yes}, lambda event: None)
-        except MeshError as error:  # what the verb made of it, its result says
+        except MeshError as error:  # the result of the verb tells how it went on
             log.warning("the answer was not taken: %s", error)
 
     def pass_on(event: dict[str, Any]) -> None:

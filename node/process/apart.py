@@ -1,8 +1,7 @@
-"""A node for one command, on a machine that has none: a temporary data directory, a temporary key, and the keys it was told to
-trust.
+"""A node for one command, on a machine that has none: a temporary data directory, a temporary key, and the keys that it must trust.
 
-Nothing of the machine's own node is read: neither its peers nor its configuration. The directory is removed at the end, also
-when the command is interrupted. What the temporary key signs can be verified by nobody later, because the key is gone.
+It reads nothing of the machine's own node: neither its peers nor its configuration. The directory is removed at the end, even
+if the command is interrupted. Nobody can verify the temporary key's signatures later, because the key is gone.
 """
 
 from __future__ import annotations
@@ -38,7 +37,7 @@ _SIGNER: Final = "trusted key"
 
 
 class _Early:
-    """Opens a browser that has been starting since this was made; later calls start another."""
+    """Opens the browser that began to start when this object was made; later calls start another one."""
 
     def __init__(self, opener: OpenBrowser) -> None:
         self._opener = opener
@@ -54,7 +53,7 @@ class _Early:
         if self._first is None:
             return
         self._first.cancel()
-        # Whatever kept it from starting, nobody has missed it.
+        # If it did not start, nobody missed it.
         with contextlib.suppress(MeshError, asyncio.CancelledError):
             await (await self._first).close()
 
@@ -70,7 +69,9 @@ async def _browser(config_file: str) -> AsyncIterator[OpenBrowser]:
     from node.process.machine import browser_of, load_driver
 
     config = settings.read(settings.starting(config_file)) if config_file else settings.Config()
-    await asyncio.to_thread(load_driver, config.browser)  # before the rest, so that Chromium starts beside that
+    await asyncio.to_thread(
+        load_driver, config.browser
+    )  # before the rest, so that Chromium starts in parallel with that
     early = _Early(browser_of(config.browser))
     try:
         yield early.open
@@ -82,12 +83,12 @@ async def _browser(config_file: str) -> AsyncIterator[OpenBrowser]:
 async def temporary_node(
     logs: tuple[KeyLog, ...], config_file: str, open_browser: OpenBrowser | None = None
 ) -> AsyncIterator[Node]:
-    """A node that accepts signatures of the nodes of ``logs``, and of nobody else. They may do nothing here.
+    """A node that accepts only signatures of the nodes of ``logs``. These nodes get no permissions here.
 
-    config_file: its configuration; empty for the defaults. open_browser: what the configuration names, unless given.
-    Errors: ``config.invalid``, ``input.invalid``, ``store.*``.
+    config_file: its configuration; empty for the defaults. open_browser: replaces the configured one. Errors:
+    ``config.invalid``, ``input.invalid``, ``store.*``.
     """
-    # In a thread, where half a second of loading does not keep a browser from starting.
+    # In a thread, so that half a second of loading does not delay the start of the browser.
     for name in ("setup", "wiring"):
         await asyncio.to_thread(importlib.import_module, f"node.process.{name}")
     from node.process.setup import init_home
@@ -116,7 +117,7 @@ async def temporary_node(
 
 
 def read_trust(given: tuple[str, ...]) -> tuple[KeyLog, ...]:
-    """The keys that ``--trust`` names: each is a key itself or a file of keys. Errors: ``trust.invalid``, ``input.no_file``."""
+    """The keys given by ``--trust``: each is a key itself or a file of keys. Errors: ``trust.invalid``, ``input.no_file``."""
     from node.process.machine import system_clock
     from protocol import limits
 
@@ -153,11 +154,11 @@ async def replay_apart(
     *,
     plan: bool = False,
 ) -> Any:
-    """``session.replay`` of the bundle ``path`` with ``params``. person: who answers its questions. plan: only what it needs.
+    """``session.replay`` of the bundle ``path`` with ``params``. person: answers its questions. plan: only list what it needs.
 
     Errors: those of import and replay, ``trust.not_signed``.
     """
-    # No browser for a file that will be refused: the import says why.
+    # No browser for a file that will be refused: the import gives the reason.
     soon = _browser(config_file) if _opened(logs, path) and not plan else contextlib.nullcontext()
     async with soon as open_browser, temporary_node(logs, config_file, open_browser) as node:
         imported = plain(await _judged(node, "session.import", {"path": str(path)}, logs))
@@ -168,19 +169,19 @@ async def replay_apart(
 
 
 async def call_apart(config_file: str, verb: str, params: dict[str, Any], tell: Tell) -> Any:
-    """``verb`` of a temporary node that trusts nobody. Errors: those of the verb, ``config.invalid``."""
+    """Call ``verb`` of a temporary node that trusts nobody. Errors: those of the verb, ``config.invalid``."""
     async with temporary_node((), config_file) as node:
         return plain(await node.dispatch(verb, msgspec.json.encode(params), tell))
 
 
 def secrets_of(logs: tuple[KeyLog, ...], path: Path) -> frozenset[str]:
-    """Names of the secrets that the session in the bundle needs; none if it was not signed by one of ``logs``."""
+    """Names of the secrets that the session in the bundle needs; none if no node of ``logs`` signed it."""
     opened = _opened(logs, path)
     return frozenset(opened.session.secrets) if opened else frozenset()
 
 
 def _opened(logs: tuple[KeyLog, ...], path: Path) -> Bundle | None:
-    """The bundle, if one of ``logs`` has signed it. What else is in it is checked when it is imported."""
+    """The bundle, if a node of ``logs`` signed it. The import checks the rest of it."""
     known = {log.node: log for log in logs}
 
     def find_key(issuer: str, key_id: bytes, issued_s: int) -> VerifyKey | None:
@@ -194,7 +195,7 @@ def _opened(logs: tuple[KeyLog, ...], path: Path) -> Bundle | None:
 
 
 async def _judged(node: Node, verb: str, params: dict[str, Any], logs: tuple[KeyLog, ...]) -> Any:
-    """The result of ``verb``. Its refusal of an unknown signer names the keys that were given, not pairing."""
+    """The result of ``verb``. If it refuses an unknown signer, the error names the given keys instead of pairing."""
     try:
         return await node.dispatch(verb, msgspec.json.encode(params), lambda event: None)
     except MeshError as error:

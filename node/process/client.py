@@ -1,8 +1,7 @@
 """Calls a verb for a command: through the control API if the node is running, otherwise in this process.
 
-Either way the caller sees the same: ``call(verb, params, tell)`` returns plain values or raises ``MeshError``. A caller
-with an agent's token calls over the socket for agents and never opens the data directory, because that would be acting as
-the owner.
+The caller sees no difference: ``call(verb, params, tell)`` returns plain values or raises ``MeshError``. A caller with an
+agent's token calls over the socket for agents. It never opens the data directory, because that would mean acting as the owner.
 """
 
 from __future__ import annotations
@@ -44,13 +43,14 @@ log = logging.getLogger(__name__)
 
 _AWAY: Final = frozenset({"node.not_serving", "node.stopped"})
 _PARTS: Final = ("config.", "key.", "keylog.", "log.", "store.")
-"""Beginnings of codes that say that a part of the data directory cannot be read."""
+"""Beginnings of the error codes for an unreadable part of the data directory."""
 _RECONNECT_S: Final = 0.5
 _LINE_BYTES_MAX = 64 * 1024 * 1024
 
 
 def control_info(home: Path) -> ControlInfo | None:
-    """How to reach the running node of ``home``; None if it is not running. Errors: ``node.exposed``, before it is believed."""
+    """The address and token of the running node of ``home``; None if it is not running. Errors: ``node.exposed``, before the
+    file is read."""
     check_private(home)
     try:
         info = msgspec.json.decode((home / CONTROL_FILE).read_bytes(), type=ControlInfo)
@@ -71,8 +71,8 @@ class AsAgent(NamedTuple):
 
 
 def as_agent(home: Path, token_file: str, socket: str = "") -> AsAgent:
-    """The agent whose token is in ``token_file``. socket: the node's socket, if it is not the default one in ``home``.
-    Errors: ``input.invalid``; the message contains nothing of the file.
+    """The agent whose token is in ``token_file``. socket: the node's socket, if it is not the default one in ``home``. Errors:
+    ``input.invalid``; the message contains no part of the file.
     """
     if token_file.startswith(PREFIX):
         raise MeshError("input.invalid", "--token-file names the file that holds the token, not the token itself")
@@ -89,7 +89,7 @@ def as_agent(home: Path, token_file: str, socket: str = "") -> AsAgent:
 
 
 def _warn_if_shown(descriptor: int, token_file: str) -> None:
-    """A file that others can read is used all the same: in a container, who mounted it may have had no choice."""
+    """Warn about a file that others can read, but use it: in a container, its mode may not be the user's choice."""
     if os.fstat(descriptor).st_mode & stat.S_IROTH:
         log.warning("every user of this machine can read the token in %s: chmod 600 it", token_file)
 
@@ -106,8 +106,8 @@ async def call(
 ) -> Any:
     """Run ``verb`` on the node of ``home``, or as ``agent`` on the node at its socket. passphrase: as for ``open_node``.
 
-    person: who answers the questions of the verb; an agent is asked none.
-    Errors: those of the verb, ``node.stopped``; of an agent also ``node.not_serving``, ``control.unauthorised``, ``agent.*``.
+    person: answers the questions of the verb; an agent is asked none. Errors: those of the verb, ``node.stopped``; of an agent
+    also ``node.not_serving``, ``control.unauthorised``, ``agent.*``.
     """
     if agent is not None:
         try:
@@ -127,7 +127,7 @@ async def call(
         async with open_in_turn(home, passphrase, lambda: control_info(home) is not None) as node:
             return await answering(dispatching(node), verb, params, tell, person)
     except MeshError as error:
-        # A node that was starting has the lock by now and can be called.
+        # A node that was still starting holds the lock by now and can be called.
         info = control_info(home) if error.code == "node.locked" else None
         if info is None:
             raise
@@ -135,14 +135,14 @@ async def call(
     try:
         return await answering(_node_at(home, info), verb, params, tell, person)
     except aiohttp.ClientConnectorError:
-        raise locked from None  # the node ended meanwhile, or its file is that of a dead one
+        raise locked from None  # the node ended meanwhile, or the control file is a dead node's
 
 
 @contextlib.asynccontextmanager
 async def connected(
     home: Path, passphrase: AskPassphrase | None = None, *, agent: AsAgent | None = None
 ) -> AsyncIterator[CallVerb]:
-    """Calls of the node of ``home``, of which several may be under way at once: as ``call`` makes one.
+    """A ``CallVerb`` for the node of ``home`` that works like ``call``; several calls may run at once.
 
     Errors: those of ``open_in_turn``; of a call those of the verb, ``node.not_serving``, ``node.stopped``.
     """
@@ -184,7 +184,7 @@ async def ask(home: Path, verb: str, params: dict[str, Any], *, agent: AsAgent |
 
 
 async def recover(home: Path, params: dict[str, Any], tell: Tell) -> Any:
-    """``node.recover`` on the node of ``home``, also when its witness key is lost. Errors: those of ``call``."""
+    """``node.recover`` on the node of ``home``, even if its witness key is lost. Errors: those of ``call``."""
     try:
         return await call(home, "node.recover", params, tell)
     except MeshError as error:
@@ -261,7 +261,7 @@ async def follow(
 
 
 def _node_at(home: Path, info: ControlInfo) -> CallVerb:
-    """Calls the running node of ``home`` as its owner."""
+    """A ``CallVerb`` for the running node of ``home``, as its owner."""
     return lambda verb, params, tell: _remote(home / SOCKET_FILE, info.token, verb, params, tell)
 
 

@@ -1,4 +1,4 @@
-"""A person logs in in a window. The window belongs to this process; what it holds goes to the node over the control socket only."""
+"""Lets a person log in in a window. The window belongs to this process; its state reaches the node only over the control socket."""
 
 from __future__ import annotations
 
@@ -19,16 +19,15 @@ if TYPE_CHECKING:
     from protocol.goal.condition import Condition
 
 _LOOK_S: Final = 0.5
-"""How often the window is asked what it holds."""
+"""How often the state of the window is read."""
 
 
 async def log_in(home: Path, url: str, until: Any, attach: str, tell: Tell) -> dict[str, Any]:
-    """What the browser holds once a person has logged in at ``url``, as parameters of ``capsule.keep``.
+    """The state of the browser once a person has logged in at ``url``, as parameters of ``capsule.keep``.
 
-    until: a condition in plain data; None if the page tells by itself. attach: address of the debugging port of a running
-    Chromium; empty to start one. The window is closed at the end, whatever the end is.
-    Errors: ``input.invalid``, ``condition.invalid``, ``browser.*``, ``config.invalid``; ``capsule.not_logged_in`` if the window
-    was closed before.
+    until: a condition in plain data; None if the page shows the login by itself. attach: address of the debugging port of a
+    running Chromium; empty to start one. The window is closed at the end, even after an error. Errors: ``input.invalid``,
+    ``condition.invalid``, ``browser.*``, ``config.invalid``; ``capsule.not_logged_in`` if the window was closed before.
     """
     from node.live.browsers import guard_for
     from node.process.watching import configured
@@ -39,7 +38,7 @@ async def log_in(home: Path, url: str, until: Any, attach: str, tell: Tell) -> d
     require_web(url)
     wanted = None if until is None else condition.parse(until)
     config = configured(home, "")
-    # What the person does with own hands needs no approval by the same person. Where pages may lead is the policy's all the same.
+    # A person's own acts need no approval by the same person. The policy still decides where pages may lead.
     guard = msgspec.structs.replace(guard_for(config.policy), read_only=False)
     profile = config.browser.profile
     async with open_watched(config.browser, attach)(profile, guard, _unheard) as page:
@@ -58,7 +57,7 @@ async def logged_in(page: WatchedPage, url: str, until: Condition | None, tell: 
     from protocol.capsule.flows.login import judge_login
 
     await page.open(url)
-    # Before the person is told to begin: on a slow machine a quick person would be logged in already in what is compared with.
+    # Before the person is told to begin: on a slow machine, a quick person's login could otherwise be part of the first state.
     before, _ = await _look(page)
     tell({"open": url, "unguarded": list(limits_of(page.info.backend))})
     closed = asyncio.ensure_future(page.ended())
@@ -73,7 +72,7 @@ async def logged_in(page: WatchedPage, url: str, until: Condition | None, tell: 
             if not fails:
                 return storage
     except MeshError as error:
-        if error.code != "browser.crashed":  # closed while it was asked
+        if error.code != "browser.crashed":  # closed during the query
             raise
     finally:
         closed.cancel()
@@ -90,4 +89,4 @@ async def _look(page: WatchedPage) -> tuple[Look, str]:
 
 
 async def _unheard(heard: Heard) -> None:
-    """Nothing of what the person does is written down."""
+    """Ignore the acts of the person: nothing is written down."""

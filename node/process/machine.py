@@ -1,6 +1,6 @@
-"""The adapters that need no node: the clock of this machine, and the browser that a configuration names.
+"""The adapters that need no node: the clock of this machine, and the configured browser.
 
-Beside ``wiring``, which brings every room: a command without a node starts its browser before it has loaded the rest.
+Separate from ``wiring``, which loads every room: a command without a node starts its browser before it has loaded the rest.
 """
 
 from __future__ import annotations
@@ -50,12 +50,12 @@ def browser_settings(config: BrowserConfig) -> BrowserSettings:
 
 
 def browser_of(config: BrowserConfig) -> OpenBrowser:
-    """What opens the browser that ``config`` names. Errors of the call: ``browser.*``, ``config.invalid``."""
+    """Opens the browser that ``config`` names. Errors of the call: ``browser.*``, ``config.invalid``."""
     return functools.partial(opened, browser_settings(config))
 
 
 def persistent_of(config: BrowserConfig) -> OpenPersistent:
-    """What opens a browser of its own with a profile of its own. Errors of the call: those of ``OpenPersistent``."""
+    """Opens a browser of its own with a profile of its own. Errors of the call: those of ``OpenPersistent``."""
     settings = browser_settings(config)
     return no_persistent if settings.cdp_url else functools.partial(_opened_persistent, settings)
 
@@ -67,12 +67,12 @@ async def _opened_persistent(settings: BrowserSettings, profile: Profile, given:
 
 
 def load_driver(config: BrowserConfig) -> None:
-    """Load what drives the browser that ``config`` names; otherwise its first start does. Takes a quarter of a second."""
+    """Load the driver of the configured browser, which otherwise happens at its first start. Takes a quarter of a second."""
     _opener(browser_settings(config))
 
 
 async def opened(settings: BrowserSettings) -> Browser:
-    """The browser that ``settings`` name. Errors: ``browser.*``, ``config.invalid``."""
+    """Open the browser that ``settings`` describe. Errors: ``browser.*``, ``config.invalid``."""
     opener = await asyncio.to_thread(_opener, settings)
     return await opener()
 

@@ -46,7 +46,7 @@ Ask = Callable[[str, dict[str, Any]], Awaitable[Any]]
 """``(name of a verb, parameters) -> plain result`` of the running node. Errors: those of the verb, ``node.not_serving``."""
 
 TOOLS: Final[Mapping[str, Verb]] = {verb.tool: verb for verb in CATALOGUE.values() if verb.tool}
-"""By name of the tool."""
+"""The verbs that are tools, by name of the tool."""
 _SESSION: Final = "session"
 """The parameter of live verbs that the bridge sets."""
 _CLOSE_S: Final = 30.0
@@ -60,7 +60,7 @@ _INSTRUCTIONS: Final = (
 )
 
 
-# --- what a tool is --------------------------------------------------------------------------------------------------
+# --- tools -----------------------------------------------------------------------------------------------------------
 
 
 def tool_of(verb: Verb) -> Tool:
@@ -90,7 +90,7 @@ def _schema(record: Any) -> dict[str, Any]:
 
 
 def _takes(verb: Verb) -> dict[str, Any]:
-    """The schema of what a client may set."""
+    """The schema of the parameters that a client may set."""
     schema = _schema(verb.takes)
     del schema["description"]
     hidden = _hidden(verb)
@@ -140,12 +140,12 @@ _SHELL: Final = re.compile(r"`trailmesh |`--| --[a-z]|`config")
 
 
 def _remedy(error: MeshError) -> str:
-    """What to do about ``error``, for a model. What takes a command line is for the owner of the node, and says so."""
+    """The remedy for ``error``, for a model. One that needs a command line is addressed to the owner of the node."""
     told = _REMEDIES.get(error.code) or _in_tools(error.remedy)
     return f"For the owner of the node: {told}" if _SHELL.search(told) else told
 
 
-# --- what a call gives -----------------------------------------------------------------------------------------------
+# --- results of a call -----------------------------------------------------------------------------------------------
 
 
 def _given(result: dict[str, Any]) -> CallToolResult:
@@ -194,13 +194,13 @@ class Bridge:
     """Lists and calls tools for one client and keeps its live session."""
 
     def __init__(self, ask: Ask, opening: dict[str, Any]) -> None:
-        """opening: parameters of ``live.open``, all but the address."""
+        """opening: parameters of ``live.open``, without the address."""
         self._ask, self._opening = ask, opening
         self._session = ""
         self._turn = asyncio.Lock()
 
     async def tools(self) -> list[Tool]:
-        """Those that the caller may call. Errors: those of ``Ask``."""
+        """The tools that the caller may call. Errors: those of ``Ask``."""
         allowed = set((await self._ask(node_verbs.WHOAMI.name, {}))["verbs"])
         return [tool_of(verb) for verb in TOOLS.values() if verb.name in allowed]
 

@@ -1,4 +1,4 @@
-"""Keys of owners on this machine: sealed files in the data directory, which only commands open, and no running node."""
+"""Keys of owners on this machine: sealed files in the data directory. Only commands open them, never a running node."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ SEED_BYTES: Final = 32
 
 
 def file_of(home: Path, id: str) -> Path:
-    """Where the key with this id is kept, if it is kept here."""
+    """The path of the key with this id, if it is stored here."""
     return home / DIRECTORY / f"{id}.key"
 
 
 def make_key(home: Path, name: str) -> tuple[SigningKey, Path]:
-    """A new key, sealed with a passphrase that is typed, and its file. Errors: ``owner.locked``, ``input.invalid``, ``store.*``."""
+    """A new key, sealed with a typed passphrase, and its file. Errors: ``owner.locked``, ``input.invalid``, ``store.*``."""
     passphrase = new_owner_passphrase(name)
     key = SigningKey(system_clock().random(SEED_BYTES))
     path = file_of(home, owner_id(bytes(key.verify_key)))
@@ -35,7 +35,7 @@ def make_key(home: Path, name: str) -> tuple[SigningKey, Path]:
 def open_key(home: Path, id: str, name: str) -> SigningKey:
     """The key with this id, opened by its passphrase, which is asked for.
 
-    Errors: ``owner.unknown`` (it is kept elsewhere), ``owner.locked``, ``owner.passphrase``, ``store.corrupt``.
+    Errors: ``owner.unknown`` (it is stored elsewhere), ``owner.locked``, ``owner.passphrase``, ``store.corrupt``.
     """
     path = file_of(home, id)
     if not path.exists():

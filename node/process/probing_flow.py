@@ -1,7 +1,7 @@
-"""Drives a login once to see what is weak about it. Needs no node, and keeps nothing: the browsers belong to this process.
+"""Drives a login once to find its weaknesses. It needs no node and stores nothing: the browsers belong to this process.
 
-Three browsers: one logs in and is listened to; fresh ones are given what that one held before and after, and open the address that
-needs the login. What they are shown is the evidence, not names of cookies.
+One browser logs in and is observed. Fresh browsers get its state from before or after the login, and open the address that
+needs the login. The pages that they see are the evidence, not names of cookies.
 """
 
 from __future__ import annotations
@@ -29,11 +29,11 @@ if TYPE_CHECKING:
     from protocol.risk.pressing.classes import Risk
 
 _LOGOUT_CLASS: Final = 7
-"""A control is pressed only if its whole name says that it logs out, and the person has asked for that."""
+"""A control is pressed only if its whole name means logging out, and the person has asked for that."""
 
 
 class ProbedFlow(msgspec.Struct, frozen=True, kw_only=True):
-    """What is to be probed."""
+    """The order for one probe."""
 
     url: str
     """An address that needs the login."""
@@ -44,7 +44,7 @@ class ProbedFlow(msgspec.Struct, frozen=True, kw_only=True):
     allow: tuple[str, ...] = ()
     approve_class: int = 0
     until: Any = None
-    """A condition in plain data that only a page with the login meets; None if the page tells by itself."""
+    """A condition in plain data that only a page with the login meets; None if the page shows the login by itself."""
     log_out: bool = False
 
     def __repr__(self) -> str:
@@ -52,7 +52,7 @@ class ProbedFlow(msgspec.Struct, frozen=True, kw_only=True):
 
 
 async def probe_flow(home: Path, config_file: str, asked: ProbedFlow, tell: Tell) -> dict[str, Any]:
-    """The kinds of login, what is weak about it, and what is sound.
+    """The kinds of login, its weaknesses, and its sound parts.
 
     config_file: as ``probe_login``. Errors: ``input.*``, ``action.*``, ``risk.refused``, ``browser.*``, ``config.invalid``;
     ``capsule.unproven`` if the flow did not log in.
@@ -89,14 +89,14 @@ async def probe_flow(home: Path, config_file: str, asked: ProbedFlow, tell: Tell
 
 
 class _Probe:
-    """One run."""
+    """One run of the probe."""
 
     def __init__(self, config: Config, browsers: Browsers, asked: ProbedFlow, until: Condition | None) -> None:
         self._config, self._browsers, self._asked, self._until = config, browsers, asked, until
         self._stranger: Look | None = None
 
     async def run(self, file: ActionFile, secrets: Secrets, tell: Tell) -> dict[str, Any]:
-        """Errors: as ``probe_flow``."""
+        """Run the probe. Errors: as ``probe_flow``."""
         from protocol.capsule.flows.flow_findings import judge_flow
 
         looks, before, after = await self._driven(file, secrets, tell)
@@ -112,7 +112,8 @@ class _Probe:
     async def _driven(
         self, file: ActionFile, secrets: Secrets, tell: Tell
     ) -> tuple[list[Signs], BrowserState, BrowserState]:
-        """Perform the steps; signs before each secret and at the end, and what the browser held before the first and at the end."""
+        """Perform the steps. Returns the signs before each secret and at the end, and the browser's state at the beginning and
+        the end."""
         from node.live.acting import Driver, Gate, KeptCodes
         from node.live.browsers import guard_for
         from node.process.machine import system_clock
@@ -152,7 +153,7 @@ class _Probe:
         return judge_proof(self._stranger, await self._look(state), self._until)
 
     async def _look(self, state: BrowserState | None) -> Look:
-        """The address in a fresh browser that begins with ``state``, and may contact the origin of the address only."""
+        """Open the address in a fresh browser that begins with ``state`` and may contact only the address's origin."""
         from node.live.acting import Driver, Gate
         from node.live.browsers import guard_for
         from node.live.finding import with_closed
@@ -173,7 +174,7 @@ class _Probe:
                 raise
 
     async def _ended(self, state: BrowserState) -> Ended | None:
-        """Log out in a browser of its own, and show the site the old state again. None if that was not asked for."""
+        """Log out in a browser of its own, and open the site again with the old state. None if that was not asked for."""
         from node.live.acting import Driver, Gate
         from node.live.browsers import guard_for
         from protocol.capsule.flows.flow_findings import Ended
@@ -198,7 +199,7 @@ class _Probe:
 
 
 async def _act(driver: Driver, action: Action, number: int) -> None:
-    """Errors: those of ``Driver.act``, with the number of the step."""
+    """Perform one step. Errors: those of ``Driver.act``, with the number of the step."""
     try:
         await driver.act(action)
     except MeshError as error:
@@ -207,7 +208,7 @@ async def _act(driver: Driver, action: Action, number: int) -> None:
 
 
 def _begun(state: BrowserState | None) -> BrowserState | None:
-    """What a fresh browser begins with."""
+    """The initial state of a fresh browser."""
     from node.capsules.seal import from_browser, to_browser
     from node.process.machine import system_clock
     from protocol.capsule.state import CapsuleState
@@ -218,11 +219,11 @@ def _begun(state: BrowserState | None) -> BrowserState | None:
 
 
 async def _unreported(action: Action, risk: Risk, approved: bool) -> None:
-    """Nothing is written down: there is no node."""
+    """Ignore the report: nothing is written down without a node."""
 
 
 class _Memory:
-    """Which one-time codes were typed by this command."""
+    """The one-time codes that this command has typed."""
 
     def __init__(self) -> None:
         self._kept: dict[str, bytes] = {}

@@ -1,4 +1,4 @@
-"""Looks at how a site logs in. Needs no node, and opens none: the browser belongs to this process, and only reads."""
+"""Examines how a site logs in. It needs and opens no node: the browser belongs to this process, and only reads."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ from typing import Any
 
 
 async def probe_login(home: Path, config_file: str, url: str) -> dict[str, Any]:
-    """The kinds of login at ``url``, and what is weak about them.
+    """The kinds of login at ``url``, and their weaknesses.
 
-    config_file: configuration of browser and policy; empty for that of the node in ``home``, or the defaults.
-    Errors: ``browser.*``, ``config.invalid``, ``policy.refused``.
+    config_file: configuration of browser and policy; empty for that of the node in ``home``, or the defaults. Errors:
+    ``browser.*``, ``config.invalid``, ``policy.refused``.
     """
     import msgspec
 

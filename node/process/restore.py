@@ -1,4 +1,4 @@
-"""Makes a node from a backup, and asks its peers whether they have seen a later state of its witness log."""
+"""Creates a node from a backup, and asks its peers if they have seen a later state of its witness log."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ from protocol.errors import MeshError
 
 
 async def restore(home: Path, file: Path, passphrase: AskPassphrase, *, ask_peers: bool = True) -> dict[str, Any]:
-    """Unpack ``file`` to ``home``, which appears whole or not at all, then ask the peers.
+    """Unpack ``file`` to ``home``, which appears as a whole or not at all, then ask the peers.
 
-    passphrase: asked if the witness key is sealed. ask_peers: whether peers are asked now; ``node serve`` asks them too.
-    Errors: ``node.exposed``, ``node.already_initialised``, ``backup.invalid``, ``input.*``, ``store.*``; once the data is in place
-    also ``key.*``.
+    passphrase: asked for if the witness key is sealed. ask_peers: ask peers now; ``node serve`` asks them too. Errors:
+    ``node.exposed``, ``node.already_initialised``, ``backup.invalid``, ``input.*``, ``store.*``; once the data is in place also
+    ``key.*``.
     """
     check_private(home, fresh=True)
     identity.check_vacant(home)
@@ -68,7 +68,7 @@ def _check_empty(home: Path) -> None:
 
 
 async def _placed(home: Path, file: Path) -> Contents:
-    """Unpack beside ``home``, check the store, then give the directory its name."""
+    """Unpack beside ``home``, check the store, then rename the directory to ``home``."""
     try:
         home.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
         directory = Path(tempfile.mkdtemp(dir=home.parent, prefix=f".{home.name}.restore-"))

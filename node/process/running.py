@@ -1,6 +1,6 @@
-"""Performs many files as one test run: so many at once, each between its hooks, again after trouble of the machine only.
+"""Runs many files as one test run: a limited number at once, each between its hooks, retried only after trouble of the machine.
 
-What the hooks do is the business of who gives them: reset data, start a server. They are shell commands, run as who types them.
+Hooks prepare a file, for example reset data or start a server. They are shell commands that run as the user who types them.
 """
 
 from __future__ import annotations
@@ -21,19 +21,20 @@ from protocol.errors import MeshError
 from protocol.page.seen.names import shortened
 
 Outcome = Literal["pass", "differs", "refused", "trouble", "not run"]
-"""``differs``: the answer is no; ``refused``: a wrong call; ``trouble``: the machine, the site or the network, or a hook."""
+"""``differs``: the answer is no; ``refused``: a wrong call; ``trouble``: a fault of the machine, the site, the network or a
+hook."""
 
 _OUTCOMES: Final[dict[int, Outcome]] = {0: "pass", 1: "differs", 2: "refused"}
 _SAID_CHARS_MAX: Final = 600
 _HOOK_ENDS_S: Final = 5
-"""How long a hook that is interrupted may take to end."""
+"""How long an interrupted hook may take to end."""
 
 
 class Tried(msgspec.Struct, frozen=True, kw_only=True):
     """The result of one attempt at a file."""
 
     exit: int
-    """As the exit code of `session record` and `session replay`."""
+    """The exit code, as of `session record` and `session replay`."""
     said: str
     code: str = ""
     """Error code, if it ended with one."""
@@ -45,7 +46,7 @@ class Tried(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Ran(Tried, frozen=True, kw_only=True):
-    """One file of a run."""
+    """The result of one file of a run."""
 
     file: str
     outcome: Outcome
@@ -61,16 +62,16 @@ class Hooks(msgspec.Struct, frozen=True, kw_only=True):
 
 
 Perform = Callable[[int, str], Awaitable[Tried]]
-"""``(number, file) -> what came of it``. Errors are part of the outcome."""
+"""``(number, file) -> result``. Errors are part of the result."""
 
 
 async def run_files(
     files: Sequence[str], perform: Perform, hooks: Hooks, *, jobs: int, retries: int, tell: Callable[[int, Ran], None]
 ) -> list[Ran]:
-    """Perform ``files``, at most ``jobs`` at once, each once and up to ``retries`` times again after trouble. tell: what has
-    ended, by its number from 1.
+    """Run ``files``, at most ``jobs`` at once, each once and up to ``retries`` more times after trouble. tell: called with each
+    finished file, by its number from 1.
 
-    The order is that of ``files``. If it is cancelled, what is under way is ended and its ``after`` hook is run.
+    The results are in the order of ``files``. If it is cancelled, running files are ended and their ``after`` hooks are run.
     """
     places = asyncio.Semaphore(jobs)
 
@@ -100,12 +101,12 @@ async def _one(number: int, file: str, perform: Perform, hooks: Hooks, retries: 
 
 
 def _may_go_away(tried: Tried) -> bool:
-    """True for trouble that another attempt may not meet. A login that does not hold, and a difference, stay."""
+    """True for trouble that another attempt may not meet. An invalid login, or a difference, would stay."""
     return tried.exit >= 3 and tried.code not in NO_LOGIN
 
 
 async def _attempt(number: int, file: str, perform: Perform, hooks: Hooks) -> Tried:
-    """One attempt between its hooks. ``after`` is run whatever came before, also if ``before`` failed."""
+    """One attempt between its hooks. ``after`` always runs, even if ``before`` failed."""
     try:
         if fault := await _hook("--before", hooks.before, file):
             return Tried(exit=3, said=fault)
@@ -114,16 +115,16 @@ async def _attempt(number: int, file: str, perform: Perform, hooks: Hooks) -> Tr
         except MeshError as error:
             tried = Tried(exit=exit_code(error.code), said=f"[{error.code}] {error.message}", code=error.code)
     finally:
-        # In a task of its own: a run that is interrupted resets its data all the same.
+        # In a task of its own: even an interrupted run resets its data.
         fault = await asyncio.shield(asyncio.create_task(_hook("--after", hooks.after, file)))
     return Tried(exit=3, said=f"{tried.said}; {fault}", session=tried.session) if fault else tried
 
 
 async def _hook(name: str, command: str, file: str) -> str:
-    """Why a hook failed, in words; empty if it did not, or if there is none."""
+    """The reason why a hook failed, in words; empty if it did not fail, or there is none."""
     if not command:
         return ""
-    # Into a file: a pipe would stay open for as long as a server that the hook has started, and would have to be read.
+    # Into a file: a pipe would stay open as long as a server that the hook has started, and would have to be read.
     with tempfile.TemporaryFile() as printed:
         process = await asyncio.create_subprocess_shell(
             command,
@@ -147,7 +148,7 @@ async def _hook(name: str, command: str, file: str) -> str:
 
 
 async def _end(process: asyncio.subprocess.Process) -> None:
-    """End a hook with all that it has started."""
+    """End a hook and all processes that it has started."""
     for number in (signal.SIGTERM, signal.SIGKILL):
         with contextlib.suppress(ProcessLookupError):
             os.killpg(process.pid, number)

@@ -32,11 +32,11 @@ log = logging.getLogger(__name__)
 
 _SWEEP_EVERY_S = 30
 _TEND_EVERY_S = 3_600
-"""How often sealing keys are looked after: they live for weeks."""
+"""How often sealing keys are checked: they live for weeks."""
 
 
 async def serve(home: Path, ready: Callable[[dict[str, Any]], None], passphrase: AskPassphrase | None = None) -> None:
-    """Serve until cancelled. passphrase: asked once, if the witness key is sealed.
+    """Serve until cancelled. passphrase: asked for once, if the witness key is sealed.
 
     Errors: ``node.not_initialised``, ``node.locked``, ``node.address_in_use``, ``store.*``, ``key.*``, ``keylog.revoked``.
     """
@@ -50,7 +50,7 @@ async def serve(home: Path, ready: Callable[[dict[str, Any]], None], passphrase:
         logging.getLogger("apscheduler").setLevel(logging.WARNING)
         try:
             async with rooms.witness.trail.doing("node.serve", who=OWNER):
-                with called_by(NODE):  # everything not started by a call from here on is attributed to the node itself
+                with called_by(NODE):  # from here on, everything that no call started is attributed to the node itself
                     await _doors_open(home, node, ready)
         finally:
             await _anchor(rooms)
@@ -64,7 +64,7 @@ async def _doors_open(home: Path, node: Node, ready: Callable[[dict[str, Any]], 
     watched = metrics_server(rooms)
     rooms.loop_watch.start()
     try:
-        # Before anything is signed, ask the peers whether they hold a later state of our log than we do.
+        # Before anything is signed, ask the peers if they hold a later state of our log.
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(limits.LOG_START_SYNC_TIMEOUT_S):
                 await rooms.log.exchange.round()

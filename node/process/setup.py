@@ -32,17 +32,17 @@ def init_home(
     passphrase: AskPassphrase | None = None,
     keyring: bool = False,
 ) -> dict[str, Any]:
-    """Create a node in ``home``: configuration, recovery file, key log, and the witness key last, so that a crash
-    cannot leave a key without the rest.
+    """Create a node in ``home``: configuration, recovery file, key log, and the witness key last, so that a crash cannot leave
+    a key without the rest.
 
-    recovery_out: where the recovery key is written, outside of ``home``; by default beside it. passphrase: seals the
-    witness key; keyring: keeps it in the keyring of this user. The result holds the recovery words: for people, once.
-    Errors: ``node.exposed``, ``node.already_initialised``, ``config.invalid`` (also where peers could not be told an address),
+    recovery_out: the file for the recovery key, outside of ``home``; by default beside it. passphrase: seals the witness key;
+    keyring: stores it in the keyring of this user. The result holds the recovery words: for people, once. Errors:
+    ``node.exposed``, ``node.already_initialised``, ``config.invalid`` (also if there is no address for peers),
     ``input.invalid``, ``key.*``, ``store.full``.
     """
     check_private(home, fresh=True)
     if config_file and not configuration.is_example(configuration.starting(config_file)):
-        check_file(Path(config_file))  # what it names is run from now on, and not by this command alone
+        check_file(Path(config_file))  # programs that it names run from now on, not only in this command
     identity.check_vacant(home)
     contents.check_vacant(home)
     clock = system_clock()
@@ -72,10 +72,10 @@ def init_home(
             raise
         contents.mark(home, created.node, store=False, recovery=str(recovery_file))
     except OSError as error:
-        # The file that failed can be the recovery file, which lies elsewhere.
+        # The file that failed can be the recovery file, which is stored elsewhere.
         where = error.filename if isinstance(error.filename, str) else str(home)
         code = store_code(error.errno)
-        # Nothing is there yet that could be damaged.
+        # Nothing exists yet that could be damaged.
         raise MeshError(
             "input.invalid" if code == "store.corrupt" else code, f"{where}: {error.strerror}", home=str(home)
         ) from error
@@ -109,8 +109,8 @@ def _listen(given: str | None, default: configuration.Listen) -> tuple[str, int]
     return host, int(port)
 
 
-# Below what systems hand out to outgoing connections (from 32,768 on Linux, 49,152 elsewhere): a port from there may be
-# some connection's at the moment the node is started again.
+# Below the ports that systems assign to outgoing connections (from 32,768 on Linux, 49,152 elsewhere): such a port may be in use
+# when the node starts again.
 _LISTENING = range(20_000, 32_768)
 
 

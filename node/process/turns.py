@@ -1,6 +1,6 @@
 """Opens a node when it is this process's turn: while another command uses the data directory, this one waits.
 
-Only one process may open a data directory. A recording takes minutes, and whoever calls meanwhile wants an answer, not an error.
+Only one process may open a data directory. A recording takes minutes, and a caller in between wants an answer, not an error.
 """
 
 from __future__ import annotations
@@ -29,8 +29,8 @@ async def open_in_turn(
 ) -> AsyncIterator[Node]:
     """``wiring.open_node``, once no other command uses ``home``.
 
-    serves: whether a node serves ``home``. It does not end by itself, so nobody waits for it.
-    Errors: those of ``wiring.open_node``; ``node.locked`` if a node serves, or ``wait_s`` is over.
+    serves: True if a node serves ``home``. It does not end by itself, so waiting for it would be vain. Errors: those of
+    ``wiring.open_node``; ``node.locked`` if a node serves, or ``wait_s`` is over.
     """
     ends_s = asyncio.get_running_loop().time() + wait_s
     told = False
@@ -40,7 +40,7 @@ async def open_in_turn(
                 node = await stack.enter_async_context(wiring.open_node(home, passphrase))
                 break
             except MeshError as error:
-                pid = error.detail.get("pid")  # only the lock of the directory says who has it
+                pid = error.detail.get("pid")  # only the lock of the directory tells who holds it
                 over = asyncio.get_running_loop().time() >= ends_s
                 if error.code != "node.locked" or pid is None or over or serves():
                     raise

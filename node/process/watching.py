@@ -1,4 +1,4 @@
-"""Records an action file while a person works in a window. Needs no node, and opens none: the window belongs to this process."""
+"""Records an action file while a person works in a window. It needs and opens no node: the window belongs to this process."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 class Watching(msgspec.Struct, frozen=True, kw_only=True):
-    """What is asked for."""
+    """The order for one recording."""
 
     url: str
     output: str
@@ -30,10 +30,11 @@ class Watching(msgspec.Struct, frozen=True, kw_only=True):
 
 
 async def watch(home: Path, config_file: str, asked: Watching, tell: Tell) -> dict[str, Any]:
-    """Open a window at ``asked.url``, and write what the person does to ``asked.output`` until the window is closed.
+    """Open a window at ``asked.url``, and write the acts of the person to ``asked.output`` until the window is closed.
 
-    A cancelled call ends like a closed window: everything until then is in the file. config_file: configuration of browser and
-    policy; empty for that of the node in ``home``, or the defaults. Errors: ``input.invalid``, ``browser.*``, ``config.invalid``.
+    Cancelling the call has the effect of closing the window: all acts until then are in the file. config_file: configuration of
+    browser and policy; empty for that of the node in ``home``, or the defaults. Errors: ``input.invalid``, ``browser.*``,
+    ``config.invalid``.
     """
     from node.live.browsers import guard_for
     from node.process.wiring import open_watched
@@ -42,10 +43,10 @@ async def watch(home: Path, config_file: str, asked: Watching, tell: Tell) -> di
 
     require_plain(asked.url)
     config = configured(home, config_file)
-    # What the person does with own hands needs no approval by the same person. Where pages may lead is the policy's all the same.
+    # A person's own acts need no approval by the same person. The policy still decides where pages may lead.
     guard = msgspec.structs.replace(guard_for(config.policy), read_only=False)
     book = Notebook(Path(asked.output), asked.url, asked.name, lambda words: tell({"did": words}))
-    await book.write()  # before the person begins: a file that cannot be written is no surprise at the end
+    await book.write()  # before the person begins, so that an unwritable file is no surprise at the end
     sent: tuple[str, ...] = ()
     scripted = 0
     unguarded: tuple[str, ...] = ()
@@ -56,7 +57,7 @@ async def watch(home: Path, config_file: str, asked: Watching, tell: Tell) -> di
             tell({"open": asked.url, "unguarded": list(unguarded)})
             await page.ended()
         except asyncio.CancelledError:
-            pass  # Ctrl-C is how a person ends it
+            pass  # a person ends the recording by Ctrl-C
         sent, scripted = page.sent, page.scripted
     await book.close()
     return _result(asked, book, sent, scripted) | {"unguarded": list(unguarded)}
@@ -83,6 +84,6 @@ def _result(asked: Watching, book: Notebook, sent: tuple[str, ...], scripted: in
 
 
 def refuse_without_display(environment: Mapping[str, str]) -> None:
-    """Errors: ``browser.launch`` where no window can be shown."""
+    """Refuse to record where no window can be shown. Errors: ``browser.launch``."""
     if sys.platform == "linux" and not (environment.get("DISPLAY") or environment.get("WAYLAND_DISPLAY")):
         raise MeshError("browser.launch", "there is no display to show a window on: set DISPLAY, or use --attach")

@@ -66,7 +66,7 @@ def new_key_store(home: Path, *, passphrase: AskPassphrase | None = None, keyrin
 
 
 def open_key_store(home: Path, passphrase: AskPassphrase) -> KeyStore:
-    """The key store of the witness key in ``home``, as its key file says.
+    """The key store of the witness key in ``home``, in the form that its key file names.
 
     Errors: ``node.not_initialised``, ``node.incomplete``, ``store.corrupt``.
     """
@@ -81,7 +81,7 @@ def open_key_store(home: Path, passphrase: AskPassphrase) -> KeyStore:
 
 
 def owner_key_store(path: Path, passphrase: AskPassphrase) -> KeyStore:
-    """The key store of an owner's key at ``path``, sealed in every case."""
+    """The key store of an owner's key at ``path``, which is always sealed."""
     return PassphraseKeyStore(path, write_private, passphrase, owner=True)
 
 
@@ -103,11 +103,11 @@ async def open_node(
 ) -> AsyncIterator[Node]:
     """Open the node of ``home`` and hold its lock until the end of the block. It does not serve peers yet.
 
-    passphrase: asked only if the witness key is sealed; by default the environment's file, or a person.
-    key_lost: open it without its witness key, to recover it; the new key will be stored unencrypted (mode 0600).
-    clock, open_browser, open_persistent: the machine's, and what the configuration names, unless given.
-    Browsers that a killed node left behind are ended.
-    Errors: ``node.not_initialised``, ``node.incomplete``, ``node.locked``, ``config.invalid``, ``store.*``, ``key.*``.
+    passphrase: asked for only if the witness key is sealed; by default read from the environment's file, or from a person.
+    key_lost: open it without its witness key, to recover it; the new key will be stored unencrypted (mode 0600). clock,
+    open_browser, open_persistent: replace the machine's clock and the configured browsers. Browsers that a killed node left
+    behind are ended. Errors: ``node.not_initialised``, ``node.incomplete``, ``node.locked``, ``config.invalid``, ``store.*``,
+    ``key.*``.
     """
     contents.check_files(home, configuration.CONFIG_FILE)
     config = configuration.load(home)
@@ -130,7 +130,7 @@ async def open_node(
 
 
 async def _open_store(home: Path) -> SqliteStore:
-    """The store, which was there before if the mark says so. Errors: ``node.incomplete``, ``store.*``."""
+    """The store, which must exist already if the mark says so. Errors: ``node.incomplete``, ``store.*``."""
     contents.check_files(home, STORE_FILE)
     store = await SqliteStore.open(home)
     try:
@@ -142,8 +142,8 @@ async def _open_store(home: Path) -> SqliteStore:
 
 
 async def check_copy(directory: Path, node: str) -> None:
-    """Check the store and the key log in ``directory``, an unpacked backup of ``node``, and end the answers in it. Nobody else
-    uses it.
+    """Check the store and the key log in ``directory``, an unpacked backup of ``node``, and cancel the answers in it. Nobody
+    else uses it.
 
     Errors: ``backup.invalid``, ``config.invalid``, ``store.newer``, ``store.corrupt``.
     """
@@ -187,14 +187,14 @@ async def examine_apart(home: Path, error: MeshError, passphrase: AskPassphrase,
             browsers=browsers,
         )
         try:
-            # Which browser to start stands in the configuration.
+            # The configuration says which browser to start.
             return await doctor.examine_apart(parts, error, browser=browser and config_fault is None)
         finally:
             await browsers.close()
 
 
 def _config_apart(home: Path) -> tuple[configuration.Config, MeshError | None]:
-    """The configuration, or the defaults and what is wrong with it. Errors: ``node.not_initialised``."""
+    """The configuration, or the defaults and the configuration's fault. Errors: ``node.not_initialised``."""
     try:
         contents.check_files(home, configuration.CONFIG_FILE)
         return configuration.load(home), None
@@ -205,7 +205,7 @@ def _config_apart(home: Path) -> tuple[configuration.Config, MeshError | None]:
 
 
 def open_watched(config: configuration.BrowserConfig, attach: str = "") -> OpenWatched:
-    """Opens a window for a person: of a Chromium that is started, or of the one that listens at ``attach``."""
+    """Opens a window for a person: of a new Chromium, or of the one that listens at ``attach``."""
     from adapters.browser.watching.watching import watcher
 
     settings = browser_settings(config)
@@ -213,14 +213,14 @@ def open_watched(config: configuration.BrowserConfig, attach: str = "") -> OpenW
 
 
 def open_signs(config: configuration.BrowserConfig) -> ReadSigns:
-    """Reads how sites log in, in a Chromium that is started for it, or the one that the configuration names."""
+    """Reads how sites log in, in a new Chromium or the configured one."""
     from adapters.browser.watching.login_signs import reader
 
     return reader(functools.partial(opened, browser_settings(config)))
 
 
 def open_heard(config: configuration.BrowserConfig) -> HearPage:
-    """Listens to pages that are driven, in Chromiums as those of ``open_signs``."""
+    """Listens to driven pages, in the same Chromiums as ``open_signs``."""
     from adapters.browser.watching.login_signs import hearer
 
     return hearer(functools.partial(opened, browser_settings(config)))
@@ -235,7 +235,7 @@ def _ports(
     open_browser: OpenBrowser | None,
     open_persistent: OpenPersistent | None = None,
 ) -> Ports:
-    """The adapters that the configuration asks for. Errors: ``config.invalid``."""
+    """The adapters that the configuration names. Errors: ``config.invalid``."""
     listen = config.listen
     host = advertised_host(listen)
     held, refusals = HeldTable(), Refusals()
@@ -255,7 +255,7 @@ def _ports(
         clock=clock,
         keys=keys,
         open_browser=open_browser or browser_of(config.browser),
-        # Where browsers are given, none is started beside them.
+        # If browsers are given, no others are started.
         open_persistent=open_persistent or (no_persistent if open_browser else persistent_of(config.browser)),
         server=server,
         client=MeshClient(
@@ -309,7 +309,7 @@ def _is_loopback(host: str) -> bool:
 
 
 def _is_everywhere(host: str) -> bool:
-    """Whether ``host`` stands for every interface of this machine, in whatever form a socket takes."""
+    """True if ``host`` means every interface of this machine, in any form that a socket accepts."""
     try:
         address = ipaddress.ip_address(host)
         return (getattr(address, "ipv4_mapped", None) or address).is_unspecified
@@ -320,7 +320,7 @@ def _is_everywhere(host: str) -> bool:
 
 
 def advertised_host(listen: configuration.Listen) -> str:
-    """The host that peers are given. Errors: ``config.invalid`` if it cannot be derived from the listening address."""
+    """The host name for peers. Errors: ``config.invalid`` if it cannot be derived from the listening address."""
     if listen.advertise:
         return parse_peer_address(listen.advertise[0])[0]
     if _is_everywhere(listen.host):

@@ -1,7 +1,7 @@
-"""Success conditions: what must hold on a page for a goal to count as reached.
+"""Success conditions: the test that a page must pass for a goal to count as reached.
 
 A condition is data and travels to peers, so it holds no code. Forms: ``url`` (glob over the address), ``title`` and ``text``
-(contained, without regard to case), ``element`` (role and name on the page), combined by ``all``, ``any`` and ``not``.
+(contained, ignoring case), ``element`` (role and name on the page), combined by ``all``, ``any`` and ``not``.
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ _Text = Annotated[str, msgspec.Meta(min_length=1, max_length=limits.GOAL_CHARS_M
 
 
 class ElementTest(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
-    """An element of this role whose name contains this text, without regard to case."""
+    """An element of this role whose name contains this text, ignoring case."""
 
     role: _Text
     name: Annotated[str, msgspec.Meta(max_length=limits.GOAL_CHARS_MAX)] = ""
 
 
 class Condition(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
-    """All fields that are given must hold; one that gives none is not valid."""
+    """All given fields must hold; a condition without any field is invalid."""
 
     url: _Text | None = None
     title: _Text | None = None
@@ -42,7 +42,7 @@ _Parts = Annotated[tuple[Condition, ...], msgspec.Meta(max_length=limits.CONDITI
 
 
 def check(condition: Condition) -> Condition:
-    """``condition``, once it is known to be bounded and not empty. Errors: ``condition.invalid``."""
+    """``condition``, if it is bounded and not empty. Errors: ``condition.invalid``."""
     count = _measure(condition, 1)
     if count > limits.CONDITION_PARTS_MAX:
         raise MeshError("condition.invalid", f"more than {limits.CONDITION_PARTS_MAX} parts")
@@ -73,7 +73,7 @@ def denies(condition: Condition) -> bool:
 
 
 def holds(condition: Condition, page: Observation) -> bool:
-    """Whether ``page`` meets ``condition``. Errors: ``page.cut``, where that depends on what was not read of it."""
+    """True if ``page`` meets ``condition``. Errors: ``page.cut``, if that depends on an unread part of the page."""
     found = judge(condition, page)
     if found is None:
         require_whole(page, "whether the condition holds", frame="any", text=condition.element is None)
@@ -81,12 +81,12 @@ def holds(condition: Condition, page: Observation) -> bool:
 
 
 def judge(condition: Condition, page: Observation) -> bool | None:
-    """Whether ``page`` meets ``condition``; None where that depends on what was not read of it."""
+    """True if ``page`` meets ``condition``; None if that depends on an unread part of the page."""
     return _judge(condition, page, _shown(page).casefold())
 
 
 def _shown(page: Observation) -> str:
-    """The text of ``page`` without what a closed list does not show. Options of an open one are elements, or in a listbox."""
+    """The text of ``page``, without the hidden options of closed lists. Options of an open list are elements, or in a listbox."""
     if "- option " not in page.text:
         return page.text
     open_ones = {line for item, line in zip(page.elements, page.lines, strict=False) if item.role == "option"}
@@ -104,7 +104,7 @@ def _shown(page: Observation) -> str:
 
 
 def _judge(condition: Condition, page: Observation, text: str) -> bool | None:
-    """text: that of ``page``, without regard to case."""
+    """As ``judge``. text: that of ``page``, case-folded."""
     found: list[bool | None] = []
     if condition.url is not None:
         found.append(fnmatch.fnmatchcase(page.url, condition.url))
@@ -119,7 +119,7 @@ def _judge(condition: Condition, page: Observation, text: str) -> bool | None:
     if condition.all is not None:
         found.append(_all([_judge(part, page, text) for part in condition.all]))
     if condition.any is not None:
-        # One holds if not all of them fail.
+        # One part holds if not all parts fail.
         found.append(_not(_all([_not(_judge(part, page, text)) for part in condition.any])))
     if condition.not_ is not None:
         found.append(_not(_judge(condition.not_, page, text)))

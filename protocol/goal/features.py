@@ -39,7 +39,7 @@ class Draft(NamedTuple):
 
 
 def one_per_address(drafts: list[Draft]) -> list[Draft]:
-    """Of several links to one address (picture and title of a card) the best named one."""
+    """Keeps the best named of several links to one address (picture and title of a card)."""
     best: dict[str, Draft] = {}
     for draft in drafts:
         address = draft.element.link
@@ -64,7 +64,7 @@ def drafts_of(reading: PageForGoal, item: Element) -> Iterator[Draft]:
             if not is_applied(item):
                 yield Draft(Check, item, "", _choice(reading, item, item.name, item.url))
         case "option" | "slider":
-            # Options are chosen through their list; a slider has no value that words could give.
+            # Options are chosen through their list; words cannot give a slider's value.
             return
         case _:
             yield Draft(Click, item, "", _click(reading, item))
@@ -108,8 +108,8 @@ def _click(reading: PageForGoal, item: Element) -> dict[str, float]:
 
 
 def _ordering(reading: PageForGoal, label: str, url: str) -> float:
-    """How well a control brings the list into the wanted order; one that is in it already needs none."""
-    # An address that only carries the page's order along does not bring it about.
+    """How well a control brings the list into the wanted order. A list that is in order already needs no control."""
+    # An address that only carries the page's order along does not set it.
     url = "" if order_of(url) == order_of(reading.observation.url) else url
     match = max((sort_match(wanted, label, url) for wanted in reading.goal.sorts), default=0.0)
     return min(match, 0.0) if reading.sorted_as_wanted else match
@@ -129,7 +129,7 @@ def _link(reading: PageForGoal, item: Element, *, named: bool) -> dict[str, floa
 
 
 def _undo(reading: PageForGoal, item: Element) -> float:
-    """How much of what the goal wanted and the address shows is missing from a link within the same list."""
+    """How much of the goal's values in the page's address is missing from a link within the same list."""
     here, pairs = split_url(reading.observation.url)
     there, their_pairs = split_url(item.url)
     if not pairs or there.path != here.path:
@@ -159,19 +159,19 @@ def _wanted_text(goal: Goal, value: str) -> bool:
 
 
 def _aboutness(reading: PageForGoal, item: Element) -> dict[str, float]:
-    """What every candidate is asked first: how much its words, its surroundings and its address share with the goal."""
+    """The first features of every candidate: how much its words, its surroundings and its address share with the goal."""
     words = reading.says(item)
     hits = reading.goal_words & words
     found = {"words": reading.coverage(words), "slot": _slot_match(reading.goal, item.name)}
     card = reading.card(item)
     if not found["slot"] and (item.link or reading.tells_no_record(item)):
-        # A list of records may say “View” or show an icon in each row: the address tells which, or the row.
+        # A list of records may say “View” or show an icon in each row: then the address or the row identifies the record.
         place = own_path(item.url, reading.observation.url) if item.link else ""
         row = card if reading.tells_no_record(item) else ""
         found["slot"] = min(0.5, max(_slot_match(reading.goal, place), _slot_match(reading.goal, row)))
     if hits:
         found["exact"] = len(hits) / len(words)
-        # Not for the results of a list, which say more than what they have in common.
+        # Not for the results of a list, which say more than their common words.
         found["known"] = float(hits == words and words <= reading.shown)
     in_address = reading.coverage(url_stems(unquote_plus(item.url)) - url_stems(reading.observation.url))
     found["address"] = max(0.0, in_address - found["words"] / 2)
@@ -183,7 +183,7 @@ def _aboutness(reading: PageForGoal, item: Element) -> dict[str, float]:
 
 
 def _as_result(reading: PageForGoal, card: str, words: frozenset[str]) -> dict[str, float]:
-    """A link whose card states facts is one of the results of the list."""
+    """Features of a link whose card states facts: it is one of the results of the list."""
     stated = reading.facts(card)
     if not stated or reading.coverage(words | frozenset(tokens(card))) < RESULT_COVERAGE_MIN:
         return {}
@@ -194,13 +194,13 @@ def _as_result(reading: PageForGoal, card: str, words: frozenset[str]) -> dict[s
     if not reading.sorted_as_wanted:
         found["unsorted"] = 1.0
     if reading.leader == card:
-        # Of several links on the card the one that carries its name.
+        # Of several links on the card, the one with its name.
         found["leads"] = (0.5 + 0.5 * reading.coverage(words)) * (1.0 if reading.sorted_as_wanted else 0.25)
     return found
 
 
 def _slot_match(goal: Goal, name: str) -> float:
-    """How well ``name`` is named like a value of the goal. A number is met as a whole: 7 is “07” and not “17”."""
+    """How well ``name`` matches a value of the goal. Numbers must match as a whole: 7 matches “07” but not “17”."""
     folded = " ".join(name.split()).casefold()
     best = 0.0
     for slot in goal.slots:
@@ -237,7 +237,7 @@ def _fills(reading: PageForGoal, item: Element) -> Iterator[Draft]:
 
 
 def _values(reading: PageForGoal, item: Element, *, search: bool) -> Iterator[tuple[str, dict[str, float]]]:
-    """What could be typed into a field, each once, with what speaks for it."""
+    """Values that could be typed into a field, each once, with its features."""
     goal, label = reading.goal, reading.stems[item.ref] | frozenset(tokens(" ".join(item.traits.tokens)))
     seen: dict[str, dict[str, float]] = {}
     for slot in goal.slots:
@@ -274,7 +274,7 @@ _MIN_WORDS: Final = word_set("min minimum lowest from over above least more")
 
 
 def _bound_field(bound: Threshold, label: str, section: str) -> float:
-    """1 if a field takes this bound ("Highest price"), 0 if not or if it takes the other one."""
+    """1 if a field takes this bound ("Highest price"), 0 if it does not or takes the other one."""
     words = frozenset(tokens(label))
     wanted, other = (_MAX_WORDS, _MIN_WORDS) if bound.bound == "max" else (_MIN_WORDS, _MAX_WORDS)
     if words.isdisjoint(wanted) or not words.isdisjoint(other):
@@ -296,7 +296,7 @@ def _selects(reading: PageForGoal, item: Element) -> Iterator[Draft]:
 
 
 def _choice(reading: PageForGoal, item: Element, label: str, url: str) -> dict[str, float]:
-    """Features of an option or a box: what is chosen narrows, so it must share something with the goal."""
+    """Features of an option or a box: a choice narrows the list, so it must share something with the goal."""
     words = frozenset(tokens(label))
     hits = words & frozenset(reading.goal.words)
     found = {
@@ -311,8 +311,8 @@ def _choice(reading: PageForGoal, item: Element, label: str, url: str) -> dict[s
 
 
 def _pending(reading: PageForGoal, button: Element) -> bool:
-    """Whether a field of the button's form holds something that the address does not show yet."""
-    if reading.pending is None:  # of all forms at once: a page can have a button in each of a thousand rows
+    """True if a field of the button's form holds a value that the address does not show yet."""
+    if reading.pending is None:  # for all forms at once: a page can have a button in each of a thousand rows
         reading.pending = frozenset(_pending_forms(reading))
     return _form_of(button) in reading.pending
 

@@ -1,9 +1,8 @@
 """Parses a goal, one sentence, by tables of words and by patterns; no language model is used.
 
-Each reader takes its part out of the sentence (later readers do not see it again), in this order: quoted text, tags
-and addresses, dates and times, ``key: value`` pairs, comparisons with a number ("rating over 4"), superlatives
-("cheapest"), ordinals, numbers, names. What is left, without the words that carry no content, is what the page should
-be about.
+Each reader takes its part out of the sentence (later readers do not see it again), in this order: quoted text, tags and
+addresses, dates and times, ``key: value`` pairs, comparisons with a number ("rating over 4"), superlatives ("cheapest"),
+ordinals, numbers, names. The remaining content words tell what the page should be about.
 """
 
 from __future__ import annotations
@@ -40,32 +39,32 @@ SlotKind = Literal["quote", "email", "tag", "date", "time", "pair", "number", "n
 
 
 class Slot(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """A value the goal gives word for word."""
+    """A value that the goal gives literally."""
 
     kind: SlotKind
     value: str
     key: str = ""
-    """What the goal calls it (``from: Paris``); the word before it if it has no key of its own."""
+    """The goal's name for it (``from: Paris``); without one, the word before it."""
 
 
 class Sort(msgspec.Struct, frozen=True, kw_only=True):
-    """An order the goal asks for: the first item in it is meant."""
+    """An order that the goal asks for: the first item in it is meant."""
 
     attribute: str
     direction: Direction
 
 
 class Threshold(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """A bound on a number; ``attribute`` is empty when the goal does not say which."""
+    """A bound on a number; ``attribute`` is empty if the goal names none."""
 
     bound: Bound
     number: float
     attribute: str = ""
     strict: bool = False
-    """Whether the number itself is outside ("over 4", not "4 and up")."""
+    """True if the number itself is outside ("over 4", not "4 and up")."""
 
     def met_by(self, number: float) -> bool:
-        """Whether ``number`` lies within the bound."""
+        """True if ``number`` lies within the bound."""
         if self.strict:
             return number > self.number if self.bound == "min" else number < self.number
         return number >= self.number if self.bound == "min" else number <= self.number
@@ -79,19 +78,19 @@ class Goal(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     words: tuple[str, ...] = ()
     """Stems of the content words that no other part took, in order, each once."""
     query: str = ""
-    """The same words as they were written, in lower case: what one would type into a search field."""
+    """The same words as they were written, in lower case: a text to type into a search field."""
     sorts: tuple[Sort, ...] = ()
     thresholds: tuple[Threshold, ...] = ()
     ordinal: int = 0
     """1 for "first", 2 for "second" …, −1 for "last", 0 when the goal names none."""
     kinds: tuple[str, ...] = ()
-    """Stems of words that name any thing ("product", "entry"): they say where to look, not what for."""
+    """Stems of words for things in general ("product", "entry"): they say where to look, not what to look for."""
     question: bool = False
-    """Whether it asks how, what or when rather than for a thing."""
+    """True if it asks how, what or when, not for a thing."""
 
 
 _LABEL_CHARS_MAX: Final = 120
-"""A label is short; what goes on longer is text and offers no order or filter."""
+"""A label is short; a longer text offers no order or filter."""
 _MONTHS: Final = (
     "jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?|sept?(?:ember)?|oct(?:ober)?"
     "|nov(?:ember)?|dec(?:ember)?"
@@ -164,7 +163,7 @@ def parse_goal(text: str) -> Goal:
 
 
 class _Rest:
-    """The sentence, with what was taken out of it blanked, so that positions stay."""
+    """The rest of the sentence: taken parts are blanked, so that positions stay."""
 
     def __init__(self, text: str) -> None:
         self.text = text
@@ -184,7 +183,7 @@ class _Rest:
 
 
 def _literal_slots(rest: _Rest) -> list[tuple[int, Slot]]:
-    """Values that are marked as such by their form."""
+    """Values that are recognised by their form."""
     kinds: tuple[tuple[SlotKind, re.Pattern[str]], ...] = (
         ("quote", _QUOTED),
         ("email", _EMAIL),
@@ -197,7 +196,7 @@ def _literal_slots(rest: _Rest) -> list[tuple[int, Slot]]:
     for kind, pattern in kinds:
         for match in rest.take(pattern):
             key = match[1].lower() if kind == "pair" else rest.word_before(match.start())
-            # The last group is what stands between quotes, or behind the colon.
+            # The last group is the text between quotes, or after the colon.
             value = match[match.lastindex or 0].strip()
             found.append((match.start(), Slot(kind=kind, value=value, key=key)))
     return found
@@ -213,7 +212,7 @@ def _thresholds(rest: _Rest) -> list[Threshold]:
             continue
         own = ATTRIBUTE_OF.get((match["attribute"] or "").lower(), "")
         unit = ATTRIBUTE_OF.get((match["unit"] or match["unit2"] or "").lower(), "")
-        # Only the words that were understood leave the sentence: in "a mug under 20 pieces" mug and pieces stay.
+        # Only the understood words leave the sentence: in "a mug under 20 pieces" mug and pieces stay.
         start = match.start() if own or not match["word"] else match.start("word")
         end = match.end() if unit or not match["unit"] else match.end("number")
         rest.blank(start, end)
@@ -225,13 +224,14 @@ def _thresholds(rest: _Rest) -> list[Threshold]:
 
 @lru_cache(maxsize=4_096)
 def thresholds_in(label: str) -> tuple[Threshold, ...]:
-    """The bounds a short label states ("4 and up", "under £25")."""
+    """The bounds that a short label states ("4 and up", "under £25")."""
     return tuple(_thresholds(_Rest(label[:_LABEL_CHARS_MAX])))
 
 
 @lru_cache(maxsize=4_096)
 def sort_in(label: str) -> tuple[str, Direction | None]:
-    """Attribute and direction of an order a short label offers ("Price: low to high"); empty where it is silent."""
+    """Attribute and direction of the order that a short label offers ("Price: low to high"); empty for one that it does not
+    name."""
     for sort in _sorts(_Rest(label[:_LABEL_CHARS_MAX])):
         return sort.attribute, sort.direction
     words = TOKEN.findall(CAMEL.sub(" ", label[:_LABEL_CHARS_MAX]).lower())
@@ -240,12 +240,12 @@ def sort_in(label: str) -> tuple[str, Direction | None]:
     high = next((place for place, word in enumerate(words) if word in HIGH_WORDS), None)
     if low is None and high is None:
         return attribute, None
-    # "low to high" ascends: the word that stands first is where the list begins.
+    # "low to high" ascends: the list begins with the word that comes first.
     return attribute, "ascending" if high is None or (low is not None and low < high) else "descending"
 
 
 def bound_of(words: str) -> Bound | None:
-    """Which bound a comparator ("over", "and up", "+") sets."""
+    """The bound that a comparator ("over", "and up", "+") sets."""
     folded = words.lower()
     return "min" if folded == "+" else COMPARATORS.get(folded) or TRAILERS.get(folded)
 

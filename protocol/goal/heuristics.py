@@ -1,9 +1,9 @@
 """Computes priors of actions and values of pages for a goal, without a language model.
 
-Nothing here knows a site, reads a success condition or performs anything. A candidate's prior is a softmax over
-weighted features; ``protocol.goal.weights`` holds every weight with its reason. Candidates of ``risk.APPROVAL_CLASS`` and
-above are returned, so that a person can see them, but with prior 0: a search never selects them, and the network guard
-would refuse what they cause.
+Nothing here knows a site, reads a success condition or performs an action. A candidate's prior is a softmax over weighted
+features; ``protocol.goal.weights`` holds every weight with its reason. Candidates of ``risk.APPROVAL_CLASS`` and above are
+returned, so that a person can see them, but with prior 0: a search never selects them, and the network guard would refuse their
+requests.
 """
 
 from __future__ import annotations
@@ -32,16 +32,16 @@ from protocol.wire import cbor
 ERROR_WORDS: Final = ("not found", "404", "error", "forbidden", "went wrong")
 EMPTY_WORDS: Final = ("no results", "nothing found", "no matches", "0 results", "0 items")
 MASKED_SHOWN_MAX: Final = 8
-"""Maximum number of masked candidates in the result. They are only shown to people; the other places are for candidates that can be
-tried."""
+"""Maximum number of masked candidates in the result. They are only shown to people; the other places are for selectable
+candidates."""
 OTHERS_PLACES: Final = 12
-"""Of a page full of links, so many buttons, menus and fields are tried all the same."""
+"""How many buttons, menus and fields are tried on a page full of links."""
 PRIOR_DIGITS: Final = 6
-"""Priors are rounded, so that the last bits of ``exp`` on different machines do not reorder them."""
+"""Priors are rounded, so that machines with different last bits of ``exp`` agree on their order."""
 
 
 class HasLevel(Protocol):
-    """A risk, as far as the heuristics need it."""
+    """The part of a risk that the heuristics need."""
 
     @property
     def level(self) -> int: ...
@@ -52,7 +52,7 @@ Classify = Callable[[Action, Element | None, Observation], HasLevel]
 
 
 class Candidate(msgspec.Struct, frozen=True, kw_only=True):
-    """An action to try. ``prior`` sums to 1 over those below ``APPROVAL_CLASS`` and is 0 for the others."""
+    """An action to try. The ``prior`` of those below ``APPROVAL_CLASS`` sums to 1; it is 0 for the others."""
 
     action: Action
     prior: float
@@ -60,7 +60,7 @@ class Candidate(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def selectable(self) -> bool:
-        """Whether a search may try it without an approval."""
+        """True if a search may try it without an approval."""
         return self.risk < APPROVAL_CLASS
 
 
@@ -71,11 +71,11 @@ def candidates(
     classify: Classify = classify_by_rules,
     known: Callable[[Element], bool] = lambda element: False,
 ) -> tuple[Candidate, ...]:
-    """What to try on this page, best first: prior descending, then the bytes of the action; the same on every machine.
+    """The actions to try on this page, best first: prior descending, then the bytes of the action; the same on every machine.
 
-    At most ``CANDIDATES_PER_STATE_MAX``, of these at most ``MASKED_SHOWN_MAX`` that need an approval, at the end. ``OTHERS_PLACES``
-    are for what is no link, however many links there are: a menu says little of what it leads to.
-    known: links that need not be tried, as it is known where they lead.
+    At most ``CANDIDATES_PER_STATE_MAX``. At most ``MASKED_SHOWN_MAX`` of them, at the end, need an approval. ``OTHERS_PLACES``
+    are reserved for other controls than links: a menu says little about its content. known: True for links that need not be
+    tried, as their target is known.
     """
     reading = PageForGoal(goal, observation)
     drafts = one_per_address(
@@ -115,7 +115,7 @@ def candidates(
 
 
 def _mixed(scored: list[tuple[float, int, Draft]]) -> Iterator[tuple[float, int, Draft]]:
-    """The best of all, but for ``OTHERS_PLACES`` for what is no link; then the links that were left out."""
+    """The best candidates, with ``OTHERS_PLACES`` reserved for other controls than links; then the links left out."""
     others = sum(entry[2].element.role != "link" for entry in scored)
     links_left, later = limits.CANDIDATES_PER_STATE_MAX - min(OTHERS_PLACES, others), []
     for entry in scored:
@@ -134,8 +134,7 @@ def _softmax(scores: list[float]) -> list[float]:
 
 
 def _places(observation: Observation) -> dict[str, Locator]:
-    """Every element's locator: what ``protocol.page.actions.locator.locate`` gives, but one pass for all instead of one for
-    each."""
+    """The locator of every element, as ``protocol.page.actions.locator.locate`` gives it, but in one pass for all."""
     alike = Counter((item.role, item.name, item.frame) for item in observation.elements)
     seen: Counter[tuple[str, str, str]] = Counter()
     places = {}
@@ -162,16 +161,15 @@ def _action(draft: Draft, target: Locator) -> Action:
 # --- value -----------------------------------------------------------------------------------------------------------
 
 VALUE_UNPROVEN_MAX: Final = 0.7
-"""However near a page looks, only the success condition proves a goal reached."""
+"""The highest value of a page that does not meet the success condition, which alone proves a goal reached."""
 _COVERAGE, _SIMILARITY, _NOVELTY, _DEAD_END = 0.35, 0.2, 0.1, 0.2
 
 
 def value(goal: Goal, observation: Observation, *, reached: bool, visits_of_state: int) -> float:
     """How near a page is to the goal: 1 if ``reached``, else at most ``VALUE_UNPROVEN_MAX``.
 
-    .35 × the share of the goal's demands (slots, orders, bounds) the page meets + .2 × similarity of goal and page
-    + .1 / √(1 + visits) − .2 where it goes no further: an error page, an empty list, a login wall, the wrong one of
-    many.
+    .35 × the share of the goal's demands (slots, orders, bounds) the page meets + .2 × similarity of goal and page + .1 / √(1 +
+    visits) − .2 for a dead end: an error page, an empty list, a login wall, the wrong one of many.
     """
     if reached:
         return 1.0
@@ -180,14 +178,14 @@ def value(goal: Goal, observation: Observation, *, reached: bool, visits_of_stat
     met = demands(reading)
     share = sum(met) / len(met) if met else similar
     novelty = 1.0 / math.sqrt(1 + max(0, visits_of_state))
-    # Where one thing is wanted out of many, a page about one of them that is not the answer leads no further.
+    # If the goal wants one thing of many, a page about another one of them is a dead end.
     ends = dead_end(reading) or bool(goal.sorts and reading.about_one)
     raw = _COVERAGE * share + _SIMILARITY * similar + _NOVELTY * novelty - _DEAD_END * ends
     return round(min(VALUE_UNPROVEN_MAX, max(0.0, raw)), PRIOR_DIGITS)
 
 
 def similarity(reading: PageForGoal) -> float:
-    """How much of what the goal is about the page names: title, heading, address, chosen filters before text."""
+    """How many of the goal's words the page contains: title, heading, address and chosen filters count more than text."""
     chosen = frozenset(tokens(" ".join(item.value if item.options else item.name for item in reading.applied)))
     prominent = reading.headline | chosen | url_stems(unquote_plus(reading.observation.url))
     vain = frozenset(tokens(" ".join(reading.unanswered)))
@@ -230,7 +228,7 @@ def _bound_met(reading: PageForGoal, bound: Threshold, stated: dict[str, float])
 
 
 def dead_end(reading: PageForGoal) -> bool:
-    """Whether the page says that there is nothing, or asks for a login before it shows anything."""
+    """True if the page says that there is nothing, or asks for a login before it shows anything."""
     said = " ".join([reading.observation.title, *reading.headings]).casefold()
     text = reading.observation.text.casefold()
     walled = (

@@ -1,4 +1,4 @@
-"""Extracts sort orders, bounds and facts from labels, addresses and short texts, and whether a control is already selected."""
+"""Extracts sort orders, bounds and facts from labels, addresses and short texts, and recognises selected controls."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from protocol.goal.words import Direction, stem, tokens, words_of
 from protocol.page.seen.observation import Element
 
 SORT_LIKELY: Final = 0.7
-"""How well an order matches that is named without its direction, when the direction is the usual one."""
+"""The match of an order that is named without its direction, if the direction is the usual one."""
 _DESCENDING_BY_CUSTOM: Final = frozenset({"rating", "popularity", "date"})
 _PRICE = re.compile(r"[€$£] ?(\d+(?:[.,]\d{1,2})?)|(\d+(?:[.,]\d{1,2})?) ?(?:€|EUR|USD|GBP)")
 _RATING = re.compile(
@@ -27,7 +27,7 @@ _ORDER_KEY = re.compile(r"(?:^|[_-])(?:sort|order|ordering|o|ord|orderby)(?:$|[_
 
 @lru_cache(maxsize=4_096)
 def split_url(url: str) -> tuple[SplitResult, tuple[tuple[str, str], ...]]:
-    """An address and its query pairs; an address that cannot be read is an empty one."""
+    """An address and its query pairs; an unreadable address counts as empty."""
     try:
         parts = urlsplit(url)
     except ValueError:
@@ -43,14 +43,14 @@ def url_stems(url: str) -> frozenset[str]:
 
 
 def own_path(url: str, here: str) -> str:
-    """What the path of an address says that the one of the page at ``here`` does not: ``alerts`` of ``/projects/2/alerts/``."""
+    """The part of an address's path that the page at ``here`` does not share: ``alerts`` of ``/projects/2/alerts/``."""
     known = set(split_url(here)[0].path.split("/"))
     parts = (part for part in split_url(url)[0].path.split("/") if part not in known)
     return _JOINTS.sub(" ", unquote(" ".join(parts)))
 
 
 def names_slot(slot: Slot, text: str) -> bool:
-    """True if ``text``, in lower case, holds a value of the goal; a number only as a whole, with or without zeros before it."""
+    """True if ``text``, in lower case, contains a value of the goal; a number only as a whole, with or without leading zeros."""
     value = slot.value.casefold().lstrip("@#")
     if slot.kind != "number" or not value.isdecimal():
         return bool(value) and value in text
@@ -58,13 +58,13 @@ def names_slot(slot: Slot, text: str) -> bool:
 
 
 def same_address(left: str, right: str) -> bool:
-    """Whether two addresses open the same page: the fragment and the order of the query do not count."""
+    """True if two addresses open the same page: the fragment and the order of the query do not count."""
     (a, a_pairs), (b, b_pairs) = split_url(left), split_url(right)
     return (a.scheme, a.netloc, a.path or "/", sorted(a_pairs)) == (b.scheme, b.netloc, b.path or "/", sorted(b_pairs))
 
 
 def is_applied(element: Element) -> bool:
-    """Whether the element is chosen already."""
+    """True if the element is chosen already."""
     if element.options:
         return bool(element.value)
     return any(
@@ -74,7 +74,7 @@ def is_applied(element: Element) -> bool:
 
 
 def is_search(element: Element) -> bool:
-    """Whether a text field searches or filters rather than takes an entry."""
+    """True if a text field is for searching or filtering, not for an entry."""
     if element.role == "searchbox" or element.traits.input_type == "search":
         return True
     if element.role not in ("textbox", "combobox") or element.options:
@@ -87,7 +87,7 @@ def is_search(element: Element) -> bool:
 def sort_match(wanted: Sort, label: str, url: str) -> float:
     """1 for the wanted order, −.6 for the opposite, −.2 for another.
 
-    ``SORT_LIKELY`` or .3 where the direction is left to custom.
+    ``SORT_LIKELY`` or .3 if the label does not state the direction.
     """
     attribute, direction = sort_in(label)
     words = frozenset(tokens(label))
@@ -109,7 +109,7 @@ def sort_match(wanted: Sort, label: str, url: str) -> float:
 
 @lru_cache(maxsize=4_096)
 def order_of(url: str) -> tuple[bool, frozenset[str], Direction | None]:
-    """Whether the address orders a list, by which words, in which direction."""
+    """True if the address orders a list; the words of the order; its direction."""
     for key, value in split_url(url)[1]:
         if value and _ORDER_KEY.search(key):
             _, direction = sort_in(f"{key} {value}".replace("_", " ").replace("-", " "))
@@ -143,7 +143,7 @@ def _fit(wanted: Threshold, offered: Threshold, label: str, section: str) -> flo
 
 
 def speaks_of(attribute: str, text: str) -> bool:
-    """Whether ``text`` names the attribute, by word or by sign."""
+    """True if ``text`` names the attribute, by word or by sign."""
     if attribute == "price" and any(sign in text for sign in "€$£"):
         return True
     if attribute == "rating" and "★" in text:
@@ -152,7 +152,7 @@ def speaks_of(attribute: str, text: str) -> bool:
 
 
 def facts(text: str, attributes: frozenset[str] = frozenset()) -> dict[str, float]:
-    """The price and rating a card states, and the numbers behind words for other ``attributes`` ("stock: 5")."""
+    """The price and rating that a card states, and the numbers after words for other ``attributes`` ("stock: 5")."""
     found: dict[str, float] = {}
     for attribute, pattern in (("price", _PRICE), ("rating", _RATING)):
         if match := pattern.search(text):
@@ -170,7 +170,7 @@ def _labelled(attribute: str) -> re.Pattern[str]:
 
 
 def verdict(goal: Goal, stated: dict[str, float]) -> float:
-    """1 if the facts meet every bound they speak of, −1 if they break one, 0 if they are silent."""
+    """1 if the facts meet every bound that they concern, −1 if they break one, 0 if they concern none."""
     known = [
         (bound, stated[bound.attribute or "price"])
         for bound in goal.thresholds

@@ -1,7 +1,7 @@
 """Prepares a page for matching with a goal: elements as word stems, their cards and sections, and the facts in a card.
 
-The snapshot's indented text is the only place that tells which texts belong together, so cards are cut out of it:
-the lines of the nearest list item, row or article around an element.
+Only the indentation of the snapshot's text shows which texts belong together. So cards are cut out of it: the lines of the
+nearest list item, row or article around an element.
 """
 
 from __future__ import annotations
@@ -33,19 +33,19 @@ from protocol.page.seen.observation import Element, Observation
 
 CARD_ROLES: Final = frozenset(["listitem", "row", "article"])
 RESULT_COVERAGE_MIN: Final = 0.99
-"""Only a card that says all the goal asks about is one of its results."""
+"""A card is one of the page's results only if it covers this much of the goal's words."""
 HEADINGS_MAX: Final = 3
 SORTED_RUN_MIN: Final = 3
-"""Fewer numbers are in order by chance."""
+"""Fewer numbers can be in order by chance."""
 CARD_LINES_MAX: Final = 40
-"""A card is small; what is longer is a list of cards."""
+"""A card is small; a longer block is a list of cards."""
 _NODE = re.compile(r'^( *)- ([a-z]+)(?: "(.*?)")?((?: \[[\w=-]+\])*)(?:: (.*))?$')
 _WRAPPERS_MAX: Final = 4
 _LINE_CHARS_MAX: Final = 2_000
 _ANSWERS: Final = frozenset(
     ["link", "button", "cell", "gridcell", "row", "rowheader", "article", "listitem", "treeitem"]
 )
-"""Roles of what a list holds."""
+"""Roles of the items in a list."""
 _CELLS: Final = frozenset(["cell", "gridcell", "rowheader"])
 _DECIMAL = re.compile(r"\d{1,9}(?:\.\d{1,4})?")
 
@@ -55,16 +55,16 @@ class _Line:
     indent: int
     role: str
     text: str
-    """Its name and its text, without the snapshot's own words."""
+    """Its name and its text, without the words of the snapshot format."""
     heading: str
     """The last heading above this line."""
     landmark: str
     columns: tuple[str, ...]
-    """In a table, the heads of its columns."""
+    """In a table, the headers of its columns."""
 
 
 class _Outline:
-    """The snapshot's lines as a tree, and which line each element is."""
+    """The snapshot's lines as a tree, with the line of each element."""
 
     def __init__(self, observation: Observation) -> None:
         self.lines: list[_Line] = []
@@ -97,9 +97,10 @@ class _Outline:
                 self._named.setdefault((role, name), []).append(index)
 
     def _align(self, observation: Observation) -> dict[str, int]:
-        """Lines carry no refs, but both are in document order: each element is the next line of its role and name.
+        """The line of each element. Lines carry no refs, but both are in document order: each element is the next line of its
+        role and name.
 
-        A line leaves out a name that only repeats its content.
+        A line omits a name that only repeats its content.
         """
         found: dict[str, int] = {}
         last = -1
@@ -111,7 +112,7 @@ class _Outline:
         return found
 
     def text_at(self, start: int) -> str:
-        """What a line and the lines below it say; of a table row each cell with the head of its column."""
+        """The text of a line and the lines below it; in a table row each cell follows the header of its column."""
         if start not in self._texts:
             end, last = start + 1, min(len(self.lines), start + CARD_LINES_MAX)
             while end < last and self.lines[end].indent > self.lines[start].indent:
@@ -152,20 +153,21 @@ class PageForGoal:
         self._facts: dict[str, dict[str, float]] = {}
         self._cards: dict[str, str] = {}
         self.pending: frozenset[tuple[str, str]] | None = None
-        """Forms of which a field holds what the address does not show yet; None until somebody has asked."""
+        """Forms with a field whose value the address does not show yet; None until it is computed."""
         self.stems = {item.ref: frozenset(tokens(item.name)) for item in observation.elements}
         self._said: dict[str, frozenset[str]] = {}
         spread = Counter(
             word for item in observation.elements if item.interactive for word in self.stems[item.ref] & words
         )
-        # A word that every link carries tells none of them apart.
+        # A word in every link does not distinguish them.
         named = [part.attribute for part in goal.sorts] + [bound.attribute or "price" for bound in goal.thresholds]
         self.attributes = frozenset(named)
         self.rarity = {word: 1.0 / (1.0 + spread[word] / 4) for word in goal.words}
         self._weight = sum(self.rarity.values())
 
     def says(self, element: Element) -> frozenset[str]:
-        """What names the element to a person: its name, else its title and icon, the name of its wrapper, and its address."""
+        """The words that name the element to a person: its name, else its title and icon, the name of its wrapper, and its
+        address."""
         if element.ref not in self._said:
             words = self.stems[element.ref]
             if not words:
@@ -175,8 +177,8 @@ class PageForGoal:
         return self._said[element.ref]
 
     def _wrapper(self, element: Element) -> str:
-        """The name of a box around the element that holds no other control: the title of a list item around an icon; or of the cell
-        that it stands in, beside whatever else.
+        """The name of a box around the element that holds no other control, such as the title of a list item around an icon; or
+        that of the cell around the element, whatever else is in it.
         """
         page = self.observation
         node = page.nodes.get(element.ref, -1)
@@ -197,7 +199,7 @@ class PageForGoal:
         return line.landmark if line else ""
 
     def section(self, element: Element) -> str:
-        """The heading the element stands under, and the name of its surroundings."""
+        """The heading above the element, and the name of its surroundings."""
         line = self._line(element)
         return f"{line.heading if line else ''} {element.context}"
 
@@ -214,29 +216,30 @@ class PageForGoal:
         return None if index is None else self._outline.card_of(index)
 
     def tells_no_record(self, element: Element) -> bool:
-        """True if ``element`` does not say to which of several records it belongs: it has no words, or says the same in another."""
+        """True if ``element`` does not identify its record among several: it has no words, or the same words as one of another
+        record."""
         return not self.stems[element.ref] or self._alike[element.role, element.name] > 1
 
     @cached_property
     def _alike(self) -> Counter[tuple[str, str]]:
-        """On how many cards there are controls of the same role and name."""
+        """The number of cards that have controls of the same role and name."""
         controls = {(item.role, item.name, self.card(item)) for item in self.observation.elements if item.interactive}
         return Counter((role, name) for role, name, _ in controls)
 
     def facts(self, text: str) -> dict[str, float]:
-        """The numbers in ``text`` that the goal orders or bounds by, and prices and ratings."""
+        """The numbers in ``text`` that matter for the goal's orders and bounds, and prices and ratings."""
         if text not in self._facts:
             self._facts[text] = facts(text, self.attributes)
         return self._facts[text]
 
     def coverage(self, stems: frozenset[str]) -> float:
-        """How much of what the goal is about is among ``stems``: 0 to 1, rare words count more."""
+        """The share of the goal's words in ``stems``: 0 to 1, rare words count more."""
         found = self.goal_words & stems
         return sum(self.rarity[word] for word in self.goal.words if word in found) / self._weight if found else 0.0
 
     @cached_property
     def applied(self) -> tuple[Element, ...]:
-        """Elements that say what the page is set to: chosen options, checked boxes, links that lead to where we are."""
+        """Elements that show the settings of the page: chosen options, checked boxes, links to the current address."""
         here = self.observation.url
         return tuple(
             item
@@ -246,12 +249,12 @@ class PageForGoal:
 
     @cached_property
     def numbers(self) -> tuple[tuple[str, str], ...]:
-        """The address's query pairs whose value is a number, the number in its shortest form."""
+        """The address's query pairs whose value is a number, in its shortest form."""
         return tuple((key, f"{float(value):g}") for key, value in self.pairs if _DECIMAL.fullmatch(value))
 
     @cached_property
     def sorted_as_wanted(self) -> bool:
-        """Whether the list is in the order of the goal's first sort: by its numbers, else by labels."""
+        """True if the list is in the order of the goal's first sort: by its numbers, else by labels."""
         if not self.goal.sorts:
             return False
         wanted = self.goal.sorts[0]
@@ -265,7 +268,7 @@ class PageForGoal:
 
     @cached_property
     def listed(self) -> dict[str, dict[str, float]]:
-        """The cards that say all the goal is about, in order, with the facts they state."""
+        """The cards that contain all words of the goal, in order, with the facts that they state."""
         found: dict[str, dict[str, float]] = {}
         for item in self.observation.elements:
             if item.role == "link" and (card := self.card(item)) not in found:
@@ -276,7 +279,7 @@ class PageForGoal:
 
     @cached_property
     def shared(self) -> frozenset[str]:
-        """Addresses that several cards link to: what the things have in common, not the things."""
+        """Addresses that several cards link to: a common property of the things, not the things themselves."""
         links = (item for item in self.observation.elements if item.url and item.role == "link")
         seen = {(item.url, self.card(item)) for item in links if self._card_line(item) is not None}
         return frozenset(url for url, count in Counter(url for url, _ in seen).items() if count > 1)
@@ -288,7 +291,7 @@ class PageForGoal:
 
     @cached_property
     def leader(self) -> str:
-        """The result that the goal's order puts first: first of a list in that order, else the extreme of the page."""
+        """The result that the goal's order puts first: the first of a list in that order, else the extreme of the page."""
         if not self.goal.sorts:
             return ""
         wanted = self.goal.sorts[0]
@@ -300,12 +303,12 @@ class PageForGoal:
 
     @cached_property
     def shown(self) -> frozenset[str]:
-        """What the page is about by its title, main heading and address."""
+        """The topic of the page, by its title, main heading and address."""
         return self.headline | url_stems(unquote_plus(self.observation.url))
 
     @cached_property
     def about_one(self) -> dict[str, float]:
-        """The facts of a page about one thing that is what the goal is about; empty for a list or another thing."""
+        """The facts of a page about one thing that fits the goal; empty for a list or another thing."""
         if len(self.results) > 1 or self.coverage(self.headline) < RESULT_COVERAGE_MIN:
             return {}
         start = next((index for index, node in enumerate(self._outline.lines) if node.role == "heading"), 0)
@@ -313,20 +316,20 @@ class PageForGoal:
 
     @cached_property
     def filled_search(self) -> bool:
-        """Whether a search field holds text that the address does not yet show."""
+        """True if a search field holds text that the address does not show yet."""
         shown = {value for _, value in self.pairs}
         return any(is_search(item) and item.value and item.value not in shown for item in self.observation.elements)
 
     @cached_property
     def asked(self) -> str:
-        """The values of the address's query: mostly what was typed or chosen."""
+        """The values of the address's query: mostly typed or chosen ones."""
         return " ".join(value for _, value in self.pairs)
 
     @cached_property
     def unanswered(self) -> frozenset[str]:
-        """What the page was asked for by its address, and no link, row or button on it names: it only repeats the question.
+        """Values in the page's address that no link, row or button on the page contains: the page only repeats the question.
 
-        Values of the goal as they stand there, words as stems. An empty list repeats in address, title and text what was typed.
+        Values of the goal as written, words as stems. An empty list repeats the typed words in address, title and text.
         """
         asked = frozenset(tokens(self.asked)) & self.goal_words
         values = [slot for slot in self.goal.slots if names_slot(slot, self.asked.casefold())]

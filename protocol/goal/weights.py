@@ -16,7 +16,7 @@ class Weight(NamedTuple):
 
 
 WEIGHTS: Final[Mapping[str, Weight]] = {
-    # what it says
+    # its words
     "words": Weight(3.0, "its name says what the goal is about; rare words on the page count more"),
     "exact": Weight(1.2, "its name says nothing else: a filter or category, not one of many things that mention it"),
     "around": Weight(0.8, "its card or section is about the goal"),

@@ -11,7 +11,7 @@ Bound = Literal["min", "max"]
 
 
 def word_set(text: str) -> frozenset[str]:
-    """The words of ``text``: how a table of words is written down."""
+    """The words of ``text``: the notation for word tables."""
     return frozenset(text.split())
 
 
@@ -25,7 +25,7 @@ STOP_WORDS: Final = word_set(
     named called titled labelled labeled among
     """
 )
-"""Words that say how to ask rather than what for: grammar, the verbs of browsing, and names for any page or thing."""
+"""Words about how to ask, not what for: grammar, the verbs of browsing, and names for any page or thing."""
 
 KIND_WORDS: Final = word_set(
     """
@@ -41,7 +41,7 @@ ATTRIBUTES: Final = {
     "popularity": "popularity popular selling bestselling bestseller sales",
     "name": "name alphabetical alphabetically title az",
 }
-"""What a thing can be ordered or bounded by, and the words for it. Any other word is an attribute of its own."""
+"""Attributes that a thing can be ordered or bounded by, and the words for them. Any other word is an attribute of its own."""
 
 SUPERLATIVES: Final[dict[str, tuple[str, Direction]]] = {
     "cheapest": ("price", "ascending"),
@@ -176,12 +176,12 @@ def stem(word: str) -> str:
 
 @lru_cache(maxsize=8_192)
 def tokens(text: str) -> tuple[str, ...]:
-    """The stems of the words of ``text``, camelCase parted."""
+    """The stems of the words of ``text``; camelCase is split."""
     return tuple(stem(word) for word in TOKEN.findall(CAMEL.sub(" ", text).lower()))
 
 
 def attribute_of(word: str) -> str:
-    """The attribute a word stands for; a word that is in no table stands for itself."""
+    """The attribute that a word means; a word in no table means itself."""
     return ATTRIBUTE_OF.get(word.lower()) or stem(word.lower())
 
 

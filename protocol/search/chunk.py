@@ -1,15 +1,13 @@
 """Strict decoding of one automerge change chunk: only the shapes that trailmesh writes.
 
-A general automerge decoder in our process is an attack surface (run-length bombs, deep nesting, deflate, forged
-checksums that abort the process), so foreign bytes never reach one. What passes here is: an uncompressed change
-chunk of one actor, on top of at most one earlier change, that puts byte strings into the three maps ``nodes``,
-``stats`` and ``lease``.
+A general automerge decoder in our process is an attack surface (run-length bombs, deep nesting, deflate, forged checksums that
+abort the process), so foreign bytes never reach one. Only one form is accepted: an uncompressed change chunk of one actor, on
+top of at most one earlier change, that puts byte strings into the three maps ``nodes``, ``stats`` and ``lease``.
 
-The first change of a document creates the three maps as its first three operations, so their object ids are 1, 2
-and 3 for ever and decoding needs no state. What links a change to its predecessor is checked in ``protocol.search.delta``.
+The first change of a document creates the three maps as its first three operations, so their object ids are always 1, 2 and 3,
+and decoding needs no state. ``protocol.search.delta`` checks the link from a change to its predecessor.
 
-Source: the automerge binary format, https://automerge.org/automerge-binary-format-spec/ (change chunks, columns,
-RLE).
+Source: the automerge binary format, https://automerge.org/automerge-binary-format-spec/ (change chunks, columns, RLE).
 """
 
 from __future__ import annotations
@@ -26,7 +24,7 @@ from protocol.errors import MeshError
 T = TypeVar("T")
 
 MAPS: Final = (b"nodes", b"stats", b"lease")
-"""Names of the maps; the object id of a map is its place, counted from 1."""
+"""Names of the maps; the object id of a map is its position, counted from 1."""
 ACTOR_BYTES: Final = 16
 HASH_BYTES: Final = 32
 
@@ -48,12 +46,12 @@ Put = tuple[bytes, bytes]
 
 
 class Change(msgspec.Struct, frozen=True, kw_only=True):
-    """One decoded change. No key stands twice in one map."""
+    """One decoded change. No key occurs twice in one map."""
 
     hash: bytes
-    """32 bytes: what the next change depends on."""
+    """32 bytes: the dependency of the next change."""
     previous: bytes | None
-    """Hash of the change before; None for the first of a document."""
+    """Hash of the previous change; None for the first one of a document."""
     actor: bytes
     seq: int
     start_op: int
@@ -139,7 +137,7 @@ class _Cursor:
 def _column(data: bytes, count: int, read: Callable[[_Cursor], T]) -> list[T | None]:
     """The ``count`` values of a run-length column; a missing column holds only nulls.
 
-    Every run is held against ``count`` before it is expanded, so no input makes more than ``count`` values.
+    Every run is checked against ``count`` before it is expanded, so no input produces more than ``count`` values.
     """
     if not data:
         return [None] * count
@@ -166,7 +164,7 @@ def _column(data: bytes, count: int, read: Callable[[_Cursor], T]) -> list[T | N
 
 
 def _count(data: bytes) -> int:
-    """How many operations there are: the insert column says it as one run of ``false``."""
+    """The number of operations: the insert column gives it as one run of ``false``."""
     cursor = _Cursor(data)
     count = cursor.uleb() if data else 0
     if cursor.at != cursor.end or not 0 < count <= limits.CHUNK_OPS_MAX:
@@ -175,7 +173,7 @@ def _count(data: bytes) -> int:
 
 
 def _body(data: bytes) -> tuple[_Cursor, bytes]:
-    """A cursor at the start of the body, and the hash of the change, once length and checksum are right."""
+    """A cursor at the start of the body, and the hash of the change, after checking length and checksum."""
     if len(data) > limits.CHUNK_BYTES_MAX:
         raise _bad(f"{len(data)} bytes where {limits.CHUNK_BYTES_MAX} are allowed")
     if len(data) <= _HEAD_BYTES or data[:4] != _MAGIC or data[8] != _CHANGE_CHUNK:
@@ -210,13 +208,12 @@ def _columns(cursor: _Cursor) -> dict[int, bytes]:
 
 
 def decode_change(data: bytes) -> Change:
-    """The change in ``data``, any bytes. Time and memory are linear in the size of ``data`` and ``CHUNK_OPS_MAX``.
+    """The change in ``data``, which may be any bytes. Time and memory are linear in the size of ``data`` and ``CHUNK_OPS_MAX``.
 
-    Checks, in order: size, magic, chunk type, length, checksum; at most one dependency, a 16-byte actor, no time,
-    message or other actor; known columns only, that fill the chunk; every column has one value for each operation;
-    the maps are made by the first change and by no other; puts of byte strings only; predecessors are earlier puts;
-    no key twice in one map.
-    Errors: ``delta.invalid``.
+    Checks, in order: size, magic, chunk type, length, checksum; at most one dependency, a 16-byte actor, no time, message or
+    other actor; known columns only, that fill the chunk; every column has one value for each operation; only the first change
+    creates the maps; puts of byte strings only; predecessors are earlier puts; no key twice in one map. Errors:
+    ``delta.invalid``.
     """
     cursor, digest = _body(data)
     parents = cursor.uleb()

@@ -1,7 +1,7 @@
 """Deltas: one signed automerge change each, and the reader that follows one peer's chain of them.
 
 Every peer writes only its own document about a search, so its deltas form one chain: sequence numbers without gaps, and each
-change names the hash of the one before. A new *epoch* starts a new, empty chain and replaces all earlier epochs of the peer.
+change names the hash of its predecessor. A new *epoch* starts a new, empty chain and replaces all earlier epochs of the peer.
 Nothing is lost by that: registers are cumulative, and the new epoch writes all of them again.
 """
 
@@ -26,16 +26,14 @@ _Hash = Annotated[bytes, msgspec.Meta(min_length=HASH_BYTES, max_length=HASH_BYT
 
 
 class DeltaHead(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
-    """Which delta of its writer this is."""
+    """The position of a delta among those of its writer."""
 
     search: SearchId
     epoch: Annotated[int, msgspec.Meta(ge=1, le=limits.EPOCH_MAX)]
     seq: Annotated[int, msgspec.Meta(ge=1, le=limits.EPOCH_DELTAS_MAX)]
     """Counts from 1 within the epoch."""
     prior_heads: Annotated[tuple[_Hash, ...], msgspec.Meta(max_length=1)] = ()
-    """In the first delta of an epoch: the hash of the last change of the epoch before, when the writer still knows
-    it.
-    """
+    """In the first delta of an epoch: the hash of the previous epoch's last change, if the writer still knows it."""
 
 
 class Delta(DeltaHead, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
@@ -70,10 +68,10 @@ class TwoDeltas(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def check_equivocation(one: bytes, other: bytes, search_id: str, find_key: envelope.KeyFinder) -> TwoDeltas:
-    """What two signed deltas show together.
+    """The evidence that two signed deltas give together.
 
     Checks, in order: both signed, by one node; of this search; the same epoch and number; different payloads: a delta that was
-    signed twice is one. Errors: ``envelope.*``, ``delta.invalid``.
+    signed twice counts as one. Errors: ``envelope.*``, ``delta.invalid``.
     """
     opened = [envelope.verify(sealed, kinds=frozenset({KIND}), find_key=find_key) for sealed in (one, other)]
     writers = {each.header.issuer for each in opened}
@@ -108,14 +106,14 @@ def read_change(change: Change, *, may_lease: bool) -> TreeUpdate:
 
 
 class Decoded(msgspec.Struct, frozen=True, kw_only=True):
-    """What a chunk says, by itself: whether it follows in its chain is not checked yet."""
+    """The content of a chunk alone: its place in the chain is not checked yet."""
 
     change: Change
     update: TreeUpdate
 
 
 def decode_chunk(chunk: bytes, *, may_lease: bool) -> Decoded:
-    """The change in ``chunk`` and its entries. Pure, and most of the work of reading a delta: large ones belong on a thread.
+    """The change in ``chunk`` and its entries. Pure, and most of the work of reading a delta: decode large chunks on a thread.
 
     Errors: ``delta.invalid``.
     """
@@ -126,8 +124,8 @@ def decode_chunk(chunk: bytes, *, may_lease: bool) -> Decoded:
 class DeltaReader:
     """Follows the deltas of one peer in one search.
 
-    ``read`` takes payloads whose envelope was verified as the peer's. It changes nothing when it raises. When the tree
-    refuses what it returned, ``unread`` keeps both in step.
+    ``read`` takes payloads whose envelope was verified as the peer's. It changes nothing if it raises. If the tree refuses the
+    returned update, call ``unread`` to keep both consistent.
     """
 
     def __init__(self, public_key: bytes, search_id: str, *, may_lease: bool = False) -> None:
@@ -141,37 +139,37 @@ class DeltaReader:
         self._digests: list[bytes] = []
         self._before: tuple[int, int, bytes | None, int, list[bytes]] | None = None
         self.epoch = 0
-        """The epoch that is followed; 0 before the first delta."""
+        """The current epoch of the peer; 0 before the first delta."""
 
     @property
     def next_seq(self) -> int:
-        """The sequence number that is wanted next in ``epoch``."""
+        """The next expected sequence number in ``epoch``."""
         return len(self._digests) + 1
 
     def digest(self, epoch: int, seq: int) -> bytes | None:
-        """SHA-256 of the payload that was read under a number of the present epoch; None for any other."""
+        """SHA-256 of the payload read under a number of the current epoch; None for any other."""
         return self._digests[seq - 1] if epoch == self.epoch and 1 <= seq < self.next_seq else None
 
     @property
     def head(self) -> bytes | None:
-        """Hash of the last change that was read, None before the first."""
+        """Hash of the last change read; None before the first."""
         return self._hash
 
     def wants(self, payload: bytes) -> Delta | None:
-        """The delta in ``payload`` if it is the next one; None when it was read before or belongs to an epoch that was replaced.
+        """The delta in ``payload`` if it is the next one; None if it was read before or belongs to a replaced epoch.
 
-        Checks, in order: form and search; place in the chain (old epoch, repeated, or missing predecessors). Errors: those
-        of ``read``.
+        Checks, in order: form and search; place in the chain (old epoch, repeated, or missing predecessors). Errors: those of
+        ``read``.
         """
         delta = decode_delta(payload)
         if delta.search != self._search:
             raise MeshError("delta.invalid", "the delta belongs to another search")
-        # The epoch was replaced, so nothing of it matters any more.
+        # The epoch was replaced, so its deltas no longer matter.
         if delta.epoch < self.epoch:
             return None
         wanted = 1 if delta.epoch > self.epoch else self.next_seq
         if delta.seq < wanted:
-            # The payloads are compared and not the envelopes: the same payload may be signed again.
+            # The payloads are compared, not the envelopes: the same payload may be signed again.
             if self._digests[delta.seq - 1] != hashlib.sha256(payload).digest():
                 raise MeshError("delta.equivocation", epoch=delta.epoch, seq=delta.seq)
             return None
@@ -180,12 +178,12 @@ class DeltaReader:
         return delta
 
     def read(self, payload: bytes, decoded: Decoded | None = None) -> TreeUpdate | None:
-        """What the delta says; None when it was read before or belongs to an epoch that was replaced.
+        """The update in ``payload``; None if it was read before or belongs to a replaced epoch.
 
-        ``decoded``: what ``decode_chunk`` made of its chunk, if somebody has decoded it already. Checks, in order: those of
-        ``wants``; the chunk and every entry; actor, sequence, predecessor and operation numbers; puts per epoch. A delta of
-        a higher epoch with ``seq`` 1 starts that epoch; its update replaces all earlier ones of the peer.
-        Errors: ``delta.invalid``; ``delta.gap`` (detail ``epoch`` and ``seq``: what is wanted); ``delta.equivocation``.
+        ``decoded``: the result of ``decode_chunk`` for its chunk, if it exists already. Checks, in order: those of ``wants``;
+        the chunk and every entry; actor, sequence, predecessor and operation numbers; puts per epoch. A delta of a higher epoch
+        with ``seq`` 1 starts that epoch; its update replaces all earlier ones of the peer. Errors: ``delta.invalid``;
+        ``delta.gap`` (detail: the expected ``epoch`` and ``seq``); ``delta.equivocation``.
         """
         delta = self.wants(payload)
         if delta is None:
@@ -208,7 +206,7 @@ class DeltaReader:
         return decoded.update
 
     def unread(self) -> None:
-        """Take back the last ``read`` that returned an update, because the tree refused it: it is wanted again."""
+        """Undo the last ``read`` that returned an update, because the tree refused it: it is expected again."""
         assert self._before is not None, "nothing was read"
         self._digests.pop()
         self.epoch, self._puts, self._hash, self._max_op, self._digests = self._before

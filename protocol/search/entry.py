@@ -1,8 +1,8 @@
 """The entries that peers write about a search: keys of tree nodes, and the three kinds of map values.
 
-A node of the search tree is an action after its parent, so its key is a hash of both. Peers that find the same
-action at the same place compute the same key without communicating, and a receiver verifies the key. All numbers are integers;
-values between 0 and 1 are scaled by ``SCALE``. Sums of integers do not depend on their order, sums of floats do.
+A node of the search tree is an action after its parent, so its key is a hash of both. Peers that find the same action at the
+same place compute the same key without communicating, and a receiver verifies the key. All numbers are integers; values between
+0 and 1 are scaled by ``SCALE``. Unlike sums of floats, sums of integers do not depend on their order.
 """
 
 from __future__ import annotations
@@ -85,13 +85,13 @@ def parse_key(text: bytes) -> bytes:
 
 
 class NodeEntry(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """A node as one peer names it. Its key follows from ``parent`` and ``action``."""
+    """A node as one peer names it. ``parent`` and ``action`` determine its key."""
 
     parent: Key
     action: Annotated[bytes, msgspec.Meta(max_length=limits.TREE_ACTION_BYTES_MAX)]
     """The strict CBOR of a ``protocol.page.actions.action.Action``."""
     prior: Annotated[int, msgspec.Meta(ge=0, le=SCALE)]
-    """Share of one, times ``SCALE``."""
+    """Probability, times ``SCALE``."""
     risk: Annotated[int, msgspec.Meta(ge=1, le=7)]
 
     @property
@@ -101,7 +101,7 @@ class NodeEntry(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
 
 
 class Register(msgspec.Struct, frozen=True, kw_only=True):
-    """What one peer has seen at one node, summed since the epoch began."""
+    """One peer's results at one node, summed since the epoch began."""
 
     visits: int = 0
     value_sum: int = 0
@@ -113,7 +113,7 @@ class Register(msgspec.Struct, frozen=True, kw_only=True):
     """Claimed successes; a claim has no effect until it has been replayed."""
     failures: int = 0
     closed: bool = False
-    """Nothing is left to try below this node."""
+    """True if nothing is left to try below this node."""
     state: bytes = STATE_UNKNOWN
     """State hash seen after the action; zeros if unknown."""
 
@@ -151,7 +151,7 @@ class LeaseEntry(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
 
 
 class TreeUpdate(msgspec.Struct, frozen=True, kw_only=True):
-    """Decoded and checked entries of one delta. Keys are 16 bytes; no key stands twice in one part."""
+    """Decoded and checked entries of one delta. Keys are 16 bytes; no key occurs twice in one part."""
 
     nodes: Mapping[bytes, NodeEntry] = {}
     stat_keys: Sequence[bytes] = ()
@@ -169,7 +169,7 @@ def make_update(
     stats: Mapping[bytes, Register] | None = None,
     leases: Mapping[bytes, LeaseEntry] | None = None,
 ) -> TreeUpdate:
-    """An update from records, held to the same rules as one that was received. Errors: ``delta.invalid``."""
+    """An update made from records, under the same rules as a received one. Errors: ``delta.invalid``."""
     stats = stats or {}
     for key, entry in (nodes or {}).items():
         _check_node(key, entry)
@@ -178,7 +178,7 @@ def make_update(
 
 
 def encode_action(action: Action) -> bytes:
-    """The one encoding of ``action`` in a node. Errors: ``input.too_large``, ``delta.invalid`` (no action of a search)."""
+    """The canonical encoding of ``action`` in a node. Errors: ``input.too_large``, ``delta.invalid`` (no action of a search)."""
     if not isinstance(action, TreeAction):
         raise MeshError("delta.invalid", "a search does not open addresses, wait or extract")
     _check_value(action)
@@ -193,7 +193,7 @@ def decode_action(data: bytes) -> TreeAction:
     try:
         action = cbor.decode_as(data, cast("type[TreeAction]", TreeAction), bytes_max=limits.TREE_ACTION_BYTES_MAX)
         if cbor.encode(action) != data:
-            # A default that is written out would give one action two keys.
+            # An explicit default value would give one action two keys.
             raise MeshError("delta.invalid", "the action is not in its canonical encoding")
     except MeshError as error:
         raise MeshError("delta.invalid", f"action: {error.message}") from error
@@ -215,7 +215,7 @@ def _check_node(key: bytes, entry: NodeEntry) -> None:
 
 
 def decode_node(key: bytes, data: bytes) -> NodeEntry:
-    """The node ``key``. Errors: ``delta.invalid`` when it is malformed or lies about its key."""
+    """The node ``key``. Errors: ``delta.invalid`` if it is malformed or does not match its key."""
     entry = _decode(data, NodeEntry)
     _check_node(key, entry)
     return entry

@@ -1,8 +1,8 @@
-"""Rows of the search tree: the place of each node, its parent, and which rows are connected to the root.
+"""Rows of the search tree: the position of each node, its parent, and which rows are connected to the root.
 
-A row lives as long as something refers to it: a peer's share (``hold``) or a named child (its parent's row).
-Children may come before their parents; they are attached, with all below them, once the parent is named and
-attached itself. A row is freed with its last reference, so that it leaves no trace in the tree.
+A row lives as long as something refers to it: a peer's share (``hold``) or a named child (its parent's row). Children may
+arrive before their parents; they are attached, with all nodes below them, once the parent is named and attached itself. A row
+is freed with its last reference, so that it leaves no trace in the tree.
 """
 
 from __future__ import annotations
@@ -22,20 +22,20 @@ class Forest:
 
     def __init__(self, root_key: bytes, capacity: int) -> None:
         self.index: dict[bytes, int] = {root_key: ROOT}
-        """Row by key."""
+        """The row of each key."""
         self.keys: list[bytes] = [root_key]
-        """Key by row; empty where the row is free."""
+        """The key of each row; empty for a free row."""
         self.parent: list[int] = [_DETACHED]
-        """Row of the parent by row; -1 while nobody names the node."""
+        """The parent's row of each row; -1 while nobody names the node."""
         self.action: list[bytes] = [b""]
-        """Encoded action by row."""
+        """The encoded action of each row."""
         self.depth: NDArray[np.int16] = np.full(capacity, _DETACHED, np.int16)
         """Steps from the root by row, shape ``(capacity,)``; -1 for free and unattached rows, and below
         ``TREE_DEPTH_MAX``.
         """
         self.depth[ROOT] = 0
         self.children: dict[int, list[int]] = {}
-        """Named children by row, in no order."""
+        """The named children of each row, in no order."""
         self.touched: set[int] = set()
         self._names = [0]
         self._holds = [1]
@@ -46,7 +46,7 @@ class Forest:
 
     @property
     def rows(self) -> int:
-        """Rows in use or free: every row is below this."""
+        """The upper bound of row numbers, in use or free."""
         return len(self.keys)
 
     def grow(self, capacity: int) -> None:
@@ -56,7 +56,7 @@ class Forest:
         self.depth = depth
 
     def intern(self, key: bytes) -> int:
-        """The row of ``key``, a new unreferenced one if needed. The caller holds it, or names a child of it."""
+        """The row of ``key``, a new unreferenced one if needed. The caller must hold it, or name a child of it."""
         row = self.index.get(key)
         if row is not None:
             return row
@@ -74,13 +74,11 @@ class Forest:
         return row
 
     def hold(self, row: int) -> None:
-        """One more reference to ``row``."""
+        """Add a reference to ``row``."""
         self._holds[row] += 1
 
     def release(self, row: int) -> None:
-        """One reference less; the row is freed with the last, and its parent's row after it if that was the last
-        there.
-        """
+        """Remove a reference. The last one frees the row, and then its parent's row if that has no other reference."""
         self._holds[row] -= 1
         if self._holds[row] == 0:
             del self.index[self.keys[row]]
@@ -89,7 +87,7 @@ class Forest:
             self.touched.add(row)
 
     def name(self, row: int, parent: bytes, action: bytes) -> None:
-        """One more peer says that ``row`` is ``action`` after ``parent``; the first gives it its place."""
+        """One more peer names ``row`` as ``action`` after ``parent``; the first peer to name it sets its position."""
         self._names[row] += 1
         if self._names[row] > 1:
             return
@@ -101,7 +99,7 @@ class Forest:
         self._attach(row)
 
     def unname(self, row: int) -> None:
-        """One peer less names ``row``; with the last it loses its place, and all below it with it."""
+        """One peer fewer names ``row``; without the last one it loses its position, with all nodes below it."""
         self._names[row] -= 1
         if self._names[row]:
             return
@@ -118,7 +116,7 @@ class Forest:
         self.release(above)
 
     def _attach(self, row: int) -> None:
-        """Give ``row`` and all below it their depth, as far as they hang together with the root."""
+        """Set the depth of ``row`` and all rows below it that are connected to the root."""
         pending = [row]
         while pending:
             row = pending.pop()

@@ -1,7 +1,7 @@
 """Leases: which worker explores which branch of a search, and for how long.
 
-The coordinator keeps one ``LeaseBook`` per search. A lease is live until its result arrives, its time is over, or
-it is revoked. A lease that has ended never becomes live again. Renewing moves its expiry, but never beyond the latest end of its
+The coordinator keeps one ``LeaseBook`` per search. A lease is live until its result arrives, its time is over, or it is
+revoked. A lease that has ended never becomes live again. A renewal moves its expiry, but never beyond the latest end of its
 grant, so that no worker can keep a branch for ever. A branch has at most one live lease, and every new lease of a branch has a
 higher *term*. A late or repeated event changes nothing and is not an error.
 """
@@ -21,7 +21,7 @@ from protocol.search.entry import LeaseEntry, decode_action
 
 
 class State(enum.StrEnum):
-    """Where a lease stands."""
+    """The states of a lease."""
 
     GRANTED = "granted"
     RENEWED = "renewed"
@@ -31,7 +31,7 @@ class State(enum.StrEnum):
 
 
 class Event(enum.StrEnum):
-    """What can happen to a lease."""
+    """The events of a lease."""
 
     RENEW = "renew"
     RESULT = "result"
@@ -55,7 +55,7 @@ LIVE: Final = frozenset({State.GRANTED, State.RENEWED})
 
 
 class Lease(msgspec.Struct, frozen=True, kw_only=True):
-    """One lease at one moment."""
+    """The state of one lease at one moment."""
 
     id: str
     branch: bytes
@@ -63,7 +63,7 @@ class Lease(msgspec.Struct, frozen=True, kw_only=True):
     worker: str
     """Node id."""
     term: int
-    """Counts the leases of this branch from 1."""
+    """The number of this lease among those of its branch, from 1."""
     state: State
     expires_ms: int
     """Milliseconds since 1970."""
@@ -72,18 +72,18 @@ class Lease(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def live(self) -> bool:
-        """Whether work on it is still wanted."""
+        """True if work on it is still wanted."""
         return self.state in LIVE
 
     def entry(self) -> LeaseEntry:
-        """What the coordinator writes into its document."""
+        """The coordinator's entry about it in its document."""
         return LeaseEntry(worker=self.worker, lease=self.id, term=self.term, live=self.live)
 
 
 class LeaseBook:
-    """All leases of one search. Pure: time is handed in, and everything that was decided is returned.
+    """All leases of one search. Pure: time is passed in, and every decision is returned.
 
-    Remembers ``LEASES_KEPT_MAX`` leases; of those that ended, the oldest are forgotten first.
+    Remembers ``LEASES_KEPT_MAX`` leases; the oldest ended ones are forgotten first.
     """
 
     def __init__(self) -> None:
@@ -94,13 +94,13 @@ class LeaseBook:
     def grant(
         self, lease_id: str, *, branch: bytes, worker: str, now_ms: int, lifetime_ms: int, latest_ms: int
     ) -> Lease:
-        """A new lease of ``branch`` for ``worker`` that can be renewed until ``latest_ms``; asking again with the same id,
+        """A new lease of ``branch`` for ``worker`` that can be renewed until ``latest_ms``; a repeated call with the same id,
         branch and worker returns the same lease.
 
         Errors: ``lease.busy`` (the branch has a live lease); ``input.invalid`` (the id belongs to another lease).
         """
         known = self._leases.get(lease_id)
-        # Asking again with the same id returns the same lease, so that a retry after a lost answer is safe.
+        # A repeated call with the same id returns the same lease, so that a retry after a lost answer is safe.
         if known is not None:
             if (known.branch, known.worker) != (branch, worker):
                 raise MeshError("input.invalid", "the lease id belongs to another lease")
@@ -136,25 +136,25 @@ class LeaseBook:
         return self._move(lease, Event.RENEW, min(wanted_ms, lease.latest_ms))
 
     def close(self, lease_id: str, event: Event) -> Lease:
-        """The lease after ``event`` (a result or a revocation); one that has ended stays as it is.
+        """The lease after ``event`` (a result or a revocation); an ended lease stays as it is.
 
-        So a result that comes after expiry never revives a lease, and a second one changes nothing.
-        Errors: ``lease.unknown``: no such lease, live or ended.
+        So a result that comes after expiry never revives a lease, and a second one changes nothing. Errors: ``lease.unknown``:
+        no such lease, live or ended.
         """
         lease = self.get(lease_id)
         return self._move(lease, event, lease.expires_ms)
 
     def expire_due(self, now_ms: int, *, but: str = "") -> list[Lease]:
-        """End the live leases whose time is over; those leases, by branch. Their branches can be granted again.
+        """End the live leases that have expired, and return them by branch. Their branches can be granted again.
 
-        ``but``: a worker whose leases stay: the book's owner, who need not be asked whether it still works.
+        ``but``: a worker whose leases stay: the book's owner, which knows if it still works.
         """
         live = self.live_by_branch().values()
         due = [lease for lease in live if lease.expires_ms <= now_ms and lease.worker != but]
         return [self._move(lease, Event.EXPIRE, lease.expires_ms) for lease in due]
 
     def get(self, lease_id: str) -> Lease:
-        """The lease as it stands. Errors: ``lease.unknown``."""
+        """The current state of the lease. Errors: ``lease.unknown``."""
         lease = self._leases.get(lease_id)
         if lease is None:
             raise MeshError("lease.unknown", lease=lease_id)
@@ -192,7 +192,7 @@ class LeaseBook:
 def check_spend(allowed: BranchLimits, spend: Spend, *, passed_ms: int) -> None:
     """Check that ``spend`` is possible for a lease with these limits, ``passed_ms`` milliseconds after it was signed.
 
-    A worker stops after the iteration that used up its limits, so its last iteration may go beyond the steps; clocks may differ.
+    A worker stops after the iteration that used up its limits, so its last iteration may exceed the steps; clocks may differ.
     Checks, in order: iterations, steps, milliseconds. Errors: ``lease.spend``.
     """
     most = Spend(
@@ -208,9 +208,9 @@ def check_spend(allowed: BranchLimits, spend: Spend, *, passed_ms: int) -> None:
 def check_claim(prefix: Sequence[bytes], claim: Sequence[bytes]) -> None:
     """Check that ``claim`` is possible for a lease of the branch at ``prefix`` (both: encoded actions from the start page).
 
-    Checks, in order: it goes through the branch; every step is an action a search performs. Errors: ``claim.invalid``.
+    Checks, in order: it passes through the branch; a search may perform every step. Errors: ``claim.invalid``.
     """
-    # Otherwise a worker could make the coordinator's browser replay actions outside the branch that it was given.
+    # Otherwise a worker could make the coordinator's browser replay actions outside its branch.
     if tuple(claim[: len(prefix)]) != tuple(prefix):
         raise MeshError("claim.invalid", "the claim does not go through the leased branch")
     for number, step in enumerate(claim, 1):

@@ -1,4 +1,4 @@
-"""How a search tells pages apart, and what a press opened on one."""
+"""Identifies pages in a search, and recognises what a press opened on one."""
 
 from __future__ import annotations
 
@@ -12,16 +12,17 @@ from protocol.page.seen.observation import Observation
 
 _QUERY_CHARS_MAX: Final = 16_384
 _SHORT_NUMBER: Final = re.compile(r"[0-9]{1,6}")
-"""A page of a list, or a record. A longer number is mostly a time or a check sum, another one at each visit."""
+"""The number of a list page or a record. A longer number is mostly a time or a checksum, which differs at each visit."""
 _OPENED: Final = frozenset(
     {"alertdialog", "dialog", "listbox", "menu", "menuitem", "menuitemcheckbox", "menuitemradio", "option", "tooltip"}
 )
 
 
 def place_of(page: Observation) -> bytes:
-    """What a search knows a page again by (16 bytes): its state, the path of its address, and short numbers of its query.
+    """The identity of a page in a search (16 bytes): its state, the path of its address, and short numbers of its query.
 
-    The state leaves numbers out, as two visits of one page may differ in them. Here they tell pages and records of a list apart.
+    The state leaves numbers out, as two visits of one page may differ in them. Here they distinguish pages and records of a
+    list.
     """
     try:
         parts = urlsplit(page.url)
@@ -34,9 +35,9 @@ def place_of(page: Observation) -> bytes:
 
 
 def has_opened(before: Observation, after: Observation) -> bool:
-    """True if a menu, a dialog or the like stands on ``after`` that did not on ``before``, which was the same document.
+    """True if ``after`` shows a menu, a dialog or the like that ``before``, the same document, did not.
 
-    By its role, by a control that is expanded, or by controls that came to all that were there: many menus have no role.
+    Detected by a role, by an expanded control, or by controls added to the existing ones: many menus have no role.
     """
     if _open_parts(after) - _open_parts(before):
         return True

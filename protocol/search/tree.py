@@ -34,7 +34,7 @@ Rows = NDArray[np.intp]
 
 
 class StateVote(msgspec.Struct, frozen=True, kw_only=True):
-    """What peers say about the state a node leads to."""
+    """The peers' reports of the state that a node leads to."""
 
     state: bytes
     """The state that most peers saw (the smallest one in a tie); zeros if no peer saw one."""
@@ -45,7 +45,7 @@ class StateVote(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Effort(msgspec.Struct, frozen=True, kw_only=True):
-    """What a peer says it has done in a search."""
+    """The work that a peer reports for a search."""
 
     visits: int
     cost_ms: int
@@ -55,17 +55,17 @@ CheckRoom = Callable[[int], None]
 
 
 class SearchTree:
-    """The merged tree of one search. Methods that change it return the rows whose numbers or place changed."""
+    """The merged tree of one search. Methods that change it return the rows whose numbers or position changed."""
 
     def __init__(self, search_id: str, check_room: CheckRoom = lambda count: None) -> None:
-        """check_room: refuses, by what it raises, that many new nodes; this tree's own limit is checked beside it."""
+        """check_room: raises if there is no room for that many new nodes; the limit of this tree is checked separately."""
         self._check_room = check_room
         self.search_id = search_id
         self.root_key = root_key(search_id)
         self.totals: NDArray[np.int64] = np.zeros((_CAPACITY_MIN, FIELDS), np.int64)
         """Shape ``(capacity, FIELDS)``: the fold over all shares."""
         self.lease_count: NDArray[np.int32] = np.zeros(_CAPACITY_MIN, np.int32)
-        """Live leases at or below each row, shape ``(capacity,)``: counted as losses."""
+        """Live leases at or below each row, shape ``(capacity,)``; they count as losses."""
         self._forest = Forest(self.root_key, _CAPACITY_MIN)
         self._shares: dict[str, Share] = {}
         self._sorted: dict[int, Rows] = {}
@@ -74,18 +74,17 @@ class SearchTree:
     # --- change ------------------------------------------------------------------------------------------------------
 
     def apply(self, peer: str, epoch: int, update: TreeUpdate) -> Rows:
-        """Merge what ``peer`` says in ``epoch``; an earlier epoch is ignored, a later one replaces the peer's
-        share.
+        """Merge the update of ``peer`` in ``epoch``; an earlier epoch is ignored, a later one replaces the peer's share.
 
-        Nothing changes when it raises. Errors: ``delta.invalid`` (a cumulative number fell, too many children of
-        one node); ``peer.limit`` (too many nodes or peers); what ``check_room`` raises.
+        Changes nothing if it raises. Errors: ``delta.invalid`` (a cumulative number fell, too many children of one node);
+        ``peer.limit`` (too many nodes or peers); those of ``check_room``.
         """
         share = self._shares.get(peer)
         # A late delta of a replaced epoch; the peer has written all of it again in the later one.
         if share is not None and epoch < share.epoch:
             return np.empty(0, np.intp)
         current = share if share is not None and epoch == share.epoch else None
-        # All checks come before the first change, so that a refused update leaves the tree as it was.
+        # All checks come before the first change, so that a refused update leaves the tree unchanged.
         self._reserve(self._check(current, share is None, update))
         if current is None:
             self._forest.touched.update(self.drop(peer).tolist())
@@ -99,30 +98,30 @@ class SearchTree:
         return self._changed(recount=bool(update.leases))
 
     def drop(self, peer: str) -> Rows:
-        """Forget everything ``peer`` ever said. Unknown peers are no error."""
+        """Remove the share of ``peer``. An unknown peer is no error."""
         changed = [*self.dropping(peer)]
         return np.unique(np.concatenate(changed)) if changed else np.empty(0, np.intp)
 
     def dropping(self, peer: str) -> Iterator[Rows]:
-        """Forget everything ``peer`` ever said, a slice at a time, so that a large share need not go in one breath.
+        """Remove the share of ``peer`` in slices, so that a large share does not block for long.
 
-        A node counts with the share until its slice, leases end with the first. Between two slices the tree may be read and
-        changed, but not by ``peer``; it is to be run to its end.
+        A node counts with the share until its slice; all leases end with the first slice. Between two slices the tree may be
+        read and changed, but not by ``peer``. The caller must run it to its end.
         """
         share = self._shares.pop(peer, None)
         if share is None:
             return
         rows = np.flatnonzero(share.held)
-        # The deepest first: what hangs below a node has gone before it.
+        # The deepest first: nodes below a node are removed before it.
         rows = rows[np.argsort(-self._forest.depth[rows], kind="stable")]
-        for start in range(0, max(1, len(rows)), _DROPPED_AT_ONCE):  # once at least: a share may be leases only
+        for start in range(0, max(1, len(rows)), _DROPPED_AT_ONCE):  # at least once: a share may hold only leases
             part = rows[start : start + _DROPPED_AT_ONCE]
             self._fold(part)
             self._remove(part.tolist(), (share.table[part, RISK] > 0).tolist())
             yield self._changed(recount=not start and bool(share.live))
 
     def _check(self, current: Share | None, is_new: bool, update: TreeUpdate) -> int:
-        """How many new rows the update may need, once every check has passed."""
+        """How many new rows the update may need, after all checks."""
         if is_new and len(self._shares) >= limits.SEARCH_PARTICIPANTS_MAX:
             raise MeshError("peer.limit", "too many peers in one search")
         index = self._forest.index
@@ -150,7 +149,7 @@ class SearchTree:
         return share is not None and row is not None and bool(share.table[row, RISK])
 
     def _reserve(self, count: int) -> None:
-        """Room for ``count`` more rows in every array."""
+        """Make room for ``count`` more rows in every array."""
         needed, capacity = self._forest.rows + count, len(self.totals)
         if needed <= capacity:
             return
@@ -170,7 +169,7 @@ class SearchTree:
         return row
 
     def _write(self, share: Share, update: TreeUpdate) -> Rows:
-        """Put the update into the share; the rows it names."""
+        """Write the update into the share. Returns the rows in it."""
         named = []
         for key, entry in update.nodes.items():
             row = self._row(share, key)
@@ -187,7 +186,7 @@ class SearchTree:
         return np.unique(np.concatenate([rows, np.array(named, np.intp)]))
 
     def _remove(self, rows: list[int], named: list[bool]) -> None:
-        """Take one peer's word away from ``rows``: that they exist, and where it ``named`` them, their place."""
+        """Remove one peer's references to ``rows``, and the positions of those that it ``named``."""
         forest = self._forest
         forest.touched.update(rows)
         for row, is_named in zip(rows, named, strict=True):
@@ -197,7 +196,7 @@ class SearchTree:
             forest.release(row)
 
     def _fold(self, rows: Rows) -> None:
-        """Compute the totals of ``rows`` from all shares again."""
+        """Compute the totals of ``rows`` anew from all shares."""
         # Computed from all shares instead of adding differences: the result cannot depend on the order of arrival.
         folded = np.zeros((len(rows), FIELDS), np.int64)
         for share in self._shares.values():
@@ -220,7 +219,7 @@ class SearchTree:
         return [key for share in self._shares.values() for key in share.live]
 
     def _recount(self) -> None:
-        """Count leases again along the paths they lie on; few are live at a time."""
+        """Recount the leases along their paths; few are live at a time."""
         counts: Counter[int] = Counter()
         for key in self._live():
             row = self._forest.index.get(key, -1)
@@ -239,7 +238,7 @@ class SearchTree:
         return len(self._forest)
 
     def row(self, key: bytes) -> int | None:
-        """The row of ``key``, None when nobody has mentioned it."""
+        """The row of ``key``; None if nobody has mentioned it."""
         return self._forest.index.get(key)
 
     def key(self, row: int) -> bytes:
@@ -248,7 +247,7 @@ class SearchTree:
 
     @property
     def rows(self) -> int:
-        """Every row, in use or free, is below this."""
+        """The upper bound of row numbers, in use or free."""
         return self._forest.rows
 
     @property
@@ -258,15 +257,15 @@ class SearchTree:
 
     @property
     def depth(self) -> NDArray[np.int16]:
-        """Steps from the root by row, shape ``(capacity,)``; -1 where a row does not hang together with the root."""
+        """Steps from the root by row, shape ``(capacity,)``; -1 for rows that are not connected to the root."""
         return self._forest.depth
 
     def parent(self, row: int) -> int:
-        """Row of the parent; -1 for the root and for nodes nobody names."""
+        """The parent's row; -1 for the root and for nodes that nobody names."""
         return self._forest.parent[row]
 
     def children(self, row: int) -> Rows:
-        """The named children, highest prior first, then by key. Do not write into it."""
+        """The named children, highest prior first, then by key. Do not modify the result."""
         found = self._sorted.get(row)
         if found is None:
             keys = self._forest.keys
@@ -276,9 +275,7 @@ class SearchTree:
         return found
 
     def node(self, row: int) -> NodeEntry:
-        """The node at ``row``, with prior and risk as all peers see it. Errors: ``input.not_found`` for an unnamed
-        one.
-        """
+        """The node at ``row``, with prior and risk merged from all peers. Errors: ``input.not_found`` for an unnamed one."""
         if self._forest.parent[row] < 0:
             raise MeshError("input.not_found", "no peer names this node")
         parent, action = self._forest.keys[self._forest.parent[row]], self._forest.action[row]
@@ -286,9 +283,7 @@ class SearchTree:
         return NodeEntry(parent=parent, action=action, prior=prior, risk=risk)
 
     def path(self, row: int) -> list[bytes]:
-        """Encoded actions from the root to ``row``. Errors: ``input.not_found`` when it does not hang together with
-        the root.
-        """
+        """Encoded actions from the root to ``row``. Errors: ``input.not_found`` if it is not connected to the root."""
         if self._forest.depth[row] < 0:
             raise MeshError("input.not_found", "the node is not connected with the root")
         actions = []
@@ -311,16 +306,14 @@ class SearchTree:
         return np.stack([share.table[rows] for share in self._shares.values()])
 
     def effort(self, peer: str) -> Effort:
-        """The largest numbers the peer reports at any node: numbers are cumulative along paths, so that is the
-        whole.
-        """
+        """The largest numbers that the peer reports at any node: numbers accumulate along paths, so that is its total."""
         share = self._shares.get(peer)
         if share is None:
             return Effort(visits=0, cost_ms=0)
         return Effort(visits=int(share.table[:, VISITS].max()), cost_ms=int(share.table[:, COST_MS].max()))
 
     def agreement(self, row: int) -> StateVote:
-        """What the peers saw after the action of ``row``."""
+        """The states that peers saw after the action of ``row``."""
         seen = Counter(share.state[row].tobytes() for share in self._shares.values())
         del seen[STATE_UNKNOWN]
         if not seen:
@@ -329,8 +322,8 @@ class SearchTree:
         return StateVote(state=state, votes=seen[state], peers=seen.total())
 
     def states(self) -> Iterator[dict[bytes, bytes]]:
-        """Where peers saw a state: key of the node by state, in slices of bounded size; of several nodes in one slice the
-        nearest to the root, then the smallest key. Changes in between are missed.
+        """The nodes where peers saw states: key of the node by state, in slices of bounded size. Of several nodes in one slice,
+        the nearest to the root counts, then the smallest key. Changes during the iteration are missed.
         """
         for share in list(self._shares.values()):
             rows = np.flatnonzero(share.held & share.state.any(axis=1))
@@ -347,7 +340,7 @@ class SearchTree:
                 yield {state: key for state, (_, key) in nearest.items()}
 
     def leases(self) -> dict[bytes, LeaseEntry]:
-        """Leases by branch key; of two for one branch the one with the higher term, then id."""
+        """Leases by branch key; of two for one branch, the one with the higher term, then id."""
         merged: dict[bytes, LeaseEntry] = {}
         for share in self._shares.values():
             for key, lease in share.leases.items():
@@ -356,7 +349,7 @@ class SearchTree:
         return merged
 
     def digest(self) -> bytes:
-        """SHA-256 of the whole content, whatever the order in which it came: totals, places, shares, leases."""
+        """SHA-256 of the whole content, independent of its order of arrival: totals, positions, shares, leases."""
         forest, hasher = self._forest, hashlib.sha256()
         order = [forest.index[key] for key in sorted(forest.index)]
         for row in order:

@@ -4,19 +4,17 @@ For an action with n visits, pseudo-visits n0, live leases VL (counted as losses
 
     score = (n·Q + n0·P) / (n + n0 + VL) + C·sqrt(ln(N + 2) / (n + VL + n0)) - lambda·risk - mu·cost
 
-Q is half the mean and half the best value; with pseudo-visits, risk and cost count before the first visit. Risk
-classes from ``APPROVAL_CLASS`` up (unless ``open``), closed nodes and nodes apart from the root are never chosen. Of a node with N
-visits the first ⌈2·sqrt(N + 1)⌉ selectable children, in the order of their priors, take part (progressive
-widening).
+Q is half the mean and half the best value; with pseudo-visits, risk and cost count before the first visit. Risk classes from
+``APPROVAL_CLASS`` up (unless ``open``), closed nodes and nodes not connected to the root are never chosen. Of a node with N
+visits, the first ⌈2·sqrt(N + 1)⌉ selectable children take part, in the order of their priors (progressive widening).
 
-How descending stays fast. Only C·sqrt(ln(N + 2)) depends on the parent, so every row caches ``base`` (all other
-terms) and ``inv`` = 1/sqrt(n + VL + n0) as float32, and only rows that changed are computed again. For each parent
-the selectable children are gathered once into contiguous arrays, in prior order, until one of them changes;
-widening is then a slice, which copies nothing, and a level costs one multiplication, one addition into a kept
-buffer, and one argmax. Dead children are not in the arrays at all, so there is no mask to apply.
+How descending stays fast. Only C·sqrt(ln(N + 2)) depends on the parent, so every row caches ``base`` (all other terms) and
+``inv`` = 1/sqrt(n + VL + n0) as float32, and only changed rows are computed again. For each parent the selectable children are
+gathered once into contiguous arrays, in prior order, until one of them changes. Widening is then a slice, which copies nothing,
+and a level costs one multiplication, one addition into a kept buffer, and one argmax. Dead children are not in the arrays at
+all, so there is no mask to apply.
 
-Sources: Kocsis and Szepesvári 2006 (UCT), Chaslot et al. 2008 (virtual loss), Couëtoux et al. 2011 (progressive
-widening).
+Sources: Kocsis and Szepesvári 2006 (UCT), Chaslot et al. 2008 (virtual loss), Couëtoux et al. 2011 (progressive widening).
 """
 
 from __future__ import annotations
@@ -38,9 +36,9 @@ F32 = NDArray[np.float32]
 F64 = NDArray[np.float64]
 
 RISK_PENALTY: Final[F64] = np.array([0, 0, 0.05, 0.15, 0.5, 0.8, 0.9, 1.0])
-"""Penalty by risk class; class 0 stands for "nobody names it"."""
+"""Penalty by risk class; class 0 means that nobody names the node."""
 UNVERIFIED_MAX: Final = 0.7
-"""A value that this node has not seen itself counts at most this much."""
+"""The cap on a value that this node has not seen itself."""
 _MEDIAN_PEERS_MIN: Final = 3
 _MEDIAN_VISITS_MIN: Final = 2
 
@@ -57,7 +55,7 @@ class Weights(msgspec.Struct, frozen=True, kw_only=True):
     cost: float = 0.1
     """mu"""
     cost_reference_ms: float = 4_000.0
-    """A mean cost per visit of this much gives half the cost penalty."""
+    """A mean cost of this much per visit gives half the cost penalty."""
 
 
 def width(visits: int) -> int:
@@ -77,7 +75,7 @@ class _Family(NamedTuple):
 
 
 class Uct:
-    """Scores of a ``SearchTree``. Hand every result of ``apply``, ``drop`` and ``dropping`` to ``refresh``."""
+    """Scores of a ``SearchTree``. Pass every result of ``apply``, ``drop`` and ``dropping`` to ``refresh``."""
 
     def __init__(self, tree: SearchTree, own: str, *, weights: Weights | None = None) -> None:
         """``own``: the node id whose values need no verification, because this node saw them."""
@@ -87,13 +85,13 @@ class Uct:
         self._families: dict[int, _Family | None] = {}
         self._buffer: F32 = np.empty(limits.SEARCH_PARTICIPANTS_MAX * limits.CANDIDATES_PER_STATE_MAX, np.float32)
         self.base: F32 = np.empty(0, np.float32)
-        """The score without the exploration term, shape ``(capacity,)``; -inf for what is never chosen."""
+        """The score without the exploration term, shape ``(capacity,)``; -inf for rows that are never chosen."""
         self.inv: F32 = np.empty(0, np.float32)
         """1/sqrt(n + VL + n0), shape ``(capacity,)``."""
         self.refresh(np.arange(tree.rows, dtype=np.intp))
 
     def refresh(self, rows: Rows) -> None:
-        """Compute ``rows`` again, and forget what was gathered from them."""
+        """Compute ``rows`` again, and drop the families that contain them."""
         tree = self._tree
         if len(self.base) < len(tree.totals):
             missing = len(tree.totals) - len(self.base)
@@ -126,10 +124,10 @@ class Uct:
         return base.astype(np.float32), (1.0 / np.sqrt(weight)).astype(np.float32)
 
     def quality(self, rows: Rows) -> F64:
-        """Q of ``rows`` in 0..1: half the mean, half the best value; values of others are capped.
+        """Q of ``rows`` in 0..1: half the mean, half the best value; values of other nodes are capped.
 
-        Where three peers or more have two visits or more each, the mean is the median of their means; elsewhere
-        the mean weighted by visits, in which no peer weighs more than all others together.
+        If at least three peers have at least two visits each, the mean is the median of their means. Otherwise it is the mean
+        weighted by visits, in which no peer weighs more than all others together.
         """
         shares = self._tree.contributions(rows)
         if not len(shares):
@@ -160,7 +158,7 @@ class Uct:
         return self._weights.exploration * math.sqrt(math.log(visits + 2))
 
     def _gather(self, row: int) -> _Family | None:
-        """The family below ``row``, None when nothing there can be chosen."""
+        """The family below ``row``; None if nothing there can be chosen."""
         children = self._tree.children(row)
         alive = children[np.isfinite(self.base[children])]
         visits = int(self._tree.totals[row, VISITS])
@@ -173,7 +171,7 @@ class Uct:
     def descend(self, root_row: int) -> list[int]:
         """Rows from ``root_row`` (included) down to a node without selectable children, always by the highest score.
 
-        Of equal scores the child with the higher prior wins.
+        Among equal scores the child with the higher prior wins.
         """
         families, buffer = self._families, self._buffer
         multiply, add = np.multiply, np.add
@@ -202,7 +200,7 @@ def _capped_mean(values: F64, masses: F64) -> F64:
 
 
 def _median(values: F64, counted: NDArray[np.bool_]) -> F64:
-    """Lower median over the first axis, of those values that are counted; at least one is."""
+    """Lower median over the first axis, of the counted values only; at least one is counted."""
     ordered = np.sort(np.where(counted, values, np.inf), axis=0)
     place = (counted.sum(axis=0) - 1) // 2
     median: F64 = np.take_along_axis(ordered, place[None, :], 0)[0]
