@@ -9,7 +9,7 @@ from protocol.errors import MeshError
 
 
 class AuditLine(msgspec.Struct, frozen=True, kw_only=True):
-    """One row as it is stored. Every field but ``line`` serves to find the row, and is checked against it."""
+    """One row as it is stored. The other fields serve to find the row, and are checked against ``line``."""
 
     number: int
     at_ms: int

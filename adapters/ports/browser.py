@@ -288,7 +288,7 @@ class Page(SeenBeside, Holding, Protocol):
 
         Only the main frame, or the element with the ref ``within`` in the last observation. framed: all frames, including those
         inside closed trees. said: within an element, only parts with words or content, not shapes. The browser's own trees,
-        such as those of fields, do not count. Asked before a text is taken to be absent. Errors: ``browser.crashed``,
+        such as those of fields, do not count. Call it before you conclude that a text is absent. Errors: ``browser.crashed``,
         ``browser.timeout``.
         """
 

@@ -41,7 +41,7 @@ class Contents(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     """Origin of the witness log at that time."""
     log_size: int
     digests: dict[str, str]
-    """SHA-256 by file name, in hexadecimal digits; a blob is named by its own."""
+    """SHA-256 by file name, in hexadecimal digits; the name of a blob is its digest."""
     blobs: int
 
 

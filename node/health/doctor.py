@@ -38,7 +38,7 @@ _Checker = Callable[["Rooms"], Awaitable[Sequence[Check]]]
 
 
 async def examine(rooms: Rooms, *, browser: bool) -> Health:
-    """Make all checks. A fault can cause the ones after it, so the order matters."""
+    """Run all checks. A fault can cause the ones after it, so the order matters."""
     found = [*_python(), *await _data_directory(rooms.home)]
     found += await _witness_key(rooms)
     found += await _owner_key(rooms)

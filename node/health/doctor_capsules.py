@@ -14,7 +14,7 @@ _SOON_MS: int = 86_400_000
 
 
 async def check_capsules(rooms: Rooms) -> list[Check]:
-    """One result for all capsules in order, and one for each that cannot be used, or only for a short time."""
+    """One result for all sound capsules together, and one for each that cannot be used, or only for a short time."""
     records = await rooms.store.capsules()
     found = []
     for record in records:

@@ -17,7 +17,7 @@ _OVERDUE_MS: int = 3 * limits.SCHEDULE_SLEEP_S_MAX * 1000
 
 
 async def check_schedules(rooms: Rooms) -> list[Check]:
-    """One result for all schedules in order, and one for each that is not."""
+    """One result for all sound schedules together, and one for each faulty one."""
     records = await rooms.schedules.all()
     found = [check for record in records if (check := _trouble(rooms, record)) is not None]
     if found:

@@ -135,7 +135,7 @@ _REMEDIES: Final[Mapping[str, str]] = {
     "live.ended": "Go on with `browser_navigate`, which opens another live session.",
     "live.busy": "Wait, then call again.",
 }
-"""Remedies for a model, by code, where the general one needs a command line, which a model does not have."""
+"""Remedies for a model, by code. They replace general ones that need a command line, which a model does not have."""
 _SHELL: Final = re.compile(r"`trailmesh |`--| --[a-z]|`config")
 
 
@@ -236,7 +236,7 @@ class Bridge:
         return opened
 
     async def close(self) -> None:
-        """Close the live session and report what was signed. One that cannot be closed ends by its idle limit."""
+        """Close the live session and report the signed sessions. One that cannot be closed ends by its idle limit."""
         if not self._session:
             return
         try:
@@ -251,7 +251,8 @@ class Bridge:
 
 
 async def serve(ask: Ask, opening: dict[str, Any]) -> None:
-    """Serve one client until it ends or this task is cancelled. Errors: those of ``Ask``, before the client is heard."""
+    """Serve one client until it ends or this task is cancelled. Errors: those of ``Ask``, before the first message of the
+    client."""
     bridge = Bridge(ask, opening)
     await bridge.tools()
 

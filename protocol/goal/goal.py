@@ -145,7 +145,7 @@ def parse_goal(text: str) -> Goal:
     slots += [
         (m.start(), Slot(kind="number", value=m[0], key=rest.word_before(m.start()))) for m in rest.take(_PLAIN_NUMBER)
     ]
-    # Names stay in the sentence: "Maria" is a value to fill in and also what the page is about.
+    # Names stay in the sentence: "Maria" is a value to fill in and also a topic of the page.
     slots += [(m.start(), Slot(kind="name", value=m[0])) for m in _NAME.finditer(rest.text)]
     told = [word for word in TOKEN.findall(rest.text.lower()) if word not in STOP_WORDS and len(word) > 1]
     written = [word for word in told if word not in KIND_WORDS]

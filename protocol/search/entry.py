@@ -69,7 +69,7 @@ def node_key(parent: bytes, action: bytes) -> bytes:
 
 
 def key_text(key: bytes) -> str:
-    """The key as it stands in the maps: 22 characters of base64url."""
+    """The key in the form of the maps: 22 characters of base64url."""
     return binascii.b2a_base64(key, newline=False)[:_KEY_CHARS].replace(b"+", b"-").replace(b"/", b"_").decode()
 
 

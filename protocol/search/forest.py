@@ -18,7 +18,7 @@ _DETACHED = -1
 
 
 class Forest:
-    """Nodes by row. Rows are reused; ``touched`` collects every row whose place in the tree changed."""
+    """Nodes by row. Rows are reused; ``touched`` collects every row whose position changed."""
 
     def __init__(self, root_key: bytes, capacity: int) -> None:
         self.index: dict[bytes, int] = {root_key: ROOT}

@@ -89,7 +89,7 @@ class Hands:
         self._activity = activity
         self._worlds = worlds
         self.onto: str | None = None
-        """Playwright ref of the element that a drag ends on."""
+        """Playwright ref of the element where a drag ends."""
         self.finding = ElementFinder(page, worlds)
         self._mask: Mask = masker(NO_SECRETS)
         self.filled = Filled()
@@ -144,7 +144,7 @@ class Hands:
         return ""
 
     async def _appears(self, text: str, shown: str, limit: int) -> None:
-        """shown: ``text`` as an error may quote it. Errors: ``action.text_missing``."""
+        """Wait for ``text``. shown: the text as an error may quote it. Errors: ``action.text_missing``."""
         grade = self._activity.given.grade
         try:
             await self._said(text, grade).first.wait_for(timeout=limit)
@@ -162,7 +162,7 @@ class Hands:
     def _said(self, text: str, grade: Grade) -> Locator:
         found = self._page.get_by_text(text) if grade == "part" else self._page.locator(worded(text, grade))
         chosen = self._page.locator("option:checked").and_(found)
-        # No option of a closed list is visible by itself: the list shows the one that is chosen.
+        # The options of a closed list are not visible: the list shows only the chosen one.
         return found.locator("visible=true").or_(self._page.locator("select:visible").filter(has=chosen))
 
     async def _while_there(self, target: Locator, element: Element, work: Coroutine[Any, Any, T]) -> T:
@@ -301,7 +301,7 @@ class Hands:
         self, action: Fill, name: str, element: Element, target: Locator, secrets: Secrets, limit: int
     ) -> None:
         """Type a secret. Errors: ``action.secret_missing``, ``action.secret_elsewhere``, ``action.not_possible``."""
-        # A handle is of one document: should the frame go to another site meanwhile, nothing is typed there.
+        # A handle belongs to one document: if the frame navigates to another site meanwhile, nothing is typed there.
         handle = await target.element_handle(timeout=limit)
         frame = await handle.owner_frame()
         value = secrets.value_for(name, element, frame.url if frame else "")

@@ -28,9 +28,10 @@ async def choose(
     limit: int,
     require_own_point: Callable[[], Awaitable[None]],
 ) -> None:
-    """Give files to ``element``: a file field, or something whose click opens a file chooser.
+    """Give files to ``element``: a file field, or an element whose click opens a file chooser.
 
-    require_own_point: refuses a click that another control would get. Errors: ``action.not_possible``, and those of Playwright.
+    require_own_point: refuses a click that another control would receive. Errors: ``action.not_possible``, and those of
+    Playwright.
     """
     files = payloads(given)
     try:

@@ -51,7 +51,7 @@ def _prefix(frame: AriaNode) -> str:
 async def _read(page: Page, frame: AriaNode, facts: Facts) -> None:
     prefix = _prefix(frame)
     first = f"{prefix}e{FIRST_REF}"
-    # Handles first: to evaluate on all at once would look for them, and mark them, in the page's own world.
+    # Handles first: evaluating on all at once would search for them, and mark them, in the page's own world.
     found = page.locator(f"aria-ref={frame.ref} >> internal:control=enter-frame >> {HIDDEN}={first}")
     handles = await found.element_handles()
     told = await handles[0].evaluate(scripts.HIDDEN_FACTS, handles) if handles else []

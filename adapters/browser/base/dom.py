@@ -22,7 +22,7 @@ const describe = (o, n) => {
   }
   return known[n];
 };
-// The property `n` of `o`, and what its method `n` gives.
+// The property `n` of `o`, and the result of its method `n`.
 const prop = (o, n) => { const d = describe(o, n); return d ? d.get ? d.get.call(o) : d.value : undefined; };
 const invoke = (o, n, ...given) => describe(o, n).value.apply(o, given);
 const all = (root, selector) => invoke(root, 'querySelectorAll', selector);

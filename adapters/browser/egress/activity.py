@@ -54,7 +54,7 @@ class Activity:
         self.console_errors: list[str] = []
         """The errors that the page has logged to its console or did not catch."""
         self.answers: list[tuple[str, str]] = []
-        """Method and address of the requests of scripts that were answered since the last action that acts."""
+        """Method and address of script requests that were answered since the last action with an effect."""
         self.given = NOTHING
         """The means of the current action; they say how dialogs are answered."""
         self.waiting: Holding | None = None
@@ -112,7 +112,7 @@ class Activity:
         page.on("requestfailed", self._request_failed)
         page.on("crash", lambda _: self.lost())
         page.on("close", lambda _: self.lost())
-        # Having a listener keeps Chromium from opening its own file chooser.
+        # A listener stops Chromium from opening its own file chooser.
         page.on("filechooser", self._chooser)
 
     # --- events ---
@@ -162,7 +162,7 @@ class Activity:
         self.chooser = True
 
     def lets_choose_files(self) -> None:
-        """From now on Chromium opens its own file chooser: a person chooses."""
+        """From now on Chromium opens its own file chooser, for a person to choose files."""
         assert self._page is not None
         self._page.remove_listener("filechooser", self._chooser)
 
@@ -201,7 +201,7 @@ class Activity:
 
     @contextlib.contextmanager
     def holding(self) -> Iterator[None]:
-        """A script's request is not sent yet, because it is being judged."""
+        """Hold a script's request, which is being judged, for the length of the block."""
         self._held += 1
         self._began()
         try:
@@ -323,7 +323,7 @@ class Activity:
         self._changed.set()
 
     def lost(self) -> None:
-        """The page, or the browser with it, is no more."""
+        """The page or its browser has ended."""
         if not self.gone.done():
             self.gone.set_result(None)
             if self.waiting is not None:

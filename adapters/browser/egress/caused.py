@@ -92,7 +92,7 @@ class Caused:
             self._sent.add(_asked(method, url))
 
     def sends_document(self, method: str, url: str) -> None:
-        """A document is asked for: remembers by which method."""
+        """A document is requested. Remembers the method."""
         if len(self._methods) < limits.REQUEST_FAULTS_MAX:
             self._methods[url.partition("#")[0]] = method
 
@@ -101,12 +101,12 @@ class Caused:
         self._note(_Wrong(method, url, "refused"))
 
     def answered(self, method: str, url: str, status: int) -> None:
-        """A script has an answer. One to HEAD or OPTIONS brings no data: it says what there is, and "nothing" is an answer too."""
+        """A script got an answer. Error statuses count, except for HEAD and OPTIONS, where they are valid answers."""
         if status >= _ERROR_STATUS and method not in ("HEAD", "OPTIONS"):
             self._note(_Wrong(method, url, "status", status))
 
     def failed(self, method: str, url: str) -> None:
-        """A script has no answer and will get none."""
+        """A script's request failed without an answer."""
         self._note(_Wrong(method, url, "failed"))
 
     def _note(self, wrong: _Wrong) -> None:

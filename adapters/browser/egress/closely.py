@@ -37,7 +37,7 @@ class Closely:
         """True while a grave press is performed."""
         self._until = 0.0
         self._typed: dict[str, str] = {}
-        """The values of secrets that were typed, by name."""
+        """The values of typed secrets, by name."""
         self._search: Search | None = None
         self._secrets = NO_SECRETS
 

@@ -84,7 +84,7 @@ class BrowserJudge:
         self._contexts[guard] = target["browserContextId"]
         self._frames[target["targetId"]] = self._mains[target["targetId"]] = guard
         self._coming.pop(target["targetId"], None)
-        # Keep detached frames: a request sent during unload still belongs to the page.
+        # Keep detached frames: a request during unload still belongs to the page.
         session.on("Page.frameAttached", lambda event: self._frames.update({event["frameId"]: guard}))
 
     def release(self, guard: NetworkGuard) -> None:
@@ -247,7 +247,7 @@ class BrowserJudge:
         for guard, page in list(self._pages.items()):
             left = {asyncio.ensure_future(_tree(child)) for child in page.frames if child is not page.main_frame}
             while left:
-                # The first answer counts: a process that hangs must not get the requests of another one refused.
+                # The first answer counts: otherwise a hanging process could get the requests of another one refused.
                 done, left = await asyncio.wait(left, return_when=asyncio.FIRST_COMPLETED)
                 if any(frame in task.result() for task in done):
                     return guard

@@ -411,7 +411,7 @@ class NetworkGuard:
 
 
 def _as_taken(asked: ReadRequest) -> str:
-    """The method, with the one that the site will take it for: approvals cover that."""
+    """The method, with the one that the site will use instead: an approval names both."""
     return f"{asked.method} as {asked.replaced_by}" if asked.replaced_by else asked.method
 
 

@@ -43,7 +43,7 @@ class Relay(asyncio.Protocol):
             self._to.write(data)
 
     def eof_received(self) -> bool:
-        """Pass on the end; the other direction stays open."""
+        """Pass on the end of input; the other direction stays open."""
         if self._to is not None and not self._to.is_closing():
             self._to.write_eof()
         self._end()

@@ -108,7 +108,7 @@ class Sending:
         return self._left and not asked.is_main
 
     def adds(self, effect: Effect) -> None:
-        """A request that waited has left while the action is performed."""
+        """A held request has left during the action."""
         if len(self._sent) <= limits.EFFECTS_PER_STEP_MAX:
             self._sent.append(effect)
 
@@ -141,7 +141,7 @@ class Sending:
         return (EVERY_CLASS if unread else max(level, self._level_min)) > policy.class_max
 
     def lists(self, asked: ReadRequest, mask: Mask) -> bool:
-        """True if the action lists a request that changes something, and may send it now."""
+        """True if the action's list contains a request that changes something, and it may be sent now."""
         if self._listed is None or not self._causes(asked):
             return False
         if asked.announced:
@@ -169,13 +169,13 @@ class Sending:
         return UNLISTED
 
     def _causes(self, asked: ReadRequest) -> bool:
-        """True if the request is sent because of the action at hand."""
+        """True if the current action causes the request."""
         if not self._acts or self._is_own(asked):
             return False
         return asked.is_main or not (self._opens or self.loads(asked))
 
     def _graded(self, asked: ReadRequest, mask: Mask) -> Effect:
-        """The effect of a request, with the class of what causes it if that is graver."""
+        """The effect of a request. It takes the class of the action that causes it, if that is graver."""
         effect = self.effect(asked, mask)
         least = self._level_min if self._causes(asked) else 1
         return effect if effect.level >= least else msgspec.structs.replace(effect, level=least)

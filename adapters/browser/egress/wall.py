@@ -127,7 +127,7 @@ class Wall:
         self._stir()
 
     def reads(self, origin: str, policy: GuardPolicy, seconds: float) -> None:
-        """Files of ``origin`` are read without asking a guard of ``policy``, for ``seconds``."""
+        """Files of ``origin`` may be read without asking a guard of ``policy``, for ``seconds``."""
         if place := place_of(f"{origin}/"):
             lasts = seconds + limits.TUNNEL_ADMITTED_S
             self._read[place.origin] = (self._now() + lasts, policy)
@@ -202,7 +202,7 @@ class Wall:
         return leads.scheme == "ws" or self._sockets.drop(key)
 
     def _socket_to(self, host: str, port: int) -> tuple[Destination, tuple[str, int]] | None:
-        """A WebSocket to this host and port that was let through, and its note."""
+        """A WebSocket to this host and port that was let through, with its key."""
         noted = ((place_of(key[0]), key) for key in self._sockets.held())
         return next(
             ((leads, key) for leads, key in noted if leads and leads[1:] == (host, port) and self._within(leads)), None

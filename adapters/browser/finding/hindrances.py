@@ -42,7 +42,7 @@ const ROLES = {a: 'link', button: 'button', dialog: 'dialog', nav: 'navigation',
 const said = e => {
   const tag = e.tagName.toLowerCase(), role = attribute(e, 'role').split(' ')[0] || ROLES[tag] || '';
   const legend = tag === 'fieldset' || tag === 'details' ? Element.prototype.querySelector.call(e, 'legend,summary') : null;
-  // The text of what is a mere box is that of all that stands in it.
+  // The text of a mere box would be that of all elements in it.
   const text = attribute(e, 'aria-label') || attribute(e, 'alt') || attribute(e, 'title')
     || (legend || role ? (legend || e).textContent.replace(/\s+/g, ' ').trim().slice(0, 60) : '');
   const id = attribute(e, 'id'), style = attribute(e, 'class').split(/\s+/)[0];

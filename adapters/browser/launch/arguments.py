@@ -1,4 +1,4 @@
-"""The complete command line of Chromium. Playwright adds no arguments, so that the profile directory can be chosen here."""
+"""The complete command line of Chromium. Playwright adds no arguments, so this module can choose the profile directory."""
 
 from __future__ import annotations
 

@@ -69,7 +69,7 @@ class Beside:
 
     @property
     def wall(self) -> Wall:
-        """That of the tunnel."""
+        """The wall of the tunnel."""
         return self.destinations.wall
 
     def cut(self) -> None:

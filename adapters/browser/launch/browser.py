@@ -269,7 +269,7 @@ async def connected(
                 raise MeshError(otherwise, f"{doing} failed") from None
             raise
     except BaseException:
-        with contextlib.suppress(Exception):  # the failure above is the one to report
+        with contextlib.suppress(Exception):  # report the failure above instead
             await driver.stop()
         await ground.close()
         raise

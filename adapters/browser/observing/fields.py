@@ -28,7 +28,7 @@ const isPicture = of => of instanceof HTMLImageElement || type(of) === 'image' |
 const picture = of => attribute(of, 'aria-label') || attribute(of, 'alt') || attribute(of, 'title') || '';
 const lines = (list, text) => list.map(item => text(item).replace(/\s+/g, ' ').trim()).join('\n');
 const picked = list => lines([...own(HTMLSelectElement, 'selectedOptions', list)], item => item.label);
-// The text of what is around closed lists has all their options: of each only what is chosen is shown.
+// The text around closed lists includes all their options, but only the chosen one of each is shown.
 const isOpen = list => own(HTMLSelectElement, 'multiple', list) || own(HTMLSelectElement, 'size', list) > 1;
 const around = of => {
   const text = said(of), parts = [];
@@ -116,7 +116,7 @@ FIELD: Final = (
     + _PARTS
     + r"""
   const kind = e instanceof HTMLTextAreaElement ? HTMLTextAreaElement : HTMLInputElement;
-  // The hidden text area of a code editor passes on what it is given.
+  // The hidden text area of a code editor passes its input on.
   const bounds = Element.prototype.getBoundingClientRect.call(e);
   if (e instanceof HTMLTextAreaElement && (bounds.width < 10 || bounds.height < 10 || getComputedStyle(e).opacity === '0'
       || Element.prototype.closest.call(e, '.CodeMirror,.cm-editor,.monaco-editor,.ace_editor'))) return null;

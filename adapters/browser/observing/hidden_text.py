@@ -20,7 +20,7 @@ _UNIQUE_CHARS_MIN: Final = 4
 _READ: Final = r"""
 const getter = (p, n) => Function.prototype.call.bind(Object.getOwnPropertyDescriptor(p, n).get);
 const bound = (p, n) => Function.prototype.call.bind(p[n]);
-// Each asked of its prototype: a form's field hides a property of the form, and a name one of the document.
+// Each is read through its prototype: a form's field can hide a property of the form, and a name one of the document.
 const shadow = getter(Element.prototype, 'shadowRoot'), parentOf = getter(Node.prototype, 'parentNode');
 const firstChild = getter(Node.prototype, 'firstChild'), next = getter(Node.prototype, 'nextSibling');
 const textOf = getter(Node.prototype, 'textContent'), attributesOf = getter(Element.prototype, 'attributes');
@@ -31,7 +31,7 @@ const boxOf = bound(Element.prototype, 'getBoundingClientRect');
 const root = getter(Document.prototype, 'documentElement')(document), range = new Range();
 const above = n => { const p = parentOf(n); return p instanceof ShadowRoot ? p.host : p instanceof Element ? p : null; };
 
-// --- what may speak: a word that a rule needs, or what may be such a word in another writing ---
+// --- texts that may address a model: with a word that a rule needs, or a possible disguise of one ---
 const plain = text => {
   text = text.replace(/\s+/g, ' ');
   return /[^ -~]/.test(text) ? text.normalize('NFKD').toLowerCase().replace(/[\p{M}\p{C}]/gu, '').replaceAll('ß', 'ss')
@@ -45,14 +45,14 @@ const speaks = text => {
   return WORDS.test(read) || EDGED.test(read) || CODED.test(read) || (read.length < text.length && TAGS.test(text));
 };
 
-// --- in order of the document: texts, and what is no text and may speak, as [why, at, text] ---
+// --- in document order: texts, and other content that may address a model, as [why, at, text] ---
 const items = [], wanted = [];
 let whole = true, left = CHARS;
 const other = (why, at, text) => {
   if (text.length < 12) return;
   if (text.length > 4 * CHARS) { whole = false; text = text.slice(0, 4 * CHARS); }
   text = text.replace(/\s+/g, ' ').trim();
-  // Of a long text the parts that may speak; they overlap, so that nothing lies on a border.
+  // A long text is judged in parts, which overlap so that no sentence is lost at a border.
   for (let start = 0; start === 0 || start < text.length - EACH / 8; start += EACH - EACH / 8) {
     const part = text.slice(start, start + EACH);
     if (part.length >= 12 && speaks(part)) items.push([why, at, part]);
@@ -89,7 +89,7 @@ const walk = () => {
   }
 };
 
-// --- what keeps a text from being seen ---
+// --- reasons why a text is not seen ---
 const alpha = colour => { const m = /^rgba\([^)]*[, /]([\d.]+)\)$/.exec(colour); return m ? Number(m[1]) : 1; };
 const parts = colour => (colour.match(/[\d.]+/g) || []).slice(0, 3).map(Number);
 const alike = (one, other) => {
@@ -97,7 +97,7 @@ const alike = (one, other) => {
   return a.length === 3 && b.length === 3 && a.every((value, i) => Math.abs(value - b[i]) <= 12);
 };
 const CLIPPED = /^(inset\((?:[5-9]\d|100)(?:\.\d+)?%|circle\(0|ellipse\(0)/;
-// What an element takes from those around it, each asked once: its opacity, where it cannot be scrolled to, what clips it.
+// Inherited state of an element, computed once each: its opacity, if it cannot be scrolled to, its clips.
 const states = new Map();
 const OUTSIDE = {opacity: 1, fixed: false, clipped: false, clips: [], ground: 'rgb(255, 255, 255)', quiet: false};
 const within = (e, outer) => {
@@ -151,7 +151,7 @@ const reasonOf = place => {
   if (!reasons.has(place)) reasons.set(place, whyHidden(items[place]));
   return reasons.get(place);
 };
-// What is hidden alike before and behind a text that may speak is read with it: a sentence can be spread over elements.
+// Texts hidden in the same way before and after such a text are read with it: a sentence can be spread over elements.
 const kept = new Map();
 const around = function* (place, why) {
   for (const way of [-1, 1]) {
@@ -172,14 +172,14 @@ const add = (why, at, text) => {
   if (left <= 0 || found.length >= TEXTS) { whole = false; return; }
   const last = found[found.length - 1];
   left -= text.length;
-  // What is spread over elements that are hidden alike is one text.
+  // Texts of neighbouring elements that are hidden in the same way are joined.
   if (!at && last && last[0] === why && !last[1] && last[2].length + text.length < EACH) last[2] += ' ' + text;
   else found.push([why, at, text]);
 };
 const began = performance.now();
 const late = share => performance.now() - began > share * MILLISECONDS;
 const work = function* () {
-  // Time is left to judge what was met: a page that never ends must not keep its first words from being read.
+  // Keep time to judge the texts found so far: an endless page must not keep its first words from being read.
   for (let n = 0; pending.length && whole; yield) { walk(); if (n++ % 64 === 63 && late(.6)) whole = false; }
   for (const place of wanted) {
     const why = reasonOf(place);
@@ -196,7 +196,7 @@ return (async () => {
   for (let n = 0; !steps.next().done; n++) {
     if (n % 8) continue;
     if (late(1)) { whole = false; break; }
-    // The page goes on in between.
+    // The page continues in between.
     if (performance.now() > pause) { await new Promise(go => setTimeout(go)); pause = performance.now() + SLICE; }
   }
   items.forEach((item, place) => Array.isArray(item) ? add(...item) : kept.get(place) && add(kept.get(place), '', dataOf(item)));

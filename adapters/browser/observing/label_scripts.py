@@ -24,12 +24,12 @@ const labelled = getter(HTMLLabelElement.prototype, 'control');
 const outer = e => getter(Element.prototype, 'assignedSlot').call(e) || getter(Node.prototype, 'parentElement').call(e)
   || (Node.prototype.getRootNode.call(e) instanceof ShadowRoot ? Node.prototype.getRootNode.call(e).host : null);
 const within = (e, selector) => Element.prototype.querySelectorAll.call(e, selector);
-// What a click on its label works on. A click on the label of a hidden field or list only moves the focus, and not even that.
+// Controls that a click on their label activates. For a hidden field or list such a click would at most move the focus.
 const LABELLED = 'input[type=checkbox],input[type=radio],input[type=file],input[type=submit],input[type=button],'
   + 'input[type=reset],input[type=image],button';
 const acts = e => Element.prototype.matches.call(e, LABELLED);
 const labelsOf = tree => {
-  // Of all at once: to ask each control for its labels would walk through the document each time.
+  // For all controls at once: asking each for its labels would walk through the document each time.
   const found = new Map();
   for (const label of all(tree, 'label')) {
     const control = labelled.call(label);
@@ -40,7 +40,7 @@ const labelsOf = tree => {
 const boxes = e => [...Element.prototype.getClientRects.call(e)];
 const pressable = e => Element.prototype.checkVisibility.call(e, {visibilityProperty: true})
   && getComputedStyle(e).pointerEvents !== 'none';
-// As Playwright's snapshot judges what gets a ref.
+// The rule by which Playwright's snapshot gives refs.
 const isShown = e => {
   const box = Element.prototype.getBoundingClientRect.call(e);
   return box.width > 0 && box.height > 0 && pressable(e);
@@ -54,7 +54,7 @@ const isSeen = e => {
 """
 
 _AREAS: Final = r"""
-// Of an area of an image map, the picture that shows it.
+// The picture that shows an area of an image map.
 const pictureOf = area => {
   const map = Element.prototype.closest.call(area, 'map'), name = map && attribute(map, 'name');
   const pictures = name ? all(Node.prototype.getRootNode.call(area), 'img[usemap],object[usemap]') : [];
@@ -66,7 +66,7 @@ STANDING: Final = (
     _LABELS
     + _AREAS
     + r"""
-// The text of an element as a browser would make a name of it: what is shown of it, and what stands for pictures in it.
+// The text of an element as a browser computes names: its shown text, and the alternative texts of its pictures.
 const textOf = (e, control) => {
   if (e === control || e instanceof HTMLInputElement || e instanceof HTMLSelectElement) return '';
   const style = getComputedStyle(e);
@@ -108,7 +108,7 @@ const number = ref => Number(ref.slice(ref.lastIndexOf('e') + 1)), prefixOf = re
 let marked = null;
 const anyMarked = () => marked = marked || Array.prototype.find.call(all(document, '*'),
   e => e._ariaRef && number(refOf(e)) < FIRST_REF);
-// Refs of what is around an element, from the inside out; the last one can be that of the frame that it is in.
+// Refs of the elements around an element, from the inside out; the last one can be that of its frame.
 const around = e => {
   const refs = [], frame = getter(window, 'frameElement').call(window);
   for (let each = outer(e); each; each = outer(each)) if (each._ariaRef) refs.push(refOf(each));
@@ -126,21 +126,21 @@ const mark = (e, role, name, prefix) => {
   }
   return e._ariaRef.ref;
 };
-// One of the hidden controls that labels stand for: [ref, role, name, states, what the labels say, refs around, refs in the label].
+// A hidden control that labels stand for: [ref, role, name, states, text of the labels, refs around, refs in the label].
 const standing = (e, labels) => {
   if (!acts(e) || isShown(e)) return null;
   const seen = labels.filter(isSeen);
   if (!seen.length) return null;
   const textsOf = each => folded(each.map(label => textOf(label, e)).join(' '));
   const said = textsOf(seen), role = roleOf(e), name = nameOf(e, textsOf(labels));
-  // A label that the page itself calls such a control is in the snapshot.
+  // A label with the role of such a control is in the snapshot itself.
   if (seen.some(label => attribute(label, 'role') === role)) return null;
   const outside = around(seen[0]);
   if (!outside.known) return null;
   const parts = [seen[0], ...Array.prototype.slice.call(within(seen[0], '*'), 0, 50)].map(refOf).filter(Boolean);
   return [mark(e, role, name, outside.prefix), role, name, statesOf(e), said, outside.refs, parts.slice(0, 8)];
 };
-// An area of an image map that leads somewhere: no snapshot lists it.
+// An area of an image map with an address: no snapshot lists it.
 const standingArea = e => {
   const picture = e instanceof HTMLAreaElement && attribute(e, 'href') && pictureOf(e);
   const outside = picture && around(picture);
@@ -170,7 +170,7 @@ PRESSED: Final = (
 const root = e => getter(Element.prototype, 'shadowRoot').call(e);
 const INNER = 'a[href],button,input,select,textarea,summary,iframe,object,embed,audio[controls],video[controls],label,'
   + '[role=button],[role=link]';
-// Also out of a shadow tree, and into the slot of one.
+// The walk also leaves shadow trees, and passes through slots.
 const upTo = (e, is) => { while (e && !is(e)) e = outer(e); return e; };
 const hitAt = (x, y) => {
   let hit = Document.prototype.elementFromPoint.call(document, x, y);
@@ -186,7 +186,7 @@ const PARTS = [[.5, .5], [.1, .5], [.9, .5], [.25, .5], [.75, .5], [.5, .1], [.5
 const parts = r => PARTS.map(([x, y]) => [r.l + (r.r - r.l) * x, r.t + (r.b - r.t) * y]);
 const points = e => boxes(e).map(inView).filter(r => r.r > r.l && r.b > r.t).flatMap(parts);
 const bring = e => Element.prototype.scrollIntoViewIfNeeded.call(e, true);
-// In the page's own world, which is asked for a frame out of reach, nothing is left behind.
+// In the page's own world, which is used for unreachable frames, nothing is left behind.
 if (globalThis.__trailmesh_world) globalThis.__trailmesh_pressed = null;
 if (e instanceof HTMLAreaElement) {
   const picture = pictureOf(e);

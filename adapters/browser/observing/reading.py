@@ -77,7 +77,7 @@ class PageReader:
 
 
 async def _parsed(snapshot: str) -> _Parsed:
-    await asyncio.sleep(0)  # let concurrent requests to the browser be sent first, so that they are answered meanwhile
+    await asyncio.sleep(0)  # let concurrent requests to the browser go first, so that they are answered meanwhile
     return await asyncio.to_thread(_read, snapshot)
 
 

@@ -24,7 +24,7 @@ const formOf = e => {
 const isPassword = e =>
   e instanceof HTMLInputElement && getter(HTMLInputElement.prototype, 'type').call(e) === 'password';
 const fileName = src => src.startsWith('data:') ? '' : src.split(/[?#]/)[0].split('/').pop().slice(0, 60);
-// Utility classes (``hover:bg-red-500/50``, ``peer-hover/menu-button``) say how something is painted, and when.
+// Utility classes (``hover:bg-red-500/50``, ``peer-hover/menu-button``) describe how and when something is painted.
 const classes = e => attribute(e, 'class').split(/\s+/).filter(name => !/[:/[]/.test(name)).join(' ');
 const icons = e => {
   const found = [];
@@ -36,7 +36,7 @@ const icons = e => {
   return found;
 };
 const tokens = e => {
-  // What says most stands first: the list is cut, and a button can have more classes than it holds.
+  // The most telling words stand first: the list is cut, and a button can have more classes than it holds.
   const raw = [attribute(e, 'data-action'), attribute(e, 'data-icon'), attribute(e, 'formaction'), attribute(e, 'name'),
     attribute(e, 'id'), attribute(e, 'title'),
     ['INPUT', 'SELECT', 'TEXTAREA'].includes(prop(e, 'tagName')) ? '' : icons(e).join(' '), classes(e)].join(' ');
@@ -51,7 +51,7 @@ const action = (form, own) => {
     return /^https?:$/.test(url.protocol) ? url.pathname : '';
   } catch (_) { return ''; }
 };
-// What inline handlers do once ``e`` changes or opens. Listeners that scripts add cannot be seen from a document.
+// The effect of inline handlers when ``e`` changes or opens. Listeners that scripts add are not visible in a document.
 const SUBMITS = /^\s*(javascript:)?\s*(return\s+)?(this\.form\.|form\.|this\.)(request)?submit\(\s*\)\s*;?\s*$/i;
 const reacts = (e, form) => {
   const tag = prop(e, 'tagName'), opens = tag === 'SUMMARY';
@@ -63,7 +63,7 @@ const reacts = (e, form) => {
   const found = [...own.map(n => attribute(e, n)), ...others.map(n => attribute(around, n))].filter(v => v.trim());
   return !found.length ? '' : form && found.every(v => SUBMITS.test(v)) ? 'submit' : 'script';
 };
-// FNV-1a of what an inline handler of a press runs, without its numbers: enough to tell controls apart, and no text of the page.
+// FNV-1a of the inline handlers of a press, without their numbers: it distinguishes controls, but is no text of the page.
 const handler = (e, form) => {
   const own = ['onclick', 'onmousedown', 'onpointerdown'].map(n => attribute(e, n).slice(0, 2000));
   const text = [...own, form ? attribute(form, 'onsubmit').slice(0, 2000) : ''].join('\n');
@@ -72,7 +72,7 @@ const handler = (e, form) => {
     hash = Math.imul(hash ^ c.codePointAt(0), 0x01000193) >>> 0;
   return text.trim() ? hash.toString(16).padStart(8, '0') : '';
 };
-// A hidden field against forged requests: whoever puts one into a form by GET means to change something by it.
+// A hidden field against forged requests: a form with one is meant to change something, even if it sends by GET.
 const FORGERY = new RegExp([
   '^(_?csrf|xsrf|_token|_?wpnonce|sesskey|form_?(key|token)|sectok|authenticity_?token|__requestverificationtoken)',
   '(csrf|xsrf)[-_]?(middleware)?token$',
@@ -98,7 +98,7 @@ const traits = (e, labels = []) => {
     const ownAction = submits ? attribute(e, 'formaction') : '';
     const asked = (own || attribute(form, 'method')).toLowerCase();
     method = ['get', 'post', 'dialog'].includes(asked) ? asked : 'get';
-    // An empty address, or “#”, states as little as none: a script sends such forms.
+    // An empty address or “#” counts as none: a script sends such forms.
     const stated = !/^\s*(#|$)/.test(attribute(form, 'action'));
     const explicit = own || ownAction || attribute(form, 'method') || stated;
     path = explicit ? action(form, ownAction) : '';
@@ -147,7 +147,7 @@ const isBusy = root => {
 COMING: Final = r"""
 const coming = () => {
   const came = performance.getEntriesByType('navigation')[0];
-  // What a script writes into a window or frame of its own need not end, and comes from nowhere.
+  // A document that a script writes into its own window or frame comes from no site, and need not end.
   return /^http/.test(came?.name) && !came.domContentLoadedEventStart && prop(document, 'readyState') !== 'complete';
 };
 """
@@ -179,9 +179,9 @@ const visit = root => {
       items.push([known.ref, ...traits(e, stands && label || [])]);
     const leading = e instanceof HTMLAreaElement || (e instanceof HTMLAnchorElement && known && known.role !== 'link');
     if (known && leading && attribute(e, 'href')) {
-      // What a ``data:`` address holds is a file and leads nowhere: a snapshot leaves it out as well.
+      // A ``data:`` address holds a file and leads nowhere, so its content is left out, as in a snapshot.
       const led = prop(e, 'href').replace(/^(data:[^,]*,).*/s, '$1…');
-      // A longer one is left out whole: where it is cut, a part of a secret could stay. What is left out is a button.
+      // A longer address is left out: if it were cut, a part of a secret could remain. Its element then counts as a button.
       if (led.length <= 4096 && led.length <= room) { leads.push([known.ref, led]); room -= led.length; }
     }
     const inner = prop(e, 'shadowRoot');
@@ -192,7 +192,7 @@ const visit = root => {
 };
 visit(document);
 globalThis.__trailmesh_world = true;
-// A form that Playwright has not looked into, all of whose fields are shown: one of them hides a property that it reads.
+// A form with shown fields that Playwright has not looked into: one of them hides a property that Playwright reads.
 const unread = form => {
   if (invoke(form, 'closest', '[aria-hidden=true],[inert]')) return '';
   const controls = Array.from(prop(form, 'elements')), shown = controls.filter(e => /^(INPUT|SELECT|TEXTAREA|BUTTON)$/.test(
@@ -201,7 +201,7 @@ const unread = form => {
   const names = controls.flatMap(e => [attribute(e, 'name'), attribute(e, 'id')]);
   return names.find(name => name in HTMLFormElement.prototype) || '';
 };
-// Playwright walks up from what it presses by this property, and would walk in circles for ever.
+// Playwright walks up from a pressed element by this property, and would walk in circles for ever.
 const traps = Array.prototype.some.call(prop(document, 'forms'),
   form => invoke(prop(form, 'elements'), 'namedItem', 'parentNode') !== null);
 const unreadable = () => clobbered() || Array.prototype.map.call(prop(document, 'forms'), unread).find(name => name) || '';
@@ -312,7 +312,7 @@ const attribute = (e, n) => Element.prototype.getAttribute.call(e, n) || '';
 const matches = (e, selector) => Element.prototype.matches.call(e, selector);
 const roles = ROLES.map(role => `[role=${role}]`).join();
 const toggles = 'input[type=checkbox],input[type=radio],label';
-// A click into a text field only sets the focus, so that text fields do not count.
+// A click into a text field only sets the focus, so text fields do not count.
 const controls = 'a[href],area[href],button,select,summary,iframe,frame,object,embed,audio[controls],video[controls],'
   + ['submit', 'image', 'button', 'reset', 'file', 'range', 'color'].map(type => `input[type=${type}]`).join()
   + ',' + toggles + ',' + roles;
@@ -325,7 +325,7 @@ const holds = e => {
   const inner = [e, ...Element.prototype.querySelectorAll.call(e, '*')];
   return inner.some(each => root(each) || (each !== e && matches(each, controls)));
 };
-// Whether a click on `inner` comes to what was judged as a click on `e`: it says the same, and has no address or form of its own.
+// True if a click on `inner` has the judged effect of a click on `e`: it has the same text, and no address or form of its own.
 const same = (e, inner) => {
   if (inner instanceof HTMLLabelElement) {
     const control = getter(HTMLLabelElement.prototype, 'control').call(inner);

@@ -25,7 +25,7 @@ class Standing(NamedTuple):
 
 
 def standing_of(listed: Sequence[Any]) -> Standing:
-    """The record of what the script returns."""
+    """The record of the script's result."""
     return Standing(*listed)
 
 

@@ -11,7 +11,7 @@ from adapters.browser.base.dom import DOM
 from adapters.browser.observing.scripts import BUSY, COMING
 
 _LEFT: Final = r"""
-// Colours change nothing that is read.
+// Changes of colours do not affect reading.
 const left = animation => {
   if (animation.playState !== 'running' || !animation.effect
     || /color|shadow|fill|stroke|outline|background|filter|decoration/.test(animation.transitionProperty || '')) return 0;
@@ -36,7 +36,7 @@ SHOWS: Final = (
     + BUSY
     + _EMPTY
     + r"""
-  // Until the style sheets in its head have come, a page is not drawn, and calls nobody before a picture.
+  // A page is not drawn, and runs no frame callback, until the style sheets in its head have come.
   requestAnimationFrame(() => done(!empty()));
 })"""
 )
@@ -48,9 +48,9 @@ UNDER_WAY: Final = "(() => {" + DOM + COMING + "return coming(); })()"
 _ANSWERS: Final = r"""
   const answers = globalThis.__trailmesh_answers ??= (() => {
     const found = {last: 0, endless: false};
-    // Scripts that the document names are there when it has loaded.
+    // Scripts in the document are there when it has loaded.
     const loaded = () => performance.getEntriesByType('navigation')[0]?.loadEventStart || Infinity;
-    // How long those of other sites are is not told.
+    // The size of other sites' scripts is unknown.
     const late = e => e.initiatorType === 'script' && e.startTime > loaded();
     const data = e => (e.initiatorType === 'fetch' || e.initiatorType === 'xmlhttprequest') && e.encodedBodySize > 0;
     const note = entries => { for (const e of entries) if (data(e) || late(e)) found.last = Math.max(found.last, e.responseEnd); };
@@ -81,28 +81,28 @@ QUIET: Final = (
     }
     return found;
   };
-  const rules = sheet => { try { return sheet.cssRules.length; } catch { return 0; } };  // not of another site
-  // What no mutation tells of, and what is read or seen all the same.
+  const rules = sheet => { try { return sheet.cssRules.length; } catch { return 0; } };  // sheets of other sites cannot be read
+  // State that is read or seen, but whose changes cause no mutation record.
   const held = () => JSON.stringify([scrollX, scrollY, trees(document).map(root => [
     tagOf(prop(root, 'activeElement')), all(root, ':popover-open').length,
     ['styleSheets', 'adoptedStyleSheets'].map(name => Array.from(prop(root, name) || [], sheet => [sheet.disabled, rules(sheet)])),
     Array.from(all(root, 'input,textarea,select'), e => [
       e.value, e.checked, e.indeterminate, Array.from(e.selectedOptions || [], o => o.index), e === prop(root, 'activeElement')]),
   ])]);
-  // One that loads without end is used as it is.
+  // A document that loads without end is used as it is.
   const came = () => (UNFINISHED && parent === window) || prop(document, 'readyState') === 'complete';
   const works = () => performance.now() - began < BUSY_MS && roots.some(isBusy);
   const arm = (ms = 0) => { clearTimeout(timer); timer = setTimeout(end, ms + QUIET_MS); };
-  // What fades or slides away is often taken out of the page at the end of it, by a timer.
+  // An element that fades or slides away is often removed by a timer at the end.
   const moving = () => performance.now() - began > 2000 ? 0 : Math.max(0,
     (globalThis.__trailmesh_moves_until ?? 0) - performance.now(), ...Document.prototype.getAnimations.call(document).map(left));
-  // Scripts that a loaded page asks for later may still be on their way: a young page that has them and shows nothing will.
+  // A young page that has scripts and shows nothing will show something: scripts that it requests late may still be loading.
   const looked = globalThis.__trailmesh_looked ??= began;
   const blank = () => performance.now() - looked < BLANK_MS
     && parent === window && prop(document, 'scripts').length > 0 && roots.length === 1 && empty();
-  // Many pages ask for one thing after the other: between an answer and the next question there is nothing to see. While scripts
-  // build a page, what changes meanwhile is often only a picture of something that turns. What counts clicks is answered without a
-  // body. Of a page that was served with text only those answers count that come while it is watched (ADR 65).
+  // Many pages send one request after another, and nothing changes between an answer and the next request. While scripts build a
+  // page, the only change is often a spinner. Requests that count clicks get answers without a body. For a page that was served
+  // with text, only answers that come while it is watched count (ADR 65).
   const shell = globalThis.__trailmesh_shell ?? true;
 """
     + _ANSWERS
@@ -114,7 +114,7 @@ QUIET: Final = (
     const building = shell && answers.metAt === RESTS;
     if (!last || answers.endless || (last <= changed && !building)) return 0;
     const ms = Math.max(0, last + ANSWER_MS - now), tooLong = ms > 0 && now - began > BUSY_MS;
-    // A page that asks again and again, and does so for long once it is built, always will.
+    // A page that sends requests for long after it is built will never stop.
     if (tooLong && !building) answers.endless = true;
     return tooLong ? 0 : ms;
   };
@@ -123,7 +123,7 @@ QUIET: Final = (
     if (considered) return arm(considered - QUIET_MS);
     const ms = moving();
     if (!came() || works() || ms || blank()) {
-      changes++;  // what moves looks another way at the end of it
+      changes++;  // a moving element looks different at its end
       return arm(ms);
     }
     ended = true; done(told());
@@ -140,7 +140,7 @@ QUIET: Final = (
   arm();
   const before = held(), told = () => changes + (held() !== before);
   globalThis.__trailmesh_watch?.end();
-  // It goes on watching: whoever asks later need not read the page once more to learn that nothing has changed.
+  // The watch goes on, so that a later caller learns without reading the page that nothing has changed.
   globalThis.__trailmesh_watch = {told, changed: () => changed, end: () => {
     observer.disconnect(); clearTimeout(timer); ended = true; done(told());
   }};
@@ -156,7 +156,7 @@ SHELL: Final = (
     + DOM
     + _ANSWERS
     + r"""
-  // It has been parsed, and scripts that wait for that have not run.
+  // The document has been parsed, and scripts that wait for that have not run.
   invoke(document, 'addEventListener', 'readystatechange', () => {
     const texts = Document.prototype.createTreeWalker.call(document, document, NodeFilter.SHOW_TEXT);
     let letters = 0;
@@ -208,7 +208,7 @@ HOLD_STILL: Final = (
       for (const animation of invoke(root, 'getAnimations')) {
         if (!animation.effect || animation.playbackRate === 0 || endless.has(animation)) continue;
         try {
-          // The page's own timer ends it later: ``QUIET`` must not take the end that a picture makes for that one.
+          // The page's own timer ends it later: ``QUIET`` must not mistake the end that a picture causes for that one.
           const until = performance.now() + left(animation);
           if (until > (globalThis.__trailmesh_moves_until ?? 0)) globalThis.__trailmesh_moves_until = until;
           if (Number.isFinite(animation.effect.getComputedTiming().endTime)) animation.finish();

@@ -59,7 +59,7 @@ class Facts:
     unfinished: bool = False
     """True if the document of the main frame still loads, but is no longer waited for."""
     unasked: int = 0
-    """How many controls in unreachable frames have traits that nobody asked for."""
+    """How many controls in unreachable frames have unread traits."""
     traps: bool = False
     """True if a form has a field that keeps its content from being pressed."""
     clobbered: str = ""
@@ -172,9 +172,9 @@ class _Builder:
         self._parent: list[int] = []
         self._counts: dict[str, int] = {}
         self._number(roots)
-        # Playwright numbers frames over the life of the page, including the main frame; here they are numbered per
-        # snapshot. The first ref is one of the main frame: without a ref of its own, a frame is not looked into. The outermost
-        # nodes need not have one.
+        # Playwright numbers frames over the life of the page, including the main frame; here they are numbered per snapshot. The
+        # first ref belongs to the main frame: a frame without a ref of its own is not looked into. The outermost nodes may have no
+        # ref.
         self._frames: dict[str, str] = {self._prefix(next((node.ref for node in self._order if node.ref), "")): ""}
         self._headings = [i for i, node in enumerate(self._order) if node.role == "heading"]
         self._said_beside = {each.ref: each.said for each in facts.standing if each.said != each.name}

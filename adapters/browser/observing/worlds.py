@@ -137,7 +137,7 @@ def _gathered(texts: Sequence[str]) -> Facts:
 
 
 def traits_of(listed: Sequence[Any]) -> Traits:
-    """The record of what the traits script returns."""
+    """The record of the traits script's result."""
     return _traits(listed)
 
 

@@ -309,7 +309,7 @@ class ChromiumContext:
             raise MeshError("browser.crashed", "the context is closed, or its browser not running")
 
     def lost(self) -> None:
-        """The context, or the browser with it, is no more."""
+        """The context or its browser has ended."""
         for activity in (self._life, *self._activities):
             activity.lost()
 

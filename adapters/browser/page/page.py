@@ -149,7 +149,7 @@ class ChromiumPage:
         return self._view
 
     async def in_frame(self, frame: str, expression: str) -> Any:
-        """The value of ``expression`` beside the marks of the last snapshot; None for a frame out of reach."""
+        """The value of ``expression`` in the world with the refs of the last snapshot; None for an unreachable frame."""
         return await self._worlds.in_frame(frame, expression)
 
     async def follow_window(self) -> None:
@@ -171,7 +171,7 @@ class ChromiumPage:
         """The page now; ``adapters.ports.Page.observe``."""
         self._hands.finding.see(None)
         await self._arrived()
-        # Sent before the page is read, so that it answers first.
+        # Sent before the page is read, so that it is answered first.
         self._activity.spawn(self._patience.ask())
         try:
             self._view = await self._activity.alive(

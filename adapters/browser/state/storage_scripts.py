@@ -11,7 +11,7 @@ WRITE: Final = r"""async (text) => {
     ui32: Uint32Array, f32: Float32Array, f64: Float64Array, bi64: BigInt64Array, bui64: BigUint64Array};
   const bytes = text => Uint8Array.from(atob(text), char => char.charCodeAt(0));
   const words = {undefined: undefined, null: null, NaN: NaN, Infinity: Infinity, '-Infinity': -Infinity, '-0': -0};
-  // The form in which Playwright writes what JSON lacks: a letter for the type, `id` and `ref` for what stands twice.
+  // Playwright's form for values that JSON lacks: a letter for the type, `id` and `ref` for repeated objects.
   const read = (value, known) => {
     if (typeof value !== 'object' || value === null) return value;
     const made = result => (known.set(value.id, result), result);
@@ -51,7 +51,7 @@ WRITE: Final = r"""async (text) => {
   const path = said => said.keyPathArray ?? said.keyPath;
   const write = said => new Promise((done, failed) => {
     const asked = indexedDB.open(said.name, said.version);
-    // In the transaction that makes the database, so that there is all of it or none.
+    // In the transaction that creates the database, so that it is complete or absent.
     asked.onupgradeneeded = () => {
       try {
         for (const store of said.stores) {
@@ -123,7 +123,7 @@ READ: Final = r"""async () => {
     else if (kind !== 'Object') lost.add('blob in ' + place);
     return {o: Object.keys(value).map(k => ({k, v: each(value[k])})), id};
   };
-  // Both or neither: what reads them knows one form of a record.
+  // Both or neither: the reader expects a single form of a record.
   const record = (pair, place) => {
     const encoded = !Object.values(pair).every(each => plain(each));
     return Object.fromEntries(Object.entries(pair).map(([name, value]) =>

@@ -52,7 +52,7 @@ const above = e => {
   const tree = Node.prototype.getRootNode.call(e);
   return slot.call(e) || parent.call(e) || (tree instanceof ShadowRoot ? tree.host : null);
 };
-// Half a surrogate pair is no JSON that a reader takes.
+// JSON readers refuse half a surrogate pair.
 const short = (text, most) => String(text).replace(/\s+/g, ' ').trim().slice(0, most).toWellFormed();
 
 let refs = new WeakMap(), marked = false, structure = 0, timer = 0, last = 0;
@@ -139,15 +139,15 @@ const scripted = () => {  // told of in sum: a script could make up any number
 };
 const TYPING = ['keydown', 'beforeinput', 'paste', 'drop', 'compositionend'], TYPING_MS = 500;
 let idle = null, typing = null, typedAt = 0;
-// Trusted events come from scripts too: `change` by `click()` of a check box, `input` by `execCommand`. While a script runs, what
-// was queued at the first listener waits; when the browser itself tells of a person, it is done before the second one.
+// Trusted events come from scripts too: `change` by `click()` of a check box, `input` by `execCommand`. A microtask queued in the
+// first listener waits while a script runs; for an event of a person it runs before the second listener.
 const byScript = (e, event) => {
   if (!event.isTrusted) return true;
   if (idle === event) {
     if (TYPING.includes(event.type)) { typing = e; typedAt = event.timeStamp; }
     return false;
   }
-  // An editor may write itself what a person types.
+  // An editor may insert the typed text by its own script.
   return event.type !== 'input' || typing !== e || event.timeStamp - typedAt > TYPING_MS;
 };
 const own = event => {
@@ -162,7 +162,7 @@ const isText = e => e instanceof HTMLTextAreaElement || (e instanceof HTMLElemen
 const isToggle = e => e instanceof HTMLInputElement && ['checkbox', 'radio'].includes(typeOf.call(e));
 const passes = e => {
   const label = closest(e, 'label'), control = label && label.control;
-  // A click on a label is followed by one on its field; what becomes of a field is told by its change.
+  // A click on a label is followed by one on its field, whose change event reports the result.
   if (control && control !== e && !closest(e, 'a[href],button,input,select,textarea')) return true;
   return isToggle(e) || closest(e, 'select') !== null || (e instanceof HTMLInputElement && typeOf.call(e) === 'file');
 };
@@ -198,7 +198,7 @@ const LISTS = ['combobox', 'listbox', 'menu', 'menubar', 'radiogroup', 'slider',
 const STEERED = '[aria-activedescendant],[aria-autocomplete],' + LISTS.map(role => `[role=${role}]`).join();
 on('keydown', (e, event) => {
   if (event.isComposing || event.ctrlKey || event.altKey || event.metaKey) return;
-  // In a list of suggestions an arrow chooses; in plain text it moves the caret, which no step needs.
+  // An arrow key chooses in a list of suggestions; in plain text it moves the caret, which no step needs.
   const arrow = isText(e) ? /^Arrow(Up|Down)$/ : /^(Arrow\w+|Home|End|PageUp|PageDown)$/;
   if (arrow.test(event.key) && !event.shiftKey && closest(e, STEERED) && !(e instanceof HTMLSelectElement))
     tell('key', event, e, {key: event.key});
