@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import os
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -13,6 +14,9 @@ from hypothesis import HealthCheck, settings
 from tests.checked import hold_when_loaded
 from tests.sim.loop import SimLoop
 
+# Collecting makes millions of objects that all stay: half of its time went into looking for garbage among them.
+gc.disable()
+
 # Wall time says nothing on a busy two-core machine: bounds on work are asserted in the tests that promise them.
 settings.register_profile("trailmesh", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("trailmesh")
@@ -22,6 +26,12 @@ os.environ.setdefault("NODE_COMPILE_CACHE", str(Path(__file__).parents[1] / ".py
 
 # Whatever a verb gives in any test is what it declares.
 hold_when_loaded()
+
+
+def pytest_collection_finish() -> None:
+    """From now on garbage is looked for among what the tests make."""
+    gc.freeze()
+    gc.enable()
 
 
 def pytest_asyncio_loop_factories(
