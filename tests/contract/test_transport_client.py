@@ -31,6 +31,7 @@ from tests.e2e.channel import (
     tls,
     until,
 )
+from tests.tables import each
 
 Speak = Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]]
 
@@ -289,7 +290,7 @@ async def test_an_invite_to_an_address_where_no_peer_can_be_is_refused() -> None
     assert caught.value.code == "invite.url"
 
 
-@pytest.mark.parametrize("code", CODES)
+@each("code", CODES)
 def test_every_code_has_a_status_and_survives_the_wire(code: str) -> None:
     error = MeshError(code, "words", count=3)
     assert 400 <= answers.status_of(error) < 600

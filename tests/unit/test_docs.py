@@ -21,6 +21,7 @@ from node.live.sessions.endings import ENDINGS
 from protocol.errors import CODES
 from scripts import docs_records
 from scripts.docs import PAGES, ROOT, commands, errors_page, help_text, stale, unit_of
+from tests.tables import each
 
 DOCUMENTS = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")])
 OWN_WORDS = [path for path in DOCUMENTS if path.relative_to(ROOT).as_posix() not in PAGES]
@@ -82,13 +83,13 @@ def fault_of(words: list[str]) -> str:
     return f"{' '.join(path)} has no option {unknown[0]}" if unknown else ""
 
 
-@pytest.mark.parametrize("path", DOCUMENTS, ids=ids(DOCUMENTS))
+@each("path", DOCUMENTS)
 def test_links_lead_to_files_that_exist(path: Path) -> None:
     missing = [target for target in links_within(path.read_text()) if not (path.parent / target).exists()]
     assert not missing
 
 
-@pytest.mark.parametrize("path", [*DOCUMENTS, *CONFIGURATIONS], ids=ids([*DOCUMENTS, *CONFIGURATIONS]))
+@each("path", [*DOCUMENTS, *CONFIGURATIONS])
 def test_quoted_commands_and_options_exist(path: Path) -> None:
     short = path.name != "CHANGELOG.md"  # it also names what there was
     faults = [fault for words in quoted_commands(path.read_text(), short=short) if (fault := fault_of(words))]
@@ -112,7 +113,7 @@ def test_a_command_that_does_not_exist_is_found() -> None:
     ]
 
 
-@pytest.mark.parametrize("path", OWN_WORDS, ids=ids(OWN_WORDS))
+@each("path", OWN_WORDS)
 def test_named_files_exist(path: Path) -> None:
     missing = {name for name in _PATH.findall(path.read_text()) if not (ROOT / name).exists()}
     assert not missing
@@ -126,13 +127,13 @@ def test_named_tests_of_the_threat_table_exist() -> None:
     assert not {name for name in named if f"def test_{name}(" not in tests}
 
 
-@pytest.mark.parametrize("path", OWN_WORDS, ids=ids(OWN_WORDS))
+@each("path", OWN_WORDS)
 def test_words_are_plain_and_about_the_project_alone(path: Path) -> None:
     text = path.read_text()
     assert not [found[0] for pattern in FORBIDDEN for found in re.finditer(pattern, text, re.IGNORECASE)]
 
 
-@pytest.mark.parametrize("path", OWN_WORDS, ids=ids(OWN_WORDS))
+@each("path", OWN_WORDS)
 def test_lines_are_no_longer_than_code(path: Path) -> None:
     long = [line for line in path.read_text().splitlines() if len(line) > 140 and not line.startswith("|")]
     assert not long
@@ -181,7 +182,7 @@ def test_every_exit_code_is_explained() -> None:
     assert sorted(map(int, explained)) == sorted({0, *map(exit_code, CODES)})
 
 
-@pytest.mark.parametrize("words", COMMANDS, ids=" ".join)
+@each("words", COMMANDS)
 def test_every_command_and_option_describes_itself(words: tuple[str, ...]) -> None:
     command = COMMANDS[words]
     assert (command.help or "").strip()

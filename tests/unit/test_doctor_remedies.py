@@ -16,6 +16,7 @@ from node.health.doctor_peers import inward_remedy
 from node.rooms import Rooms
 from protocol import ids
 from protocol.errors import CODES, MeshError, PeerError
+from tests.tables import each
 
 # A command and what it is given, at the start of the remedy or after what says where.
 PASTED = re.compile(
@@ -44,7 +45,7 @@ def check(remedy: str, code: str) -> None:
     assert not remedy.startswith("trailmesh node doctor"), f"{code}: the doctor was asked already"
 
 
-@pytest.mark.parametrize("code", CODES)
+@each("code", CODES)
 def test_every_code_of_a_peer_has_a_command_with_its_name(code: str) -> None:
     family = code.partition(".")[0]
     assert {code, family} & doctor_remedies.PEER.keys(), f"{code} is in no line of the table"

@@ -15,6 +15,7 @@ import pytest
 from scripts import guards
 from scripts.guard_table import ROOT, Change, Guard, table
 from scripts.guards import Outcome, Row, Verdict, durations, judge, removed, rows
+from tests.tables import each
 
 GUARDS, ROWS = table(), rows()
 BY_TEST = {guard.function: [other for other in GUARDS if other.function == guard.function] for guard in GUARDS}
@@ -35,14 +36,14 @@ def _docstrings(file: str) -> dict[str, str]:
     return {node.name: ast.get_docstring(node) or "" for node in functions}
 
 
-@pytest.mark.parametrize("guard", GUARDS, ids=lambda guard: f"{guard.name} by {guard.test.partition('::')[2]}")
+@each("guard", GUARDS)
 def test_a_guard_can_be_removed_and_its_test_says_what_it_guards(guard: Guard) -> None:
     """If a snippet no longer fits, the guard was changed: look whether it still guards, then mend tests/guards."""
     ast.parse(removed((ROOT / guard.file).read_text(), guard))
     assert f"Guard: {guard.label}" in _docstring(guard.function), f"say “Guard: {guard.label}.” in its docstring"
 
 
-@pytest.mark.parametrize("row", ROWS, ids=lambda row: row.threat)
+@each("row", ROWS)
 def test_every_threat_has_a_guard_that_is_taken_out(row: Row) -> None:
     if not row.built:
         return

@@ -18,6 +18,7 @@ import pytest
 
 from node.verbs.live import live as verbs
 from protocol.errors import CODES, MeshError
+from tests.tables import each
 
 if importlib.util.find_spec("mcp") is None and os.environ.get("CI") != "true":
     pytest.skip("needs the extra: python -m pip install 'trailmesh[mcp]'", allow_module_level=True)
@@ -139,7 +140,7 @@ async def test_an_error_has_a_code_a_remedy_and_what_was_stored() -> None:
     assert text_of(answer)[2:] == ["The actions so far are stored as ses-A."]
 
 
-@pytest.mark.parametrize("code", CODES)
+@each("code", CODES)
 def test_a_remedy_for_a_model_names_tools_that_there_are_and_leaves_the_command_line_to_the_owner(code: str) -> None:
     told = mcp_bridge._remedy(MeshError(code))
     assert set(re.findall(r"browser_\w+", told)) - {"browser_seconds"} <= set(TOOLS)
@@ -315,7 +316,7 @@ class Streams:
     async def end(self) -> None:
         """Close standard input, and wait until nobody reads it."""
         os.close(self._typed)
-        for thread in [each for each in threading.enumerate() if each.name == "standard input"]:
+        for thread in [one for one in threading.enumerate() if one.name == "standard input"]:
             await asyncio.to_thread(thread.join, 10)
 
     def restore(self) -> None:

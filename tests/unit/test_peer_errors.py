@@ -17,6 +17,7 @@ from protocol.errors import CODES, MeshError, PeerError
 from protocol.messages import StatusAsk, StatusTell
 from protocol.wire import cbor
 from tests.mesh_memory import MemoryNode, memory_mesh
+from tests.tables import each
 
 pytestmark = pytest.mark.virtual_time
 
@@ -32,7 +33,7 @@ async def _fails(bruno: MemoryNode, code: str) -> None:
     bruno.api.serve("status", handle)
 
 
-@pytest.mark.parametrize("code", CODES)
+@each("code", CODES)
 def test_every_code_of_a_peer_is_shown_as_its_own(code: str) -> None:
     """Guard: adapters/transport/tls/answers.py, decode_error."""
     error = _answered(code, session="ses-1")

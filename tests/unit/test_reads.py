@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from protocol.risk.reads import BODY_CHARS_MAX, reads_by_form
 from protocol.risk.requests.requests import GuardPolicy, judge_request
+from tests.tables import each
 
 SITE = "https://a.example"
 JSON = "application/json"
@@ -145,7 +146,7 @@ def test_a_post_that_reads_is_known_by_its_form(path: str, content_type: str, bo
     assert form_of(path, content_type, body) == form
 
 
-@pytest.mark.parametrize(
+@each(
     ("path", "content_type", "body"),
     [
         ("/suggestions", JSON, {"text": "Add a dark mode"}),

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import ast
 
-import pytest
-
 from scripts import redactions
 from scripts.guard_table import ROOT
 from scripts.guards import removed
 from scripts.redactions import Call, calls_in, table
+from tests.tables import each
 
 CALLS = list(redactions.calls())
 SOURCE = """
@@ -36,7 +35,7 @@ def test_the_tests_are_there() -> None:
         )
 
 
-@pytest.mark.parametrize("one", CALLS, ids=lambda one: one.label)
+@each("one", CALLS)
 def test_it_can_be_left_out_alone(one: Call) -> None:
     source = (ROOT / one.file).read_text()
     left = removed(source, one.guard)
