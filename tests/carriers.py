@@ -65,10 +65,10 @@ start: {start}
 steps:
 - wait: {{text: {written}}}
 - fill: {{role: textbox, name: Name, value: {written}}}
-- click: {{selectors: [css=.show]}}
-  expect: {{dialog: {{kind: alert, text: {written}}}}}
 - extract: {{as: said, selectors: [css=.said]}}
 - extract: {{as: field, selectors: [css=.field]}}
+- click: {{selectors: [css=.show]}}
+  expect: {{dialog: {{kind: alert, text: {written}}}}}
 - select: {{role: combobox, name: Pick, option: {written}}}
 - click: {{selectors: [css=.delete]}}
 - click: {{role: link, name: Next}}
@@ -76,7 +76,7 @@ steps:
 _HOLDING = """
 start: {start}
 steps:
-- click: {{selectors: [css=.show]}}
+- click: {{selectors: [css=.load]}}
 - assert: {{download: {file}}}
 - assert: {{selectors: [css=.said], text: {written}}}
 - drag: {{role: link, name: Next, onto: {{selectors: [css=.show]}}}}
@@ -147,11 +147,13 @@ def _documents(said: str, written: str) -> dict[str, Document]:
         download=Download(name=f"{said} 1.pdf", size_bytes=3, sha256=bytes(32)),
         fetch=(("POST", f"/hook/{quoted}?token={TOKEN}"), ("GET", f"/lost?said={quoted}&token={TOKEN}")),
     )
+    load = Effect(download=effect.download)
     home = (
         _control("heading", f"Welcome {said}"),
         _control("row", ""),
         _control("cell", said, "said", level=1),
         _control("button", f"Show {said}", "show", effect=effect, level=1, context=said, traits=marked),
+        _control("button", f"Load {said}", "load", effect=load),
         _control("button", f"You typed {said}", "several"),
         _control("button", f"You typed {said}", "several"),
         _control(
