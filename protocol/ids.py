@@ -15,6 +15,7 @@ import msgspec
 from msgspec import inspect as types
 
 from protocol.errors import MeshError
+from protocol.kinds import Plain
 
 ALPHABET = "ABCDEFGHIJKLMNOPQRSTUVWXYZ234567"
 _VALUE = {char: value for value, char in enumerate(ALPHABET)}
@@ -31,13 +32,13 @@ NODE: Final = "node"
 """Stands for node ids where the others have their kind."""
 
 # Field types of records. ``cbor.convert`` refuses a record in which one of them is not an id in its canonical form.
-NodeId = Annotated[str, msgspec.Meta(extra={"id": NODE})]
-SearchId = Annotated[str, msgspec.Meta(extra={"id": "sea"})]
-LeaseId = Annotated[str, msgspec.Meta(extra={"id": "lea"})]
-SessionId = Annotated[str, msgspec.Meta(extra={"id": "ses"})]
-ReportId = Annotated[str, msgspec.Meta(extra={"id": "rep"})]
-QuestionId = Annotated[str, msgspec.Meta(extra={"id": "que"})]
-CapsuleId = Annotated[str, msgspec.Meta(extra={"id": "cap"})]
+NodeId = Annotated[Plain, msgspec.Meta(extra={"id": NODE})]
+SearchId = Annotated[Plain, msgspec.Meta(extra={"id": "sea"})]
+LeaseId = Annotated[Plain, msgspec.Meta(extra={"id": "lea"})]
+SessionId = Annotated[Plain, msgspec.Meta(extra={"id": "ses"})]
+ReportId = Annotated[Plain, msgspec.Meta(extra={"id": "rep"})]
+QuestionId = Annotated[Plain, msgspec.Meta(extra={"id": "que"})]
+CapsuleId = Annotated[Plain, msgspec.Meta(extra={"id": "cap"})]
 
 
 def check_digit(text: str) -> str:

@@ -119,7 +119,7 @@ class _Probe:
         from node.process.machine import system_clock
         from node.process.wiring import open_heard
         from protocol.page.actions.action import describe
-        from protocol.page.secrets.redaction import redact_action, secrets_named
+        from protocol.page.secrets.redaction import Redaction, redacted, secrets_named
 
         guard = guard_for(self._config.policy, self._asked.allow)
         risk_max = max(self._config.policy.risk_class_max, self._asked.approve_class)
@@ -137,7 +137,7 @@ class _Probe:
                     {
                         "step": number,
                         "of": len(file.actions),
-                        "did": describe(redact_action(action, secrets)),
+                        "did": describe(redacted(action, Redaction(secrets))),
                         "ok": True,
                     }
                 )

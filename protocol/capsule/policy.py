@@ -8,6 +8,7 @@ import msgspec
 
 from protocol import limits
 from protocol.errors import MeshError
+from protocol.kinds import Plain
 from protocol.risk.judgement import APPROVAL_CLASS
 from protocol.trust.origin import ANY, fits, parse_pattern, widest
 from protocol.wire.line import LINE_PATTERN
@@ -16,13 +17,13 @@ Task = Literal["live", "record", "replay", "explore", "schedule"]
 """What a capsule is used for: a live session, a recording, a replay, a search, a scheduled run."""
 TASKS: Final[tuple[str, ...]] = get_args(Task)
 Time = Annotated[int, msgspec.Meta(ge=0, le=2**53)]
-_Pattern = Annotated[str, msgspec.Meta(max_length=limits.ORIGIN_CHARS_MAX)]
+_Pattern = Annotated[Plain, msgspec.Meta(max_length=limits.ORIGIN_CHARS_MAX)]
 
 
 class Policy(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """How a capsule may be used. Every field is required: a reader never guesses what an issuer left out."""
 
-    purpose: Annotated[str, msgspec.Meta(max_length=limits.CAPSULE_PURPOSE_CHARS_MAX, pattern=LINE_PATTERN)]
+    purpose: Annotated[Plain, msgspec.Meta(max_length=limits.CAPSULE_PURPOSE_CHARS_MAX, pattern=LINE_PATTERN)]
     """What the login is for, in words of the person who gives it."""
     origins: Annotated[tuple[_Pattern, ...], msgspec.Meta(min_length=1, max_length=limits.CAPSULE_ORIGINS_MAX)]
     """Where the browser may go while it holds the state: patterns, sorted, never ``*``."""

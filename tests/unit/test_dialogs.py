@@ -7,8 +7,8 @@ import pytest
 from node.sessions.actions.action_files import parse_actions
 from protocol.errors import MeshError
 from protocol.page.actions.dialogs import Answer, Dialog, DialogKind, require_expected, unexpected
+from protocol.page.secrets.redaction import Redaction, redacted
 from protocol.page.seen.observation import Element
-from protocol.recording.records.effects import redact_dialogs, redact_expect
 from protocol.recording.records.session import Expect
 from protocol.risk.pressing.answers import with_answer
 from protocol.risk.pressing.classes import Risk
@@ -176,9 +176,9 @@ async def test_accepting_a_dialog_needs_the_approval_of_its_class() -> None:
 
 
 def test_what_a_dialog_says_is_redacted() -> None:
-    (kept,) = redact_dialogs((Dialog(kind="alert", message="Hello swordfish"),), {"word": "swordfish"})
+    (kept,) = redacted((Dialog(kind="alert", message="Hello swordfish"),), Redaction({"word": "swordfish"}))
     assert kept.message == "Hello ‹secret:word›"
-    expect = redact_expect(Expect(dialog=Answer(kind="confirm", text="Hello swordfish")), {"word": "swordfish"})
+    expect = redacted(Expect(dialog=Answer(kind="confirm", text="Hello swordfish")), Redaction({"word": "swordfish"}))
     assert expect == Expect(dialog=Answer(kind="confirm", text="Hello ‹secret:word›"))
 
 

@@ -11,8 +11,8 @@ from node.sessions.actions.action_files import parse_actions
 from protocol.errors import MeshError
 from protocol.page.actions.action import Assert
 from protocol.page.actions.downloads import Download, describe_download, named
+from protocol.page.secrets.redaction import Redaction, redacted
 from protocol.page.seen.observation import Element
-from protocol.recording.records.effects import redact_downloads
 from protocol.recording.records.session import Level
 from tests.twins.browser import Control, Document, Effect
 from tests.unit.test_sessions_handover import node_of
@@ -54,7 +54,7 @@ def test_the_last_whole_download_of_a_name_is_found() -> None:
 
 
 def test_names_are_redacted() -> None:
-    (kept,) = redact_downloads((msgspec.structs.replace(CSV, name="swordfish.csv"),), {"word": "swordfish"})
+    (kept,) = redacted((msgspec.structs.replace(CSV, name="swordfish.csv"),), Redaction({"word": "swordfish"}))
     assert kept.name == "‹secret:word›.csv"
 
 

@@ -7,7 +7,7 @@ import pytest
 from node.sessions.actions.action_files import parse_actions
 from protocol.errors import MeshError
 from protocol.page.actions.action import Drag, Locator, describe
-from protocol.page.secrets.redaction import redact_action
+from protocol.page.secrets.redaction import Redaction, redacted
 from protocol.page.seen.observation import Element, Traits
 from protocol.risk.pressing.drag import dropped
 from tests.twins.browser import Control, Document, Effect
@@ -36,7 +36,7 @@ def test_a_drag_names_two_elements() -> None:
     assert describe(action) == "drag listitem “Beer” onto list “Done”"
     (_, action) = parse_actions(STEPS.replace("{role: list, name: Done}", "css=#done").encode()).actions
     assert action == Drag(target=BEER, onto=Locator(selectors=("css=#done",)))
-    kept = redact_action(Drag(target=BEER, onto=DONE), {"word": "Done"})
+    kept = redacted(Drag(target=BEER, onto=DONE), Redaction({"word": "Done"}))
     assert kept == Drag(target=BEER, onto=Locator(role="list", name="‹secret:word›"))
 
 

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from protocol import limits
 from protocol.errors import MeshError
+from protocol.page.secrets.redaction import Redaction, redacted
 from protocol.recording.records.manifest import (
     Effect,
     Listed,
@@ -21,7 +22,6 @@ from protocol.recording.records.manifest import (
     digest_of,
     effect_of,
     kept,
-    without_secrets,
     words,
 )
 
@@ -161,19 +161,15 @@ def test_what_is_kept_of_a_step_is_bounded_and_says_so() -> None:
     assert kept(many) == (tuple(many[:-1]), True)
     large = [effect_of("POST", URL, FORM, urlencode({f"{each}{'x' * 1000}": "" for each in range(60)}))] * 3
     assert kept(large) == ((large[0],), True)
-    long = [without_secrets(effect_of("POST", f"{URL}&{'x' * 9000}{end}"), address=str, text=str) for end in "ab"]
+    long = [redacted(effect_of("POST", f"{URL}&{'x' * 9000}{end}"), Redaction({})) for end in "ab"]
     assert len(long[0].url) <= limits.URL_CHARS_MAX
     assert long[0].url != long[1].url
 
 
 def test_secrets_are_told_by_their_names() -> None:
-    effect = without_secrets(form(f"{URL}&key=hunter2#hunter2", action="hunter2"), address=_hide, text=_hide)
+    effect = redacted(form(f"{URL}&q=hunter2#hunter2", action="hunter2"), Redaction({"pin": "hunter2"}))
     assert "hunter2" not in repr(effect)
-    assert words(effect) == f"POST {URL}&key=‹secret:pin› with action=‹secret:pin›"
-
-
-def _hide(text: str) -> str:
-    return text.replace("hunter2", "‹secret:pin›")
+    assert words(effect) == f"POST {URL}&q=‹secret:pin› with action=‹secret:pin›"
 
 
 @given(st.text(), st.text(), st.text())

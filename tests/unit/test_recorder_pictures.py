@@ -148,7 +148,7 @@ async def address_kept(caller: Caller) -> tuple[str, str, str]:
 
 
 async def test_where_an_agent_was_is_recorded_whatever_it_calls_a_secret() -> None:
-    """Guard: node/live/recording/recorder.py, Recorder._redacted_address.
+    """Guard: node/live/recording/recorder.py, Recorder.__init__.
     Guard: protocol/page/secrets/redaction.py, redact_address."""
     agent = Caller(kind=CallerKind.AGENT, name="helper", scopes=frozenset({"record"}))
     assert set(await address_kept(agent)) == {"http://shop.example/keys/7?‹secret:c›"}

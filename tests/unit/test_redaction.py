@@ -6,10 +6,11 @@ import pytest
 
 from protocol.page.actions.action import Click, Fill, Goto, Locator, Secret, Select, Wait
 from protocol.page.secrets.redaction import (
+    Redaction,
     looks_like_token,
-    redact_action,
     redact_text,
     redact_url,
+    redacted,
     reveal_action,
     secrets_named,
     without_value,
@@ -109,7 +110,7 @@ def test_recorded_actions_hold_names_not_values_and_are_performed_with_values() 
         Select(target=named, option="ann@example.org"),
         Wait(text="Welcome, ann@example.org"),
     ):
-        stored = redact_action(action, secrets)
+        stored = redacted(action, Redaction(secrets))
         assert "ann@" not in repr(stored)
         # What is typed is named, so that it is checked where it is typed.
         typed = Fill(target=named, value=Secret(secret="user"))
@@ -117,7 +118,9 @@ def test_recorded_actions_hold_names_not_values_and_are_performed_with_values() 
 
 
 def test_addresses_in_actions_are_redacted() -> None:
-    assert redact_action(Goto(url="http://a:b@c.example/?token=1"), {}) == Goto(url="http://c.example/?token=REDACTED")
+    assert redacted(Goto(url="http://a:b@c.example/?token=1"), Redaction({})) == Goto(
+        url="http://c.example/?token=REDACTED"
+    )
 
 
 def test_a_refused_literal_is_not_kept() -> None:

@@ -14,8 +14,9 @@ from node.live.acting.driver import Driver
 from node.live.acting.gate import Gate
 from node.live.finding.asserting import _as_stored
 from node.live.finding.personal import judge_of
-from node.live.recording.keeping import Recording, opened
+from node.live.recording.keeping import Recording
 from node.live.recording.masking import Masking
+from node.live.recording.recorder import Recorder
 from node.sessions.shared.noticed import Noticed
 from node.sessions.shared.questions import question_about
 from protocol.errors import MeshError
@@ -24,10 +25,9 @@ from protocol.page.actions.assertion import Seen
 from protocol.page.actions.dialogs import Answer
 from protocol.page.actions.downloads import Download
 from protocol.page.actions.evidence import Evidence
-from protocol.page.secrets.redaction import redact_snapshot, redact_url
+from protocol.page.secrets.redaction import Redaction, redact_snapshot, redact_url, redacted
 from protocol.page.secrets.secrets import GivenSecret, Secrets
 from protocol.page.seen.observation import Element, Observation
-from protocol.recording.records.effects import redact_answer
 from protocol.recording.records.session import BrowserInfo, Profile, Skipped, Step
 from protocol.recording.replays.call_log import call_log, found_element
 from protocol.risk.pressing.classes import Risk
@@ -58,7 +58,7 @@ def test_a_question_to_the_owner_holds_no_secret_and_is_the_same_whoever_has_red
     assert one == other
 
 
-def test_a_session_begins_without_the_secrets_that_its_author_wrote() -> None:
+async def test_a_session_begins_without_the_secrets_that_its_author_wrote() -> None:
     skipped = Skipped(place="step 1", what="wait", reason=f"no element “{VALUE}”", before=1)
     plan = Recording(
         title=f"Sign in with {VALUE}",
@@ -69,7 +69,10 @@ def test_a_session_begins_without_the_secrets_that_its_author_wrote() -> None:
         secrets=SECRETS,
         skipped=(skipped,),
     )
-    session = opened(plan, id="ses-x", node="n", created_ms=0, start_url=ORIGIN, caller="owner")
+    bench = Bench()
+    await bench.witness.load()
+    page = Telling(MemorySite({}), GuardPolicy(), Kept())
+    session = Recorder(bench.store, page, bench.clock, bench.witness, plan).session
     assert session.title == f"Sign in with {SHOWN}"
     assert [one.reason for one in session.skipped] == [f"no element “{SHOWN}”"]
 
@@ -188,6 +191,6 @@ def test_what_a_replay_tried_and_found_is_told_without_secrets_and_tokens() -> N
 
 def test_the_answer_to_a_dialog_is_stored_without_secrets() -> None:
     answer = Answer(kind="prompt", text=f"Not {VALUE}?", accept=True, reply=VALUE)
-    assert redact_answer(answer, SECRETS.stored) == Answer(
+    assert redacted(answer, Redaction(SECRETS.stored)) == Answer(
         kind="prompt", text=f"Not {SHOWN}?", accept=True, reply=SHOWN
     )

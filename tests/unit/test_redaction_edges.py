@@ -20,13 +20,14 @@ from protocol.page.actions.action import (
     Wait,
 )
 from protocol.page.secrets.redaction import (
+    Redaction,
     looks_like_token,
     placeholder,
-    redact_action,
     redact_address,
     redact_snapshot,
     redact_text,
     redact_url,
+    redacted,
     reveal_action,
     reveal_text,
     secrets_named,
@@ -182,12 +183,12 @@ NAMED = Locator(role="link", name="‹secret:user›", nth=3, frame="f1", select
     ],
 )
 def test_an_action_is_recorded_without_the_values_of_secrets(action: Action, stored: Action) -> None:
-    assert redact_action(action, SECRETS) == stored
+    assert redacted(action, Redaction(SECRETS)) == stored
 
 
 def test_without_secrets_an_action_is_the_same_action() -> None:
     for action in (Click(target=HER), Fill(target=NAMED, value="‹secret:user›")):
-        assert redact_action(action, {}) is action
+        assert redacted(action, Redaction({})) is action
         assert reveal_action(action, NO_SECRETS) is action
 
 

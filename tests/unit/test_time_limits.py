@@ -14,7 +14,7 @@ from protocol import limits
 from protocol.errors import MeshError
 from protocol.page.actions.action import Action, Assert, Back, Click, Fill, Goto, Locator, Press, SwitchTab, Wait
 from protocol.page.actions.values import filled_in
-from protocol.page.secrets.redaction import redact_action, reveal_action
+from protocol.page.secrets.redaction import Redaction, redacted, reveal_action
 from protocol.recording.replays.replay import rebase, rebased
 from protocol.search.entry import encode_action
 
@@ -85,7 +85,7 @@ def test_the_time_stays_with_the_action_wherever_it_is_written_or_changed(action
     assert again.actions[1:] == (action,)
     mapping = rebase(URL, "http://other.example")
     for changed in (
-        redact_action(action, {"word": "secret"}),
+        redacted(action, Redaction({"word": "secret"})),
         reveal_action(action, {"word": "secret"}),
         filled_in(action, {"word": "secret"}),
         rebased(action, mapping),

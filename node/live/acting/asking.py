@@ -14,7 +14,7 @@ from protocol.approval.forms import ActionForm, RequestForm, action_exact, actio
 from protocol.approval.leaving import Fate
 from protocol.approval.question import Cover
 from protocol.page.actions.action import Action
-from protocol.page.secrets.redaction import redact_action, redact_address, redact_text
+from protocol.page.secrets.redaction import Redaction, redact_address, redact_text, redacted
 from protocol.page.secrets.secrets import Secrets
 from protocol.page.seen.observation import Element, Observation
 from protocol.risk.pressing.classes import Risk
@@ -46,7 +46,7 @@ def seek(
     step: tuple[str, int] = ("", 0),
 ) -> Sought:
     """What is asked about ``action`` on the page of ``observation``. step: session and index, if it is recorded."""
-    plain = redact_action(action, secrets)
+    plain = redacted(action, Redaction(secrets))
     if element is not None:
         element = msgspec.structs.replace(
             element, name=redact_text(element.name, secrets), context=redact_text(element.context, secrets)

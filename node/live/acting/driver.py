@@ -66,12 +66,11 @@ from protocol.page.actions.locator import (
 )
 from protocol.page.actions.scope import part
 from protocol.page.actions.values import filled_in, is_typed, require_value
-from protocol.page.secrets.redaction import redact_text, reveal_address
+from protocol.page.secrets.redaction import Redaction, redact_text, redacted, reveal_address
 from protocol.page.secrets.secrets import NO_SECRETS, Secrets
 from protocol.page.seen.names import same_name
 from protocol.page.seen.observation import BLANK, CHECKABLE_ROLES, INTERACTIVE_ROLES, Element, Observation
 from protocol.page.seen.whole import require_loaded
-from protocol.recording.records.effects import redact_answer, redact_dialogs
 from protocol.recording.records.manifest import Listed
 from protocol.risk.judgement import weigh
 from protocol.risk.pressing.answers import accepts, with_answer
@@ -314,7 +313,8 @@ class Driver:
         self._confirm(self.prepared, outcome, {before} if doubts else set())
         outcome = msgspec.structs.replace(outcome, question=question, unsent=unsent, unconfirmed=self.unconfirmed)
         # Both as they are stored: the error of another dialog says what was expected.
-        require_expected(redact_dialogs(outcome.dialogs, self._secrets), redact_answer(answer, self._secrets), said)
+        stored = Redaction(self._secrets)
+        require_expected(redacted(outcome.dialogs, stored), redacted(answer, stored), said)
         if isinstance(action, Extract):
             self.values[action.name] = require_value(action, outcome.extracted).text
         holds = isinstance(action, Assert) or is_typed(action)

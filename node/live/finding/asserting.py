@@ -12,7 +12,6 @@ import msgspec
 from adapters.ports import Page
 from node.live.finding.beside import beside
 from node.live.finding.closed import require_read
-from node.live.finding.console import redact_console
 from node.live.finding.personal import judge_of, shown_name
 from node.live.finding.selecting import around, selected
 from node.live.finding.time_limit import NOT_FOUND
@@ -24,11 +23,10 @@ from protocol.page.actions.fits import UNPINNED, Pins
 from protocol.page.actions.locator import disagrees, fitting, resolve
 from protocol.page.actions.scope import part
 from protocol.page.actions.tables import cell_text, cell_trouble, column_texts, named_texts
-from protocol.page.secrets.redaction import redact_address, redact_text
+from protocol.page.secrets.redaction import Redaction, redact_address, redact_console, redact_text, redacted
 from protocol.page.secrets.secrets import Secrets, SecretsAndTokens
 from protocol.page.seen.observation import Cut, Element, Observation
 from protocol.page.seen.whole import cut_by, require_loaded, require_open, require_whole, words_of
-from protocol.recording.records.effects import redact_downloads
 
 Find = Callable[[Page, Observation, Locator, Observation], Awaitable[Element]]
 """Finds the element of a locator; the last argument is the part of the page that it is within.
@@ -120,7 +118,7 @@ def _as_stored(seen: Seen, secrets: SecretsAndTokens) -> Seen:
         text=None if seen.text is None else redact_text(seen.text, secrets),
         instead=redact_text(seen.instead, secrets),
         why=redact_text(seen.why, secrets),
-        downloads=redact_downloads(seen.downloads, secrets),
+        downloads=redacted(seen.downloads, Redaction(secrets)),
         items=tuple(redact_text(item, secrets) for item in seen.items),
     )
 
@@ -168,7 +166,7 @@ async def _look(
     page: Page, observation: Observation, assertion: Assert, find: Find, secrets: Secrets, pins: Pins
 ) -> Seen:
     if assertion.what == "download":
-        return Seen(downloads=redact_downloads(page.downloads(), secrets))
+        return Seen(downloads=redacted(page.downloads(), Redaction(secrets)))
     if assertion.what == "no_console_error":
         errors = tuple(redact_console(each, secrets) for each in page.console_errors())
         if not errors:

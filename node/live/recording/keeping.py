@@ -14,7 +14,6 @@ from node.live.acting.holding import Holder, Sent
 from node.live.acting.uploads import NO_UPLOADS, Uploads
 from node.live.finding.personal import covered_at
 from node.live.recording.following import Following
-from protocol import limits
 from protocol.page.actions.action import Action, Assert
 from protocol.page.actions.values import references, text_of, with_text
 from protocol.page.secrets.redaction import placeholder, redact_text
@@ -69,14 +68,14 @@ class Recording(msgspec.Struct, frozen=True, kw_only=True):
     """What the owner's policy says of single sites, such as that their personal data is stored as it is."""
 
 
-def opened(plan: Recording, *, id: str, node: str, created_ms: int, start_url: str, caller: str) -> Session:
-    """The session of ``plan`` before its first step. start_url: as it is stored."""
+def opened(plan: Recording, *, id: str, node: str, created_ms: int, caller: str) -> Session:
+    """The session of ``plan`` before its first step, not redacted."""
     return Session(
         id=id,
         node=node,
         created_ms=created_ms,
-        title=redact_text(plan.title, plan.secrets),
-        start_url=start_url,
+        title=plan.title,
+        start_url=plan.start_url,
         profile=plan.profile,
         browser=plan.browser,
         verdict=Verdict.OPEN,
@@ -86,10 +85,7 @@ def opened(plan: Recording, *, id: str, node: str, created_ms: int, start_url: s
         search=plan.search,
         caller=caller,
         inputs=plan.inputs,
-        skipped=tuple(
-            msgspec.structs.replace(one, reason=redact_text(one.reason, plan.secrets)[: limits.REASON_CHARS_MAX])
-            for one in plan.skipped
-        ),
+        skipped=plan.skipped,
         capsule=plan.capsule,
         login=plan.login,
     )

@@ -5,19 +5,14 @@ from __future__ import annotations
 from node.live.acting.driver import Prepared
 from node.live.finding.personal import judge_of
 from protocol.page.actions.evidence import Evidence
-from protocol.page.secrets.redaction import redact_address, redact_text
+from protocol.page.secrets.redaction import Redaction, redacted
 from protocol.page.secrets.secrets import Secrets
-from protocol.recording.records.manifest import Effect, without_secrets
+from protocol.recording.records.manifest import Effect
 
 
-def as_told(effect: Effect, secrets: Secrets, *, with_path: bool = True) -> Effect:
-    """``effect`` without secrets, and without personal data where that is not stored. with_path: as for ``redact_address``."""
-    stored = secrets.stored_at(effect.url)
-    return without_secrets(
-        effect,
-        address=lambda url: redact_address(url, stored, with_path=with_path),
-        text=lambda text: redact_text(text, stored),
-    )
+def as_told(effect: Effect, secrets: Secrets) -> Effect:
+    """``effect`` without secrets, and without personal data where that is not stored."""
+    return redacted(effect, Redaction(secrets, stored_at=secrets.stored_at))
 
 
 def same_row(recorded: Evidence | None, prepared: Prepared, secrets: Secrets) -> bool:

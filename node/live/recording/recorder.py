@@ -20,7 +20,6 @@ from node.live.recording.arrivals import Arrival, check_arrival
 from node.live.recording.document import document_of
 from node.live.recording.hidden import hidden_on
 from node.live.recording.keeping import Recording, as_written, covering_on, opened, unmet
-from node.live.recording.manifests import as_told
 from node.live.recording.masking import Masking
 from node.live.recording.pictures import Pictures
 from node.live.recording.sightings import Sightings
@@ -31,14 +30,14 @@ from protocol import ids, limits
 from protocol.errors import MeshError
 from protocol.feed import Kind as Changed
 from protocol.page.actions.action import Action, Assert, Back, Extract, Forward, Goto, Reload, Scroll, Wait, describe
-from protocol.page.actions.evidence import Evidence, redacted
+from protocol.page.actions.dialogs import Answer
+from protocol.page.actions.evidence import Evidence
 from protocol.page.secrets.redaction import (
+    Redaction,
     placeholder,
-    redact_action,
-    redact_address,
     redact_snapshot,
-    redact_text,
     redact_url,
+    redacted,
     secrets_named,
     without_value,
 )
@@ -48,13 +47,11 @@ from protocol.page.seen.observation import Observation
 from protocol.page.seen.web_address import require_plain
 from protocol.page.seen.whole import said as left_out
 from protocol.recording.records.bundle import KIND, blobs_of, make_manifest
-from protocol.recording.records.effects import redact_dialogs, redact_downloads, redact_expect, redact_notes
 from protocol.recording.records.inputs import values_of
 from protocol.recording.records.manifest import Effect, kept
 from protocol.recording.records.session import Expect, Mask, Session, Step, Verdict
 from protocol.recording.records.snapshot import stored_snapshot
 from protocol.recording.records.verdicts import judge_recording
-from protocol.recording.replays.replay import redact_faults
 from protocol.wire import cbor
 
 _LEFT_LATER = "what it sent was held, and left after the owner's yes"
@@ -89,6 +86,8 @@ class Recorder:
         self._names: set[str] = set()
         self._caller = plan.caller or str(current_caller())
         self._secrets = plan.secrets.keyed(signer.tokens, keeping(plan.sites))
+        agent = self._caller.startswith(f"{CallerKind.AGENT}:")
+        self._redaction = Redaction(self._secrets, stored_at=self.stored_at, with_path=not agent)
         self._holder = plan.holds(page, self.sent) if plan.holds is not None else None
         self._driver = Driver(
             page,
@@ -106,20 +105,20 @@ class Recorder:
         self._pictures = Pictures(self._keep_picture)
         self._masking = Masking(page, self._secrets)
         self.sightings = Sightings(page)
-        self._console = Console(page, self._secrets.stored)
+        self._console = Console(page)
         self.steps: list[Step] = []
         self.blocked_by: tuple[str, ...] = ()
         """The rules that refused what is ``blocked`` of the last step."""
         self.challenges: tuple[str, ...] = ()
         """As ``Outcome.challenges``, of the last step."""
-        self.session = opened(
+        session = opened(
             plan,
             id=ids.make_id("ses", clock.random(ids.ID_RANDOM_BYTES)),
             node=signer.node,
             created_ms=self._began_ms,
-            start_url=self._address(plan.start_url),
             caller=self._caller,
         )
+        self.session = redacted(session, self._redaction)
 
     @property
     def observation(self) -> Observation | None:
@@ -228,7 +227,7 @@ class Recorder:
 
     def told(self, action: Action) -> str:
         """``action`` in words, if it failed: without what it was to type, which may be a refused password."""
-        return describe(without_value(redact_action(action, self._plan.secrets)))
+        return describe(without_value(redacted(action, Redaction(self._plan.secrets))))
 
     def stopping(self, action: Action) -> tuple[Callable[[], None] | None, float]:
         """What stops ``action`` once its caller is gone, and in how many seconds."""
@@ -260,26 +259,12 @@ class Recorder:
 
         found: what an assertion that failed has found instead.
         """
-        # What the author wrote stays but for secrets, since a replay needs it; personal data leaves what the page says.
         page, prepared = self._driver.observation, self._driver.prepared
-        given, secrets = self._secrets, self.stored_at(page.url if page else "")
-        # Redact before anything is stored, so that no secret reaches the disk even for a moment.
-        as_done = as_written(action, prepared.action) if prepared else action
-        performed = redact_action(as_done, given)
-        performed = stored_names(performed, action, secrets)
-        if isinstance(action, Goto):
-            performed = msgspec.structs.replace(action, url=self._address(action.url))
-            as_done = msgspec.structs.replace(action, url=redact_url(action.url))
-        expected = redact_expect(expect, given)
-        answers = (expect.dialog if expect else None, expected.dialog if expected else None)
-        written = mark_of(as_done, performed, given, self._signer.tokens, answers) if outcome else ""
-        if error:
-            # Do not store the value: it may be a refused password, and a replay does not perform failed steps.
-            performed = without_value(performed)
+        secrets = self.stored_at(page.url if page else "")
+        as_done = as_written(action, prepared.action) if prepared and not isinstance(action, Goto) else action
         duration_ms = max(0, self.elapsed_ms - started_ms)
         # Also of an action that failed, or the next one would be recorded with what this one was refused.
         blocked, rules = (outcome.blocked, outcome.blocked_by) if outcome else self._page.blocked()[:2]
-        said = outcome.extracted if outcome else found
         # What grows with the page is read in a thread: half a second of a hostile megabyte would hold up everybody.
         text = await asyncio.to_thread(redact_snapshot, page.text, secrets) if page else ""
         snapshot = await asyncio.to_thread(stored_snapshot, text)
@@ -290,42 +275,42 @@ class Recorder:
         effects, more = await asyncio.to_thread(self._effects, outcome)
         step = Step(
             index=len(self.steps) + 1,
-            action=performed,
+            action=as_done,
             ok=not error,
-            url=self._redacted_address(page.url, secrets) if page else "",
-            title=redact_text(page.title, secrets) if page else "",
+            url=page.url if page else "",
+            title=page.title if page else "",
             state=page.state if page else bytes(16),
             risk=prepared.risk.level if prepared else _RISK_UNKNOWN,
             started_ms=started_ms,
             duration_ms=duration_ms,
             snapshot=digest,
             ref=(prepared.ref or "") if prepared else "",
-            extracted=await asyncio.to_thread(redact_text, said, secrets) if said else "",
+            extracted=outcome.extracted if outcome else found,
             error=error,
-            blocked=await asyncio.to_thread(lambda: tuple(redact_address(item, secrets) for item in blocked)),
-            evidence=await asyncio.to_thread(lambda: self._redacted(prepared.evidence if prepared else None, secrets)),
-            faults=redact_faults(outcome.faults, secrets) if outcome else (),
-            expect=expected,
+            blocked=blocked,
+            evidence=prepared.evidence if prepared else None,
+            faults=outcome.faults[: limits.REQUEST_FAULTS_MAX] if outcome else (),
+            expect=expect,
             held=outcome.held if outcome else unmet(action, error),
             masks=masks,
             lines=text.count("\n") + 1 if text else 0,
-            dialogs=redact_dialogs(outcome.dialogs, secrets) if outcome else (),
-            downloads=redact_downloads(outcome.downloads, secrets) if outcome else (),
+            dialogs=outcome.dialogs[: limits.DIALOGS_PER_STEP_MAX] if outcome else (),
+            downloads=outcome.downloads[: limits.DOWNLOADS_PER_STEP_MAX] if outcome else (),
             tab=outcome is not None and outcome.tab,
             on_tab=self._driver.on_tab,
-            evidence_onto=await asyncio.to_thread(
-                lambda: self._redacted(prepared.evidence_onto if prepared else None, secrets)
-            ),
+            evidence_onto=prepared.evidence_onto if prepared else None,
             unseen=await self.sightings.judge(action, self._driver.observation) and not error,
             console=self._console.new(),
             hidden=hidden.texts,
             hidden_more=not hidden.whole,
-            notes=redact_notes(_notes(page, outcome, note_about(performed, written)), secrets),
-            written=written,
+            notes=_notes(page, outcome),
             basic=outcome.basic if outcome else (),
             effects=effects,
             effects_more=more,
         )
+        # Before anything is stored, so that no secret reaches the disk even for a moment.
+        kept = await asyncio.to_thread(redacted, step, self._redaction)
+        step = self._as_authored(kept, step, action, secrets, performed=outcome is not None)
         self.blocked_by = rules
         self.challenges = outcome.challenges if outcome else ()
         await self._store.append_step(self.session.id, step)
@@ -338,18 +323,24 @@ class Recorder:
         if self._plan.following is not None:
             self._plan.following.check(step)
 
+    def _as_authored(
+        self, kept: Step, step: Step, action: Action, secrets: SecretsAndTokens, *, performed: bool
+    ) -> Step:
+        """``kept`` with what depends on what its author wrote. step: not redacted yet; action: as it was asked for."""
+        done = stored_names(kept.action, action, secrets)
+        # A token in an address is no secret of the author's.
+        wrote = msgspec.structs.replace(action, url=redact_url(action.url)) if isinstance(action, Goto) else step.action
+        answers = _answer_of(step), _answer_of(kept)
+        written = mark_of(wrote, done, self._secrets, self._signer.tokens, answers) if performed else ""
+        if step.error:
+            # Do not store the value: it may be a refused password, and a replay does not perform failed steps.
+            done = without_value(done)
+        notes = tuple(filter(None, (*kept.notes, note_about(done, written) if performed else "")))
+        return msgspec.structs.replace(kept, action=done, written=written, notes=notes[: limits.NOTES_PER_STEP_MAX])
+
     def _effects(self, outcome: Outcome | None) -> tuple[tuple[Effect, ...], bool]:
         """What a step sent that changes something, as it is stored, and whether there was more."""
-        return kept([self._told(each) for each in (outcome.sent if outcome else ())])
-
-    def _told(self, effect: Effect) -> Effect:
-        with_path = not self._caller.startswith(f"{CallerKind.AGENT}:")
-        return as_told(effect, self._secrets, with_path=with_path)
-
-    def _redacted(self, seen: Evidence | None, secrets: SecretsAndTokens) -> Evidence | None:
-        if seen is None:
-            return None
-        return redacted(seen, lambda text: redact_text(text, secrets), lambda url: self._redacted_address(url, secrets))
+        return kept(redacted(outcome.sent if outcome else (), self._redaction))
 
     async def _snapshot(self, snapshot: bytes, page: Observation | None) -> bytes:
         return await self._blob(snapshot) if page is not None else b""
@@ -363,14 +354,6 @@ class Recorder:
         if self._plan.following is not None:
             masks = await self._plan.following.masks(len(self.steps) + 1, text, masks)
         return masks, page
-
-    def _address(self, url: str) -> str:
-        """An address that the author gave, as it is stored."""
-        return self._redacted_address(url, self._secrets)
-
-    def _redacted_address(self, url: str, secrets: Mapping[str, str]) -> str:
-        agent = self._caller.startswith(f"{CallerKind.AGENT}:")
-        return redact_address(url, secrets, with_path=not agent)
 
     def _note_secrets(self, step: Step, text: str) -> None:
         """A replay needs the secrets that were typed, and those it must redact to compare."""
@@ -411,7 +394,7 @@ class Recorder:
             self._driver.site_answered()
         if 0 < index <= len(self.steps) and self.steps[index - 1].error == "risk.refused":
             step = self.steps[index - 1]
-            effects, more = kept([*step.effects, self._told(leaving.effect)])
+            effects, more = kept([*step.effects, redacted(leaving.effect, self._redaction)])
             notes = (*step.notes, _LEFT_LATER)
             step = msgspec.structs.replace(step, ok=True, error="", notes=notes, effects=effects, effects_more=more)
             await self._amend(step)
@@ -455,10 +438,14 @@ class Recorder:
         return self.session
 
 
-def _notes(page: Observation | None, outcome: Outcome | None, more: str) -> tuple[str, ...]:
-    """The notes of a step. more: one about how it is kept, of a step that was performed."""
+def _answer_of(step: Step) -> Answer | None:
+    return step.expect.dialog if step.expect else None
+
+
+def _notes(page: Observation | None, outcome: Outcome | None) -> tuple[str, ...]:
+    """The notes of a step, but for those about how it is kept."""
     notes = [f"the page is kept in part: {left_out(page.cut)}"] if page is not None and page.cut else []
-    return tuple(filter(None, (*notes, *outcome.notes, more))) if outcome else tuple(notes)
+    return tuple(filter(None, (*notes, *(outcome.notes if outcome else ()))))[: limits.NOTES_PER_STEP_MAX]
 
 
 @contextlib.asynccontextmanager

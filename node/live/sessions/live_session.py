@@ -32,12 +32,11 @@ from protocol import limits
 from protocol.errors import MeshError
 from protocol.page.actions.action import Action, Goto, Locator, describe, target_of
 from protocol.page.actions.dialogs import describe_dialog
-from protocol.page.secrets.redaction import redact_action, redact_address, redact_text
+from protocol.page.secrets.redaction import Redaction, redact_address, redact_text, redacted
 from protocol.page.secrets.secrets import Secrets, asks
 from protocol.page.seen.observation import Element, Observation
 from protocol.page.seen.web_address import require_web
 from protocol.page.showing.outline import element_of, outline, still_there, window
-from protocol.recording.records.effects import redact_dialogs
 from protocol.recording.records.session import BrowserInfo, Expect, Profile
 from protocol.risk.pressing.classes import Risk
 
@@ -240,7 +239,7 @@ class LiveSession:
             held += recorder.held
             self._unsent = self._unsent or recorder.unconfirmed
             assert recorder.prepared is not None, "it was performed"
-            done = describe(redact_action(recorder.prepared.action, self._secrets))
+            done = describe(redacted(recorder.prepared.action, Redaction(self._secrets)))
             did.append((done, recorder.prepared.risk))
         return await self._acted(did, outcomes, notes, held)
 
@@ -268,7 +267,9 @@ class LiveSession:
             question=next((outcome.question for outcome in outcomes if outcome.question), ""),
             notes=tuple(dict.fromkeys((*notes, *(asks(each) for one in outcomes for each in one.challenges)))),
             dialogs=tuple(
-                describe_dialog(one) for outcome in outcomes for one in redact_dialogs(outcome.dialogs, self._secrets)
+                describe_dialog(one)
+                for outcome in outcomes
+                for one in redacted(outcome.dialogs, Redaction(self._secrets))
             ),
             extracted=await asyncio.to_thread(redact_text, last.extracted, self._secrets),
             settled=last.settled,

@@ -34,7 +34,7 @@ from protocol.page.actions.action import (
     Upload,
     Wait,
 )
-from protocol.page.secrets.redaction import redact_address, redact_text, redact_url
+from protocol.page.secrets.redaction import Redaction, redact_address, redact_text, redact_url, redacted
 from protocol.page.secrets.secret_fields import secret_name
 from protocol.page.secrets.secrets import NO_SECRETS, Secrets
 from protocol.page.seen.names import fold, visible
@@ -43,7 +43,6 @@ from protocol.page.seen.web_address import require_plain
 from protocol.page.seen.whole import said
 from protocol.page.showing.naming import Naming
 from protocol.recording.records.verdicts import wrong_requests
-from protocol.recording.replays.replay import redact_faults
 
 _FIELDS: Final = frozenset({"textbox", "searchbox", "spinbutton"})
 _READ: Final = frozenset(
@@ -122,7 +121,7 @@ class PageVerbs:
                 taken,
                 refused=tuple(redact_address(each, {}) for each in dict.fromkeys(refused)),
                 # What the guard refused is listed above.
-                faults=wrong_requests([one for one in redact_faults(faults, {}) if one.fault != "refused"], None),
+                faults=wrong_requests([one for one in redacted(faults, Redaction({})) if one.fault != "refused"], None),
             )
 
 

@@ -29,7 +29,7 @@ from protocol import ids
 from protocol.approval.forms import RequestForm, request_words
 from protocol.errors import MeshError
 from protocol.page.actions.action import Action, Extract, describe
-from protocol.page.secrets.redaction import redact_action, redact_text
+from protocol.page.secrets.redaction import Redaction, redact_text, redacted
 from protocol.page.secrets.secrets import GivenSecret, Secrets, asks
 from protocol.page.seen.names import legible
 from protocol.page.showing.markup import MarkupShown
@@ -165,7 +165,7 @@ class Recordings:
         if session and (files.junit or files.html):
             try:
                 shown = await self._work.reading.show(session)
-                left = [describe(redact_action(action, secrets)) for action in file.actions[len(shown.steps) :]]
+                left = [describe(redacted(action, Redaction(secrets))) for action in file.actions[len(shown.steps) :]]
                 performed = Performed(documents=written.documents, left=left, error=error)
                 await self._work.reading.write(shown, files, performed)
             except MeshError as unwritten:

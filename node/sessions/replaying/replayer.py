@@ -24,10 +24,9 @@ from protocol.messages import KIND_REPLAY_REPORT
 from protocol.page.actions.action import Action, Assert, Extract, Wait
 from protocol.page.actions.dialogs import grade_of
 from protocol.page.secrets.personal import TOKEN, Tokens
-from protocol.page.secrets.redaction import redact_address, redact_text, secrets_named
+from protocol.page.secrets.redaction import redact_text, reveal_answer, secrets_named
 from protocol.page.secrets.secrets import LOGIN_BASIC, SecretsAndTokens, asks
 from protocol.page.secrets.written import again, names_in
-from protocol.recording.records.effects import revealed_answer
 from protocol.recording.records.findings import Difference, in_words, merged, noted
 from protocol.recording.records.inputs import Exchange, applied, change, values_of
 from protocol.recording.records.session import ChangedInput, ReplayReport, Step, StepMatch
@@ -167,7 +166,7 @@ class _Run:
             self.writes.before(step)
             action = self._tried = rebased(self._action(step), self._mapping)
             recorded = step.expect.dialog if step.expect else None
-            answer = revealed_answer(recorded, self._plan.secrets)
+            answer = reveal_answer(recorded, self._plan.secrets)
             said = grade_of(recorded, step.dialogs)
             await to_front(self._driver, self._tab, self._met)
             outcome = await self._driver.act(
@@ -285,15 +284,7 @@ class _Run:
     async def _met(self, outcome: Outcome) -> Met:
         """The page in the redacted form of a recording; requests that the guard refused are noted."""
         secrets = await self._stored_at(outcome.observation.url)
-        blocked: list[str] = []
-        if outcome.blocked:  # most often nothing was, and a thread for nothing takes a millisecond of every step
-            blocked = await asyncio.to_thread(lambda: [redact_address(item, secrets) for item in outcome.blocked])
-        self.blocked += blocked
-        if self._step_at_hand is not None:
-            self.noticed.refuse(self._step_at_hand.index, blocked)
-        rules = zip(blocked, outcome.blocked_by, strict=True)
-        self.allowable += [item for item, rule in rules if may_be_allowed(rule)]
-        return await asyncio.to_thread(
+        met = await asyncio.to_thread(
             as_recorded,
             outcome.observation,
             extracted=outcome.extracted,
@@ -306,7 +297,14 @@ class _Run:
             downloads=outcome.downloads,
             tab=outcome.tab,
             unsent=self._sends.unsent(),
+            blocked=outcome.blocked,
         )
+        self.blocked += met.blocked
+        if self._step_at_hand is not None:
+            self.noticed.refuse(self._step_at_hand.index, met.blocked)
+        rules = zip(met.blocked, outcome.blocked_by, strict=True)
+        self.allowable += [item for item, rule in rules if may_be_allowed(rule)]
+        return met
 
     async def _stored_at(self, url: str) -> SecretsAndTokens:
         """What is taken out of the page at ``url`` before it is compared. Tokens are compared with tokens, whatever the policy for

@@ -3,14 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import Annotated
+
+import msgspec
 
 from adapters.ports import Page
 from node.live.finding import Console
-from protocol.page.secrets.redaction import redact_address
+from protocol import limits
+from protocol.kinds import ConsoleText, PageText, Request
+from protocol.page.secrets.redaction import Redaction, redacted
 from protocol.page.secrets.secrets import SecretsAndTokens
 from protocol.page.showing.markup import MarkupShown
-from protocol.recording.records.effects import redact_notes
 from protocol.recording.replays.call_log import PageLine
+
+
+class _Told(msgspec.Struct, frozen=True, kw_only=True):
+    """What is noticed of one step."""
+
+    console: tuple[Annotated[ConsoleText, msgspec.Meta(max_length=limits.CONSOLE_ERROR_CHARS_MAX)], ...] = ()
+    notes: tuple[Annotated[PageText, msgspec.Meta(max_length=limits.NOTE_CHARS_MAX)], ...] = ()
+    refused: tuple[Request, ...] = ()
 
 
 class Noticed:
@@ -19,9 +31,9 @@ class Noticed:
     def __init__(self, page: Page, secrets: SecretsAndTokens, *, shows: bool) -> None:
         """shows: whether all secrets of the recording are known. Otherwise nothing of the console is kept, which may say one."""
         self._page = page
-        self._secrets = secrets
+        self._redaction = Redaction(secrets)
         self._shows = shows
-        self._console = Console(page, secrets)
+        self._console = Console(page)
         self.console: dict[int, tuple[str, ...]] = {}
         """New errors by index of the step at whose end they were there: of a page at most ``CONSOLE_ERRORS_MAX``."""
         self.page: dict[int, tuple[PageLine, ...]] = {}
@@ -40,14 +52,15 @@ class Noticed:
 
     def note(self, index: int, notes: Iterable[str]) -> None:
         """Keep ``notes`` of the step ``index``."""
-        if self._shows and (more := redact_notes(tuple(notes), self._secrets)):
-            self.notes[index] = more
+        more = tuple(notes)[: limits.NOTES_PER_STEP_MAX]
+        if self._shows and more:
+            self.notes[index] = redacted(_Told(notes=more), self._redaction).notes
 
     def after(self, index: int, *, performed: bool) -> None:
         """The step ``index`` is over."""
         if not performed:  # no outcome has told them
-            self.refuse(index, (redact_address(item, self._secrets) for item in self._page.blocked().requests))
+            self.refuse(index, redacted(_Told(refused=self._page.blocked().requests), self._redaction).refused)
         if not self._shows:
             return
         if new := self._console.new():
-            self.console[index] = new
+            self.console[index] = redacted(_Told(console=new), self._redaction).console

@@ -11,11 +11,14 @@ from typing import Annotated, Final, Literal
 import msgspec
 
 from protocol import limits
+from protocol.kinds import AuthorAddress, AuthorText, Plain
 from protocol.page.seen.names import visible
 
-Text = Annotated[str, msgspec.Meta(max_length=limits.ACTION_TEXT_CHARS_MAX)]
-Url = Annotated[str, msgspec.Meta(max_length=limits.URL_CHARS_MAX)]
-Key = Annotated[str, msgspec.Meta(max_length=32, min_length=1)]
+Text = Annotated[AuthorText, msgspec.Meta(max_length=limits.ACTION_TEXT_CHARS_MAX)]
+Word = Annotated[Plain, msgspec.Meta(max_length=limits.ACTION_TEXT_CHARS_MAX)]
+"""One of a list that everybody knows, such as a role."""
+Url = Annotated[AuthorAddress, msgspec.Meta(max_length=limits.URL_CHARS_MAX)]
+Key = Annotated[Plain, msgspec.Meta(max_length=32, min_length=1)]
 Digest = Annotated[bytes, msgspec.Meta(min_length=32, max_length=32)]
 WITHOUT_TABS: Final = "there are no tabs here: what a page wants to open beside it is opened in the page itself"
 SECRET_NAME_PATTERN: Final = r"^[A-Za-z0-9_.-]+\Z"  # noqa: S105 (a form, no secret)
@@ -37,7 +40,7 @@ class Within(_Record, frozen=True, kw_only=True):
     decides. It must be one element.
     """
 
-    role: Text = ""
+    role: Word = ""
     name: Text = ""
     text: Text = ""
     selectors: Annotated[tuple[Text, ...], msgspec.Meta(max_length=limits.LOCATOR_SELECTORS_MAX)] = ()
@@ -52,11 +55,11 @@ class Locator(_Record, frozen=True, kw_only=True):
     the role and name given here, and ``nth`` is not used. A recorder adds no selectors of its own.
     """
 
-    role: Text = ""
+    role: Word = ""
     name: Text = ""
     nth: Annotated[int, msgspec.Meta(ge=0, le=limits.OBSERVATION_ELEMENTS_MAX)] | None = None
     """The place among the elements of this role and name, from 0. Without it there must be one only, or links to one address."""
-    frame: Annotated[str, msgspec.Meta(max_length=32)] = ""
+    frame: Annotated[Plain, msgspec.Meta(max_length=32)] = ""
     """The frame's prefix in the observation (``f1``); empty for the main frame."""
     selectors: Annotated[tuple[Text, ...], msgspec.Meta(max_length=limits.LOCATOR_SELECTORS_MAX)] = ()
     within: Within | None = None
@@ -66,7 +69,7 @@ class Locator(_Record, frozen=True, kw_only=True):
 class Secret(_Record, frozen=True, kw_only=True):
     """The name of a value that is passed in when the action is performed. The value is never stored."""
 
-    secret: Annotated[str, msgspec.Meta(max_length=64, min_length=1, pattern=SECRET_NAME_PATTERN)]
+    secret: Annotated[Plain, msgspec.Meta(max_length=64, min_length=1, pattern=SECRET_NAME_PATTERN)]
 
 
 class Goto(_Action, frozen=True, kw_only=True, tag="goto", tag_field="type"):
@@ -200,7 +203,7 @@ class Wait(_Action, frozen=True, kw_only=True, tag="wait", tag_field="type"):
     """A part of the address."""
     response: Text = ""
     """A part of the address of a request that a script of the page sent since the last action that acts; ``*`` is anything."""
-    method: Annotated[str, msgspec.Meta(pattern=r"^[A-Z]{0,16}\Z")] = ""
+    method: Annotated[Plain, msgspec.Meta(pattern=r"^[A-Z]{0,16}\Z")] = ""
     """The method of that request; empty for any."""
     still_ms: Annotated[int, msgspec.Meta(ge=0, le=30_000)] = 0
     """How long nothing may change; 0 for a moment, which need not come."""
@@ -213,11 +216,11 @@ ValueType = Literal["text", "number", "money", "date", "ago", "pattern"]
 class Extract(_Action, frozen=True, kw_only=True, tag="extract", tag_field="type"):
     """Read the text of an element (or of the page) under a name. A later action can use it as ``${name}``."""
 
-    name: Annotated[str, msgspec.Meta(max_length=64, min_length=1)]
+    name: Annotated[Plain, msgspec.Meta(max_length=64, min_length=1)]
     target: Locator | None = None
     kind: ValueType = "text"
     """A replay compares the value of this type, and not its spelling."""
-    pattern: Annotated[str, msgspec.Meta(max_length=256)] = ""
+    pattern: Annotated[Plain, msgspec.Meta(max_length=256)] = ""
     """The form of the value (``pattern``): ``#`` is a run of digits, ``*`` anything within the line."""
     compare: Literal["value", "none"] = "value"
     """Whether a replay must read the same value again. ``none``: it may read any, as of an id that is another one in each run."""
@@ -255,12 +258,12 @@ class Assert(_Action, frozen=True, kw_only=True, tag="assert", tag_field="type")
     match: Literal["is", "contains"] = "is"
     """Whether all of the text must be equal, or a part of it. White space is folded."""
     target: Locator | None = None
-    attribute: Annotated[str, msgspec.Meta(max_length=64)] = ""
+    attribute: Annotated[Plain, msgspec.Meta(max_length=64)] = ""
     """The name of the attribute (``attribute``)."""
     soft: bool = False
     """Whether the session goes on if it fails. Its step is not ok in either case."""
     timeout_ms: Annotated[int, msgspec.Meta(ge=1, le=limits.ACTION_TIMEOUT_MS_MAX)] = 5_000
-    sha256: Annotated[str, msgspec.Meta(pattern=r"^([0-9a-f]{64})?\Z")] = ""
+    sha256: Annotated[Plain, msgspec.Meta(pattern=r"^([0-9a-f]{64})?\Z")] = ""
     """What the content of the file must have (``download``), in hexadecimal."""
     row: Text = ""
     """A text in the row (``cell``)."""

@@ -13,10 +13,11 @@ import msgspec
 
 from protocol import limits
 from protocol.errors import MeshError
+from protocol.kinds import AuthorText, Kind
 from protocol.page.actions.fits import Grade, at_least, graded
 
 DialogKind = Literal["alert", "confirm", "prompt", "beforeunload"]
-Message = Annotated[str, msgspec.Meta(max_length=limits.DIALOG_CHARS_MAX)]
+Message = Annotated[AuthorText, msgspec.Meta(max_length=limits.DIALOG_CHARS_MAX)]
 
 
 class Dialog(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
@@ -24,7 +25,7 @@ class Dialog(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
 
     kind: DialogKind
     """``beforeunload``: the page asks whether it may be left."""
-    message: Message = ""
+    message: Annotated[Message, Kind.PAGE_TEXT] = ""
     """What the page says in it, cut at the limit. Browsers show a text of their own for ``beforeunload``."""
     accepted: bool = False
 

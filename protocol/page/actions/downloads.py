@@ -8,12 +8,13 @@ from typing import Annotated, Literal
 import msgspec
 
 from protocol import limits
+from protocol.kinds import PageText
 
 
 class Download(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
     """A file that a step let the browser download. It is deleted as soon as it is hashed."""
 
-    name: Annotated[str, msgspec.Meta(max_length=limits.DOWNLOAD_NAME_CHARS_MAX)]
+    name: Annotated[PageText, msgspec.Meta(max_length=limits.DOWNLOAD_NAME_CHARS_MAX)]
     """The name that the site or the page proposes."""
     size_bytes: Annotated[int, msgspec.Meta(ge=0, le=2**53)] = 0
     sha256: Annotated[bytes, msgspec.Meta(max_length=32)] = b""

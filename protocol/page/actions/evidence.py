@@ -16,7 +16,8 @@ import msgspec
 
 from protocol import limits
 from protocol.errors import MeshError
-from protocol.page.actions.action import Locator, Text, Url
+from protocol.kinds import Kind
+from protocol.page.actions.action import Locator, Text, Url, Word
 from protocol.page.actions.fits import FITS_MAX, Fit, Redact
 from protocol.page.actions.links import identities, numbers, path_of
 from protocol.page.actions.scope import node_of
@@ -46,6 +47,10 @@ _Places = Annotated[
 ]
 
 
+_Said = Annotated[Text, Kind.PAGE_TEXT]
+_Link = Annotated[Url, Kind.PAGE_ADDRESS]
+
+
 class Record(msgspec.Struct, frozen=True, kw_only=True):
     """What one row, item or card of a page says, but for the element in question and other controls."""
 
@@ -58,23 +63,23 @@ class Record(msgspec.Struct, frozen=True, kw_only=True):
 class Evidence(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
     """What an element was, and where it stood, when it was acted on."""
 
-    role: Text = ""
-    name: Text = ""
-    label: Text = ""
+    role: Word = ""
+    name: _Said = ""
+    label: _Said = ""
     """Name of the nearest group or heading."""
     alike: Annotated[int, msgspec.Meta(ge=0, le=limits.OBSERVATION_ELEMENTS_MAX)] = 0
     """How many other elements had the same role and name."""
-    group: Text = ""
+    group: Word = ""
     """Role of the row, item or card around it; empty if there was none."""
-    cells: Annotated[tuple[Text, ...], msgspec.Meta(max_length=limits.EVIDENCE_CELLS_MAX)] = ()
+    cells: Annotated[tuple[Text, ...], msgspec.Meta(max_length=limits.EVIDENCE_CELLS_MAX), Kind.PAGE_TEXT] = ()
     """What the row, item or card said, in order; of a row, one for each column."""
     telling: _Places = ()
     """Places in ``cells`` of those that told it from at least one look-alike."""
     only: _Places = ()
     """Those of them that no look-alike had."""
-    links: Annotated[tuple[Url, ...], msgspec.Meta(max_length=limits.EVIDENCE_LINKS_MAX)] = ()
+    links: Annotated[tuple[_Link, ...], msgspec.Meta(max_length=limits.EVIDENCE_LINKS_MAX)] = ()
     """Where it and its row lead, without secrets: those that told it from the look-alikes."""
-    attributes: Annotated[tuple[tuple[Text, Text], ...], msgspec.Meta(max_length=4)] = ()
+    attributes: Annotated[tuple[tuple[Word, _Said], ...], msgspec.Meta(max_length=4)] = ()
     """``id``, ``name``, ``type`` and ``data-testid``."""
     fits: Annotated[tuple[Fit, ...], msgspec.Meta(max_length=FITS_MAX)] = ()
     """How the texts of the action's target were matched; of those that nothing is said of, it is decided anew. An action without an
@@ -101,19 +106,6 @@ def collect(element: Element, observation: Observation) -> Evidence:
         only=only,
         links=_telling_links(record, element, others, alike)[: limits.EVIDENCE_LINKS_MAX],
         attributes=_attributes(element),
-    )
-
-
-def redacted(evidence: Evidence, text: Redact, address: Redact) -> Evidence:
-    """``evidence`` as it is recorded. text, address: how each is redacted."""
-    return msgspec.structs.replace(
-        evidence,
-        name=text(evidence.name),
-        label=text(evidence.label),
-        cells=together(evidence.cells, text),
-        links=tuple(address(link) for link in evidence.links),
-        attributes=tuple((name, text(value)) for name, value in evidence.attributes),
-        fits=tuple(msgspec.structs.replace(fit, text=text(fit.text)) for fit in evidence.fits),
     )
 
 

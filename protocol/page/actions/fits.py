@@ -14,6 +14,7 @@ from typing import Annotated, Final, Literal, NamedTuple
 import msgspec
 
 from protocol import limits
+from protocol.kinds import Kind
 from protocol.page.actions.action import Text
 from protocol.page.seen.names import fold
 
@@ -37,7 +38,7 @@ class Fit(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True,
     grade: Grade
     place: Annotated[int, msgspec.Meta(ge=0, lt=limits.LOCATOR_SELECTORS_MAX)] = 0
     """Of a selector, its place in the list."""
-    text: Text = ""
+    text: Annotated[Text, Kind.PAGE_TEXT] = ""
     """What a ``row`` or the text of ``within`` stood in, if it was not all of it."""
 
 

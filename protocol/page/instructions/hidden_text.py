@@ -11,6 +11,7 @@ from typing import Annotated, Final, Literal
 import msgspec
 
 from protocol import limits
+from protocol.kinds import Done
 from protocol.page.instructions.instructions import instructions_in
 
 Why = Literal[
@@ -54,9 +55,9 @@ class HiddenText(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
     """A text and what keeps it from being seen."""
 
     why: Why
-    at: Annotated[str, msgspec.Meta(max_length=limits.HIDDEN_AT_CHARS_MAX)] = ""
+    at: Annotated[Done, msgspec.Meta(max_length=limits.HIDDEN_AT_CHARS_MAX)] = ""
     """The name of the attribute, of the metadata, or the pseudo-element; empty for text."""
-    text: Annotated[str, msgspec.Meta(max_length=limits.HIDDEN_TEXT_CHARS_MAX)]
+    text: Annotated[Done, msgspec.Meta(max_length=limits.HIDDEN_TEXT_CHARS_MAX)]
     """White space folded, and cut."""
 
 

@@ -6,34 +6,25 @@ text.
 
 from __future__ import annotations
 
+import hashlib
 import re
 from collections.abc import Callable, Mapping
-from typing import Final
+from typing import Final, TypeVar
 from urllib.parse import quote, unquote, unquote_plus
 
 import msgspec
 
-from protocol.page.actions.action import (
-    WITHHELD,
-    Action,
-    Assert,
-    Drag,
-    Fill,
-    Goto,
-    Locator,
-    Secret,
-    Select,
-    Upload,
-    Wait,
-    Within,
-    target_of,
-    with_target,
-)
+from protocol.kinds import Kind, mapped
+from protocol.page.actions.action import WITHHELD, Action, Fill, Goto, Secret
+from protocol.page.actions.dialogs import Answer
 from protocol.page.secrets.secret_keys import naming_key, secret_key
 from protocol.page.secrets.secret_search import PLACEHOLDER, Search
 from protocol.page.secrets.secrets import Secrets, SecretsAndTokens
 from protocol.page.secrets.token_looks import WEB_TOKEN, is_key, looks_generated, names_a_thing, score
+from protocol.page.seen.names import together
 from protocol.page.seen.observation import truncate
+
+T = TypeVar("T")
 
 REDACTED: Final = WITHHELD
 _PARTS: Final = re.compile(r"^([^:/?#]+:)?(//[^/?#]*)?([^?#]*)(\?[^#]*)?(#.*)?$", re.DOTALL)
@@ -51,6 +42,7 @@ _ASSET: Final = re.compile(
     r"\.(?:js|mjs|css|map|png|jpe?g|gif|svg|webp|avif|ico|woff2?|ttf|mp4|webm|json|wasm|html?)$", re.IGNORECASE
 )
 _HEX_TOKEN: Final = re.compile(r"[0-9a-fA-F]{20,}")
+_WEB_ADDRESS: Final = re.compile(r"https?://[^\s\"'<>()]+")
 _CODE_CHARS_MIN: Final = 4
 _TOLD_CHARS_MIN: Final = 8
 """What is shorter is no token behind a segment that tells of one."""
@@ -214,13 +206,95 @@ def redact_snapshot(text: str, secrets: Mapping[str, str]) -> str:
     return truncate(redact_text(text, secrets))
 
 
-def redact_action(action: Action, secrets: Mapping[str, str]) -> Action:
-    """``action`` as it is recorded: addresses, typed text and names without secrets."""
-    match action:
-        case Goto(url=url):
-            return msgspec.structs.replace(action, url=redact_address(url, secrets))
-        case _:
-            return _map_texts(action, lambda text: redact_text(text, secrets)) if secrets else action
+class Redaction:
+    """How the texts of a record are redacted, by their kinds."""
+
+    def __init__(
+        self,
+        secrets: Mapping[str, str],
+        *,
+        stored_at: Callable[[str], Mapping[str, str]] | None = None,
+        with_path: bool = True,
+        page: Mapping[str, str] | None = None,
+    ) -> None:
+        """secrets: taken out of what an author wrote. stored_at: what is taken out of what the page at an address says; without it
+        ``page``, or the secrets. with_path: as for ``redact_address``."""
+        self._secrets = secrets
+        self._page = secrets if page is None else page
+        self._stored_at = stored_at
+        self._with_path = with_path
+
+    def at(self, home: str) -> Redaction:
+        """The redaction of a record about the page at ``home``."""
+        if self._stored_at is None:
+            return self
+        return Redaction(
+            self._secrets, stored_at=self._stored_at, with_path=self._with_path, page=self._stored_at(home)
+        )
+
+    def text(self, kind: Kind, text: str, most: int | None) -> str:
+        """``text`` redacted, and cut if that has made it too long."""
+        said = self._by_kind(kind, text)
+        if most is None or len(said) <= most:
+            return said
+        # Two long addresses of requests that begin alike are not one.
+        return cut_apart(said, most) if kind in (Kind.HOME, Kind.SENT) else said[:most]
+
+    def texts(self, kind: Kind, texts: tuple[str, ...]) -> tuple[str, ...]:
+        """``texts`` redacted as one: a secret may be spread over several."""
+        return together(texts, lambda text: self._by_kind(kind, text))
+
+    def _by_kind(self, kind: Kind, text: str) -> str:
+        match kind:
+            case Kind.AUTHOR_TEXT:
+                return redact_text(text, self._secrets)
+            case Kind.AUTHOR_ADDRESS:
+                return redact_address(text, self._secrets, with_path=self._with_path)
+            case Kind.PAGE_TEXT | Kind.SENT:
+                return redact_text(text, self._page)
+            case Kind.PAGE_ADDRESS | Kind.HOME:
+                return redact_address(text, self._page, with_path=self._with_path)
+            case Kind.REQUEST:
+                return redact_address(text, self._page)
+            case Kind.CONSOLE:
+                return redact_console(text, getattr(self._secrets, "stored", self._secrets))
+            case Kind.PLAIN | Kind.DONE:
+                return text
+
+
+def redacted(record: T, redaction: Redaction) -> T:
+    """``record`` as it leaves: every text redacted as its kind says. The same object if there was nothing to redact.
+
+    record: a record, a tuple of records, or None.
+    """
+    return mapped(record, redaction)
+
+
+def redact_console(said: str, secrets: Mapping[str, str]) -> str:
+    """An error in the console as it is stored: without secrets, also in the addresses that it names, and tokens in those."""
+    # Errors name the addresses of requests, more often than texts of pages do.
+    return redact_text(_WEB_ADDRESS.sub(lambda found: redact_address(found[0], secrets), said), secrets)
+
+
+def cut_apart(text: str, most: int) -> str:
+    """``text``, or its beginning with the digest of all of it: two long texts that begin alike are not one."""
+    return text if len(text) <= most else f"{text[: most - 72]}#{hashlib.sha256(text.encode()).hexdigest()}"
+
+
+class _Revealing:
+    """Changes names of secrets in what an author wrote back to the values."""
+
+    def __init__(self, secrets: Mapping[str, str]) -> None:
+        self._secrets = secrets
+
+    def at(self, home: str) -> _Revealing:
+        return self
+
+    def text(self, kind: Kind, text: str, most: int | None) -> str:
+        return reveal_text(text, self._secrets) if kind is Kind.AUTHOR_TEXT else text
+
+    def texts(self, kind: Kind, texts: tuple[str, ...]) -> tuple[str, ...]:
+        return tuple(self.text(kind, text, None) for text in texts)
 
 
 def reveal_action(action: Action, secrets: Mapping[str, str]) -> Action:
@@ -231,12 +305,19 @@ def reveal_action(action: Action, secrets: Mapping[str, str]) -> Action:
     """
     if not secrets:
         return action
-    revealed = _map_texts(action, lambda text: reveal_text(text, secrets))
+    revealed = mapped(action, _Revealing(secrets))
     if isinstance(action, Fill) and isinstance(revealed, Fill):
         named = next((name for name in secrets if action.value == placeholder(name)), None)
         value = action.value if named is None else Secret(secret=named)
         return msgspec.structs.replace(revealed, value=value)
     return revealed
+
+
+def reveal_answer(answer: Answer | None, secrets: Mapping[str, str]) -> Answer | None:
+    """A stored ``answer`` as a dialog is compared with it, which says what it says. What is entered is not revealed: only a field
+    that was checked is given a secret.
+    """
+    return answer if answer is None else msgspec.structs.replace(answer, text=reveal_text(answer.text, secrets))
 
 
 def without_value(action: Action) -> Action:
@@ -257,44 +338,3 @@ def secrets_named(action: Action) -> tuple[str, ...]:
             return tuple(PLACEHOLDER.findall(url))
         case _:
             return ()
-
-
-def _map_texts(action: Action, change: Callable[[str], str]) -> Action:
-    """``action`` with ``change`` applied to what it types, chooses or waits for, and to the texts of its locator."""
-    match action:
-        case Fill(value=str(text)):
-            action = msgspec.structs.replace(action, value=change(text))
-        case Select(option=text, also=also):
-            action = msgspec.structs.replace(action, option=change(text), also=tuple(map(change, also)))
-        case Upload(files=files):
-            action = msgspec.structs.replace(action, files=tuple(change(name) for name in files))
-        case Wait(text=text, address=address, response=response):
-            changed = {"text": change(text), "address": change(address), "response": change(response)}
-            action = msgspec.structs.replace(action, **changed)
-        case Assert(expected=text, row=row, column=column, items=items):
-            texts = {"expected": change(text), "row": change(row), "column": change(column)}
-            action = msgspec.structs.replace(action, **texts, items=tuple(change(item) for item in items))
-        case _:
-            pass
-    target = target_of(action)
-    if target is None:
-        return action
-    if isinstance(action, Drag):
-        action = msgspec.structs.replace(action, onto=_map_locator(action.onto, change))
-    return with_target(action, _map_locator(target, change))
-
-
-def _map_locator(locator: Locator, change: Callable[[str], str]) -> Locator:
-    return msgspec.structs.replace(
-        locator,
-        name=change(locator.name),
-        selectors=tuple(change(selector) for selector in locator.selectors),
-        within=_map_within(locator.within, change),
-    )
-
-
-def _map_within(within: Within | None, change: Callable[[str], str]) -> Within | None:
-    if within is None:
-        return None
-    selectors = tuple(change(selector) for selector in within.selectors)
-    return msgspec.structs.replace(within, name=change(within.name), text=change(within.text), selectors=selectors)

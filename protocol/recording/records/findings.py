@@ -8,6 +8,7 @@ from typing import Final, Literal
 
 import msgspec
 
+from protocol.kinds import Done
 from protocol.recording.records.page_outline import parsed
 
 Aspect = Literal["address", "title", "extracted", "text", "action", "assertion", "alert", "sent"]
@@ -32,15 +33,15 @@ class Difference(msgspec.Struct, frozen=True, kw_only=True):
     what: Aspect
     """``text``: one line of it. ``action``: it was not performed, and ``assertion``: it did not hold; ``met`` says why.
     ``alert``: the page shows one that the recording lacks. ``sent``: a request that the step had to send did not leave."""
-    recorded: str
+    recorded: Done
     """Empty for a line that came in addition."""
-    met: str
+    met: Done
     """Empty for a line that is gone."""
     also: tuple[int, ...] = ()
     """Later steps that differ in the same way."""
-    place: str = ""
+    place: Done = ""
     """What the line stands in on the page: ``table “Orders” › row “Pump 2” › cell “Price”``."""
-    note: str = ""
+    note: Done = ""
     """What else is to be said of it: it has moved, it holds more lines, more differs that is not listed."""
 
 

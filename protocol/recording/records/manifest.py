@@ -17,6 +17,7 @@ import msgspec
 from protocol import limits
 from protocol.approval.forms import ID, NUMBER, UNREAD, media_type, path_form, request_form
 from protocol.approval.question import Level, level_of
+from protocol.kinds import Home, Plain, SentText
 from protocol.risk.requests.allowed import allows
 from protocol.risk.requests.refused import site_of
 from protocol.wire import cbor
@@ -24,7 +25,7 @@ from protocol.wire import cbor
 _DOMAIN: Final = b"trailmesh-effects-v1\x00"
 _CALLED_ID: Final = re.compile(r"(?:^|[^a-zA-Z])(?:id|ID|pk|uuid|guid)\]?$|[a-z]Id$")
 
-_Text = Annotated[str, msgspec.Meta(max_length=limits.FORM_TEXT_CHARS_MAX)]
+_Text = Annotated[SentText, msgspec.Meta(max_length=limits.FORM_TEXT_CHARS_MAX)]
 
 
 class SentFile(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -37,13 +38,13 @@ class SentFile(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
 class Effect(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
     """One request of a step that changes something, or may."""
 
-    method: Annotated[str, msgspec.Meta(min_length=1, max_length=64)]
+    method: Annotated[Plain, msgspec.Meta(min_length=1, max_length=64)]
     """As the site takes it: ``POST as DELETE`` where a header puts another one in the place of the real one."""
-    url: Annotated[str, msgspec.Meta(min_length=1, max_length=limits.URL_CHARS_MAX)]
+    url: Annotated[Home, msgspec.Meta(min_length=1, max_length=limits.URL_CHARS_MAX)]
     """The whole address, without fragment, and with the names of secrets in place of their values."""
     fields: Annotated[tuple[_Text, ...], msgspec.Meta(max_length=limits.FORM_FIELDS_MAX)] = ()
     """Names of the fields of its body, sorted; of those that choose what is done, ``name=value`` (``RequestForm.fields``)."""
-    body: Annotated[str, msgspec.Meta(max_length=80)] = ""
+    body: Annotated[Plain, msgspec.Meta(max_length=80)] = ""
     """``RequestForm.body``."""
     chosen: Annotated[tuple[_Text, ...], msgspec.Meta(max_length=limits.EFFECT_HEADERS_MAX)] = ()
     """Headers that choose what is done, ``name: value``, sorted."""
@@ -73,23 +74,6 @@ def effect_of(
         chosen=tuple(sorted(chosen))[: limits.EFFECT_HEADERS_MAX],
         files=tuple(files)[: limits.EFFECT_FILES_MAX] if carries else (),
         level=level_of(form),
-    )
-
-
-def _cut(text: str, most: int) -> str:
-    """``text``, or its beginning with the digest of all of it: two long texts that begin alike are not one."""
-    return text if len(text) <= most else f"{text[: most - 72]}#{hashlib.sha256(text.encode()).hexdigest()}"
-
-
-def without_secrets(effect: Effect, *, address: Callable[[str], str], text: Callable[[str], str]) -> Effect:
-    """``effect`` as it is recorded. address, text: how each is redacted."""
-    most = limits.FORM_TEXT_CHARS_MAX
-    return msgspec.structs.replace(
-        effect,
-        url=_cut(address(effect.url), limits.URL_CHARS_MAX),
-        fields=tuple(_cut(text(each), most) for each in effect.fields),
-        chosen=tuple(_cut(text(each), most) for each in effect.chosen),
-        files=tuple(msgspec.structs.replace(each, name=_cut(text(each.name), most)) for each in effect.files),
     )
 
 

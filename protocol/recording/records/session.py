@@ -10,6 +10,17 @@ import msgspec
 from protocol import limits
 from protocol.capsule.policy import Policy
 from protocol.ids import NodeId, ReportId, SessionId
+from protocol.kinds import (
+    AuthorAddress,
+    AuthorText,
+    ConsoleText,
+    Done,
+    Home,
+    Kind,
+    PageText,
+    Plain,
+    Request,
+)
 from protocol.page.actions.action import Action
 from protocol.page.actions.dialogs import Answer, Dialog
 from protocol.page.actions.downloads import Download
@@ -46,10 +57,10 @@ ATTACHED_WALLED: Final = "attached-walled"
 class BrowserInfo(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Which browser, through which backend."""
 
-    backend: str
+    backend: Plain
     """``launched``; for one that somebody else started ``attached-walled``, behind the tunnel of the node, or ``attached``."""
-    name: str
-    version: str
+    name: Plain
+    version: Plain
 
 
 class Profile(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -59,9 +70,9 @@ class Profile(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     """Width of the page's viewport."""
     height_px: Annotated[int, msgspec.Meta(ge=limits.VIEWPORT_PX_MIN, le=limits.VIEWPORT_PX_MAX)] = 800
     """Height of the page's viewport."""
-    locale: Annotated[str, msgspec.Meta(pattern=LOCALE_PATTERN)] = "en-GB"
+    locale: Annotated[Plain, msgspec.Meta(pattern=LOCALE_PATTERN)] = "en-GB"
     """Language, script, region (BCP 47): ``de``, ``zh-Hant-TW``, ``es-419``."""
-    timezone: Annotated[str, msgspec.Meta(max_length=64)] = "UTC"
+    timezone: Annotated[Plain, msgspec.Meta(max_length=64)] = "UTC"
     """A name of the IANA database, in its case (``protocol/recording/records/time_zones.py``)."""
     reduced_motion: bool = True
     """Whether pages are asked to leave out animations (``prefers-reduced-motion``)."""
@@ -89,7 +100,7 @@ class Mask(msgspec.Struct, frozen=True, array_like=True, forbid_unknown_fields=T
 class RequestFault(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
     """A request for a document or for data that a step caused and that went wrong."""
 
-    request: Annotated[str, msgspec.Meta(max_length=limits.URL_CHARS_MAX + 64)]
+    request: Annotated[Request, msgspec.Meta(max_length=limits.URL_CHARS_MAX + 64)]
     """As in ``Step.blocked``."""
     fault: Literal["refused", "status", "failed", "open"]
     """``refused`` by the network guard; ``status``: answered with 400 or more; ``failed`` without an answer; ``open``: not
@@ -121,13 +132,13 @@ class Expect(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
 
 InputKind = Literal["text", "number", "date"]
 """What the value of an input must be: any text, a decimal number, or a date such as ``2026-11-23``."""
-_InputText = Annotated[str, msgspec.Meta(max_length=limits.INPUT_CHARS_MAX)]
+_InputText = Annotated[AuthorText, msgspec.Meta(max_length=limits.INPUT_CHARS_MAX)]
 
 
 class Input(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
     """A value that the author of a session has named, and that a replay can change."""
 
-    name: Annotated[str, msgspec.Meta(max_length=64, pattern=INPUT_NAME_PATTERN)]
+    name: Annotated[Plain, msgspec.Meta(max_length=64, pattern=INPUT_NAME_PATTERN)]
     value: _InputText
     """The value of the recording."""
     kind: InputKind = "text"
@@ -136,7 +147,7 @@ class Input(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
 class ChangedInput(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """An input that a replay has changed."""
 
-    name: Annotated[str, msgspec.Meta(min_length=1, max_length=64)]
+    name: Annotated[Plain, msgspec.Meta(min_length=1, max_length=64)]
     """Name of the input; or the number of a step that types or chooses a text."""
     recorded: _InputText
     value: _InputText
@@ -149,11 +160,11 @@ Held = Literal["", "held", "failed"]
 class Skipped(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """A step of an imported recording that could not be performed here and was left out."""
 
-    place: Annotated[str, msgspec.Meta(max_length=64)]
+    place: Annotated[Plain, msgspec.Meta(max_length=64)]
     """Where it stands in the file: ``steps[3].target``, ``line 12``."""
-    what: Annotated[str, msgspec.Meta(max_length=64)]
+    what: Annotated[Plain, msgspec.Meta(max_length=64)]
     """What it was: ``hover``."""
-    reason: Annotated[str, msgspec.Meta(max_length=limits.REASON_CHARS_MAX)]
+    reason: Annotated[AuthorText, msgspec.Meta(max_length=limits.REASON_CHARS_MAX)]
     before: _Count
     """Index of the step before which it stood; one more than the number of steps if it stood at the end."""
 
@@ -161,7 +172,7 @@ class Skipped(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
 class UsedLogin(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """With which login a recording began, as its recorder states it."""
 
-    name: Annotated[str, msgspec.Meta(max_length=limits.CAPSULE_LABEL_CHARS_MAX, pattern=LINE_PATTERN)]
+    name: Annotated[Plain, msgspec.Meta(max_length=limits.CAPSULE_LABEL_CHARS_MAX, pattern=LINE_PATTERN)]
     tenant: NodeId
     """The issuer of the capsule."""
     generation: Annotated[int, msgspec.Meta(ge=1, le=2**31)]
@@ -171,35 +182,35 @@ class UsedLogin(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
 class Session(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """The container of a recorded run: everything but its steps and files."""
 
-    id: str
+    id: Plain
     """A session id. Plain texts here and below, since stored sessions are read without judging them;
     ``protocol.recording.records.bundle`` judges."""
-    node: str
+    node: Plain
     """Node id of the recorder."""
     created_ms: _Count
-    title: str
-    start_url: str
+    title: AuthorText
+    start_url: AuthorAddress
     profile: Profile
     browser: BrowserInfo
     verdict: Verdict
     steps: _Count
     duration_ms: _Count
-    parent: str = ""
+    parent: Plain = ""
     """Id of the session this one was forked or replayed from; of a later page of a live session, that of its first page."""
-    search: str = ""
+    search: Plain = ""
     """Id of the search that found it."""
-    secrets: tuple[str, ...] = ()
+    secrets: tuple[Plain, ...] = ()
     """Names of the secrets a replay needs."""
-    caller: Annotated[str, msgspec.Meta(max_length=limits.CALLER_CHARS_MAX)] = ""
+    caller: Annotated[Plain, msgspec.Meta(max_length=limits.CALLER_CHARS_MAX)] = ""
     """Caller of the recording, as the recorder states it: ``owner``, ``agent:NAME``, ``schedule:ID``, or the node id of a
     peer. Empty if it does not say."""
-    reason: Annotated[str, msgspec.Meta(max_length=limits.REASON_CHARS_MAX)] = ""
+    reason: Annotated[Done, msgspec.Meta(max_length=limits.REASON_CHARS_MAX)] = ""
     """Why the verdict is not ``pass``: the first step that speaks against it. Empty if it passed."""
     inputs: Annotated[tuple[Input, ...], msgspec.Meta(max_length=limits.INPUTS_MAX)] = ()
     """What its steps use as ``${name}`` and a replay can change, with the values of the recording."""
     skipped: Annotated[tuple[Skipped, ...], msgspec.Meta(max_length=limits.SKIPPED_STEPS_MAX)] = ()
     """Steps of an imported recording that were left out, in its order. With any of them the verdict is not ``pass``."""
-    capsule: Annotated[str, msgspec.Meta(max_length=32)] = ""
+    capsule: Annotated[Plain, msgspec.Meta(max_length=32)] = ""
     """Id of the capsule whose login the recording began with; empty for none."""
     login: UsedLogin | msgspec.UnsetType = msgspec.UNSET
     """What that capsule was; not there without one, and in sessions that were recorded before this was said."""
@@ -212,9 +223,9 @@ class Step(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     """From 1."""
     action: Action
     ok: bool
-    url: str
+    url: Home
     """Address after the action, with user info and secret-bearing query values redacted."""
-    title: str
+    title: PageText
     state: bytes
     """State hash after the action, 16 bytes."""
     risk: _Count
@@ -226,13 +237,13 @@ class Step(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     """SHA-256 of the stored snapshot (docs/protocol/bundle.md), 32 bytes; empty if none was taken."""
     screenshot: bytes = b""
     """SHA-256 of the picture (lossless WebP or PNG), 32 bytes; empty if none was taken."""
-    ref: str = ""
+    ref: Plain = ""
     """Ref of the element acted on, in the observation before."""
-    extracted: str = ""
+    extracted: PageText = ""
     """What the action read; of an assertion that failed, what it found instead."""
-    error: str = ""
+    error: Plain = ""
     """Error code, if not ok."""
-    blocked: tuple[str, ...] = ()
+    blocked: tuple[Request, ...] = ()
     """Requests the network guard refused: ``METHOD /path`` at the origin of the page, else ``METHOD https://host/path``."""
     evidence: Evidence | None = None
     """What told the element acted on from others; none where it was not found, or there is no target."""
@@ -258,7 +269,7 @@ class Step(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     """The assertion of the step says that an element is absent which no page of the recording has shown before: it may hold of
     every page."""
     console: Annotated[
-        tuple[Annotated[str, msgspec.Meta(max_length=limits.CONSOLE_ERROR_CHARS_MAX)], ...],
+        tuple[Annotated[ConsoleText, msgspec.Meta(max_length=limits.CONSOLE_ERROR_CHARS_MAX)], ...],
         msgspec.Meta(max_length=limits.CONSOLE_ERRORS_MAX),
     ] = ()
     """Errors in the console of the page that came in the step, without secrets and tokens in addresses."""
@@ -269,20 +280,20 @@ class Step(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     hidden_more: bool = False
     """There may be more of it: the page was not read to its end, or says more than a step keeps."""
     notes: Annotated[
-        tuple[Annotated[str, msgspec.Meta(max_length=limits.NOTE_CHARS_MAX)], ...],
+        tuple[Annotated[PageText, msgspec.Meta(max_length=limits.NOTE_CHARS_MAX)], ...],
         msgspec.Meta(max_length=limits.NOTES_PER_STEP_MAX),
     ] = ()
     """What a person should know of how the step was done, without secrets: a field that shows less than it was filled with, or that
     the page has emptied since. No replay compares it."""
-    written: Annotated[str, msgspec.Meta(max_length=limits.WRITTEN_CHARS_MAX)] = ""
+    written: Annotated[Plain, msgspec.Meta(max_length=limits.WRITTEN_CHARS_MAX)] = ""
     """A keyed hash of what the action types or opens, if its author wrote a text that is the same as a secret, or contains one: the
     action has the secret's name in its place (docs/adr/0043). ``lost`` if a text of it cannot be written again."""
     basic: Annotated[
-        tuple[Annotated[str, msgspec.Meta(max_length=64, min_length=1)], ...],
+        tuple[Annotated[Plain, msgspec.Meta(max_length=64, min_length=1)], ...],
         msgspec.Meta(max_length=limits.SECRETS_MAX),
     ] = ()
     """Names of the secrets that answered a site which asked for HTTP basic authentication. A replay needs them."""
-    effects: Annotated[tuple[Effect, ...], msgspec.Meta(max_length=limits.EFFECTS_PER_STEP_MAX)] = ()
+    effects: Annotated[tuple[Effect, ...], msgspec.Meta(max_length=limits.EFFECTS_PER_STEP_MAX), Kind.DONE] = ()
     """What the step sent that changes something, in the order in which it left (docs/protocol/replay.md#effects)."""
     effects_more: bool = False
     """It sent more than that. A replay sends nothing that is not listed."""
@@ -313,7 +324,7 @@ class StepMatch(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
     text: TextMatch = ""
     """How the text of the page compares with the snapshot (docs/protocol/replay.md); empty exactly if the step was not performed or
     its recording has no snapshot."""
-    error: str = ""
+    error: Plain = ""
     """Error code, if not performed."""
     held: bool = True
     """The assertion of the step held, and its ``extract`` read the recorded value or is not compared."""
@@ -349,15 +360,15 @@ class ReplayReport(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
     matched: _Count
     verdict: Verdict
     duration_ms: _Count
-    blocked: tuple[str, ...] = ()
+    blocked: tuple[Annotated[Request, Kind.DONE], ...] = ()
     """Requests the replaying node's network guard refused, as in ``Step.blocked``."""
-    origin: str = ""
+    origin: Plain = ""
     """Where it was replayed (``https://host:port``), if that was another origin than the recorded one."""
     level: Level = "text"
     """What had to hold."""
     strict: bool = False
     """Nothing was masked: at level ``text`` the text had to be the same to the letter."""
-    reason: Annotated[str, msgspec.Meta(max_length=limits.REASON_CHARS_MAX)] = ""
+    reason: Annotated[Done, msgspec.Meta(max_length=limits.REASON_CHARS_MAX)] = ""
     """Why the verdict is not ``pass``: the first step that speaks against it, or the recording. Empty if it passed."""
     inputs: Annotated[tuple[ChangedInput, ...], msgspec.Meta(max_length=limits.INPUTS_MAX)] = ()
     """Inputs that had another value than in the recording, by name."""

@@ -13,17 +13,17 @@ import msgspec
 
 from protocol import limits
 from protocol.errors import CODES, Blame, MeshError
+from protocol.kinds import Done, Home, PageText, Request
 from protocol.page.actions.action import Action, Assert, Extract, Goto, Wait
 from protocol.page.actions.dialogs import Dialog
 from protocol.page.actions.downloads import Download
 from protocol.page.secrets.personal import common
-from protocol.page.secrets.redaction import redact_address, redact_snapshot, redact_text
+from protocol.page.secrets.redaction import Redaction, redact_snapshot, redacted
 from protocol.page.seen.observation import Observation
 from protocol.recording.pages.alerts import Alert
 from protocol.recording.pages.extracts import same_extracted
 from protocol.recording.pages.masks import apply_masks, mask_address, mask_text
 from protocol.recording.pages.page_text import compare_text
-from protocol.recording.records.effects import redact_dialogs, redact_downloads
 from protocol.recording.records.inputs import Exchange
 from protocol.recording.records.page_outline import outline, regrouped
 from protocol.recording.records.session import Level, RequestFault, Step, StepMatch, TextMatch
@@ -118,10 +118,10 @@ class Met(msgspec.Struct, frozen=True, kw_only=True):
     """A page of the replay in the form of the recording: addresses mapped to the recorded origin, redacted."""
 
     state: bytes
-    url: str
-    title: str
-    extracted: str
-    text: str
+    url: Home
+    title: PageText
+    extracted: PageText
+    text: Done
     digest: bytes
     """SHA-256 of ``text``: where it equals ``Step.snapshot``, the text is the same, and was stored as it is."""
     faults: tuple[RequestFault, ...] = ()
@@ -135,6 +135,8 @@ class Met(msgspec.Struct, frozen=True, kw_only=True):
     """An alert on the page that the recording lacks."""
     unsent: tuple[int, ...] = ()
     """As ``StepMatch.unsent``."""
+    blocked: tuple[Request, ...] = ()
+    """Requests of the step that the guard refused."""
 
 
 class Bar(msgspec.Struct, frozen=True, kw_only=True):
@@ -161,6 +163,7 @@ def as_recorded(
     downloads: tuple[Download, ...] = (),
     tab: bool = False,
     unsent: tuple[int, ...] = (),
+    blocked: tuple[str, ...] = (),
 ) -> Met:
     """``page`` and what was ``extracted`` from it, brought home and then through the redactions of a recording.
 
@@ -169,26 +172,22 @@ def as_recorded(
     page, extracted = exchange.page_home(page), exchange.home(extracted)
     home = msgspec.structs.replace(page, url=mapping.homeward(page.url))
     text = redact_snapshot(mapping.text_homeward(home.text), secrets)
-    return Met(
+    met = Met(
         state=home.state,
-        url=redact_address(home.url, secrets),
-        title=redact_text(home.title, secrets),
-        extracted=redact_text(extracted, secrets),
+        url=home.url,
+        title=home.title,
+        extracted=extracted,
         text=text,
         digest=hashlib.sha256(text.encode()).digest(),
-        faults=redact_faults(faults, secrets),
+        faults=faults[: limits.REQUEST_FAULTS_MAX],
         held=held,
-        dialogs=redact_dialogs(dialogs, secrets),
-        downloads=redact_downloads(downloads, secrets),
+        dialogs=dialogs[: limits.DIALOGS_PER_STEP_MAX],
+        downloads=downloads[: limits.DOWNLOADS_PER_STEP_MAX],
         tab=tab,
         unsent=unsent,
+        blocked=blocked,
     )
-
-
-def redact_faults(faults: Sequence[RequestFault], secrets: Mapping[str, str]) -> tuple[RequestFault, ...]:
-    """The first ``REQUEST_FAULTS_MAX`` of ``faults``, redacted as an address is."""
-    kept = faults[: limits.REQUEST_FAULTS_MAX]
-    return tuple(msgspec.structs.replace(one, request=redact_address(one.request, secrets)) for one in kept)
+    return redacted(met, Redaction(secrets))
 
 
 def compare(
