@@ -272,7 +272,7 @@ class Recorder:
             self._screenshot(), self._masks(text, page, error), self._snapshot(snapshot, page)
         )
         hidden = await hidden_on(self._page, page, secrets)
-        effects, more = await asyncio.to_thread(self._effects, outcome)
+        effects, more = await asyncio.to_thread(self._effects, (), outcome.sent if outcome else ())
         step = Step(
             index=len(self.steps) + 1,
             action=as_done,
@@ -338,9 +338,9 @@ class Recorder:
         notes = tuple(filter(None, (*kept.notes, note_about(done, written) if performed else "")))
         return msgspec.structs.replace(kept, action=done, written=written, notes=notes[: limits.NOTES_PER_STEP_MAX])
 
-    def _effects(self, outcome: Outcome | None) -> tuple[tuple[Effect, ...], bool]:
-        """What a step sent that changes something, as it is stored, and whether there was more."""
-        return kept(redacted(outcome.sent if outcome else (), self._redaction))
+    def _effects(self, before: tuple[Effect, ...], sent: tuple[Effect, ...]) -> tuple[tuple[Effect, ...], bool]:
+        """What a step sent that changes something, as it is stored, and whether there was more. before: as it is stored."""
+        return kept((*before, *redacted(sent, self._redaction)))
 
     async def _snapshot(self, snapshot: bytes, page: Observation | None) -> bytes:
         return await self._blob(snapshot) if page is not None else b""
@@ -394,7 +394,7 @@ class Recorder:
             self._driver.site_answered()
         if 0 < index <= len(self.steps) and self.steps[index - 1].error == "risk.refused":
             step = self.steps[index - 1]
-            effects, more = kept([*step.effects, redacted(leaving.effect, self._redaction)])
+            effects, more = self._effects(step.effects, (leaving.effect,))
             notes = (*step.notes, _LEFT_LATER)
             step = msgspec.structs.replace(step, ok=True, error="", notes=notes, effects=effects, effects_more=more)
             await self._amend(step)
