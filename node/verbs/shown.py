@@ -7,17 +7,21 @@ shown in the order in which they are declared.
 from __future__ import annotations
 
 import functools
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from types import NoneType, UnionType
 from typing import Annotated, Any, Final, Literal, Union, get_args, get_origin, get_type_hints
 
 import msgspec
 
-Form = Literal["text", "prose", "lines", "steps", "argument", "time", "duration", "bytes", "node", "names", "hidden"]
+Form = Literal[
+    "text", "prose", "lines", "steps", "block", "argument", "time", "duration", "bytes", "node", "names", "hidden"
+]
 """How a value is written.
 
 ``text``: on one line, never broken; a flag is yes or no, a number a count of its unit. ``prose``: text that a table may break
-between words. ``lines``: each item on a line of its own. ``steps``: the same, numbered. ``argument``: as it is typed.
+between words. ``lines``: each item on a line of its own. ``steps``: the same, numbered. ``block``: a record on lines of its own,
+though it has a short form too. ``argument``: as it is typed.
 ``time``: in UTC. ``duration``: in days to seconds. ``bytes``: up to GiB.
 ``node``: the short form of a node's id, with its name where ``names`` has it. ``names``: names by node id; not shown itself.
 ``hidden``: for programs only.
@@ -48,10 +52,12 @@ class Shown:
     """The field whose value this one is added to, unless it is empty; it has no line and no column of its own."""
     words: str = "{}"
     """Words around the value: ``every {}``."""
-    column: bool = False
-    """True if a table of these records has a column for it."""
+    column: bool | str = False
+    """True if a table of these records has a column for it; its head, where that is not the label."""
     brief: str = ""
     """How a record is written in one cell or line, with its fields by name: ``{due_ms} {status}``."""
+    said: Callable[[Any], str] | None = None
+    """Gives the words for a value, in place of its form. Not a lambda: one in an annotation sees no names of its module."""
 
     @property
     def unit_words(self) -> str:
@@ -67,14 +73,17 @@ def shown(
     empty: str = "",
     into: str = "",
     words: str = "{}",
-    column: bool = False,
+    column: bool | str = False,
     brief: str = "",
+    said: Callable[[Any], str] | None = None,
 ) -> msgspec.Meta:
     """Annotates a field of a result. Arguments: the fields of ``Shown``."""
-    said = Shown(label=label, form=as_, unit=unit, empty=empty, into=into, words=words, column=column, brief=brief)
+    told = Shown(
+        label=label, form=as_, unit=unit, empty=empty, into=into, words=words, column=column, brief=brief, said=said
+    )
     assert unit in UNITS.get(as_, {unit: ""}), f"{label}: {as_} needs one of the units {', '.join(UNITS[as_])}"
-    described = f"{label}, in {said.unit_words}" if said.unit_words else label
-    return msgspec.Meta(description=described, extra={"shown": said})
+    described = f"{label}, in {told.unit_words}" if told.unit_words else label
+    return msgspec.Meta(description=described, extra={"shown": told})
 
 
 @dataclass(frozen=True, kw_only=True)

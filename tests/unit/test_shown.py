@@ -13,7 +13,7 @@ from node.verbs.catalogue import CATALOGUE
 from node.verbs.shown import fields_of, shown
 from scripts.docs_records import row, with_inner
 
-DESCRIBED = frozenset({"explore", "schedule"})
+DESCRIBED = frozenset({"capsule", "explore", "passkey", "schedule"})
 """Groups whose results describe themselves."""
 RECORDS = with_inner(
     dict.fromkeys(kind for verb in CATALOGUE.values() if verb.name.split(".")[0] in DESCRIBED for kind in verb.kinds)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import shlex
 import sys
 from collections.abc import Callable, Mapping
@@ -31,6 +32,8 @@ class Look:
     """Prints a result that is more than its fields, such as a picture; by default they are printed as they are declared."""
     says: str = ""
     """A line to print in place of the fields: ``removed {schedule}``."""
+    after: Callable[[Any], str] | None = None
+    """A line to print below the fields; empty for none."""
 
     line: Callable[[Result], str] | None = None
     """One line for a progress event; empty for none."""
@@ -52,7 +55,12 @@ class Look:
         """Prints a result of ``verb``."""
         if self.says:
             return lambda result: click.echo(self.says.format_map(result))
-        return self.text or shows(verb)
+        return self.text or functools.partial(self._fields, verb)
+
+    def _fields(self, verb: Verb, result: Any) -> None:
+        shows(verb)(result)
+        if self.after is not None and (line := self.after(result)):
+            click.echo(line)
 
 
 def commands_of(verbs: tuple[Verb, ...], looks: Mapping[str, Look]) -> list[click.Command]:

@@ -5,7 +5,7 @@ Labels and formats are those that the fields declare with ``node.verbs.shown``.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from shlex import quote
 from typing import Any, Final
 
@@ -31,7 +31,8 @@ def render(kinds: tuple[Any, ...], result: Result) -> None:
     names = next((result.get(each.name) or {} for each in fields_of(record) if each.shown.form == "names"), {})
     fields = _standing(record, result)
     tables = [field for field in fields if field.many and field.record]
-    _print_record([field for field in fields if field not in tables], result, names, "")
+    for line in _lines([field for field in fields if field not in tables], result, names):
+        click.echo(line)
     for field in tables:
         _print_list(field, result[field.name], names, alone=len(fields) == 1)
 
@@ -49,29 +50,35 @@ def _label(field: ResultField) -> str:
     return f"{field.shown.label} (UTC)" if field.shown.form == "time" else field.shown.label
 
 
-def _print_record(fields: list[ResultField], row: Result, names: Mapping[str, str], indent: str) -> None:
-    """Print a line for each field, and below its label the lines of a record or of texts that it holds."""
+def lines_of(record: Any, result: Result) -> list[str]:
+    """``result`` in lines, lists of records too."""
+    return list(_lines(_standing(record, result), result, {}))
+
+
+def _lines(fields: list[ResultField], row: Result, names: Mapping[str, str], indent: str = "") -> Iterator[str]:
+    """A line for each field, and below its label the lines of a record or of texts that it holds."""
     told = [(field, "" if _is_block(field) else _written(field, row, names)) for field in fields]
     width = max((len(_label(field)) for field, said in told if said), default=0)
     for field, said in told:
         if said:
-            click.echo(f"{indent}{_label(field):<{width}}  {said}")
+            yield f"{indent}{_label(field):<{width}}  {said}"
         elif _is_block(field) and row[field.name]:
-            click.echo(f"{indent}{_label(field)}:")
-            _print_block(field, row[field.name], names, f"{indent}  ")
+            yield f"{indent}{_label(field)}:"
+            yield from _block(field, row[field.name], names, f"{indent}  ")
 
 
 def _is_block(field: ResultField) -> bool:
     """True if its value stands on lines of its own."""
-    return field.shown.form in ("lines", "steps") or bool(field.record and not field.shown.brief)
+    return field.shown.form in ("lines", "steps", "block") or bool(field.record and not field.shown.brief)
 
 
-def _print_block(field: ResultField, value: Any, names: Mapping[str, str], indent: str) -> None:
-    for number, each in enumerate(value if field.many else [value], 1):
-        if field.record:
-            _print_record(_standing(field.record, each), each, names, indent)
-        else:
-            click.echo(f"{indent}{f'{number}. ' if field.shown.form == 'steps' else ''}{each}")
+def _block(field: ResultField, value: Any, names: Mapping[str, str], indent: str) -> Iterator[str]:
+    if field.record and not field.many:
+        yield from _lines(_standing(field.record, value), value, names, indent)
+        return
+    for number, each in enumerate(value, 1):
+        said = _in_brief(field, each, names) if field.record else each
+        yield f"{indent}{f'{number}. ' if field.shown.form == 'steps' else ''}{said}"
 
 
 def _print_list(field: ResultField, rows: list[Result], names: Mapping[str, str], *, alone: bool) -> None:
@@ -86,9 +93,10 @@ def _print_list(field: ResultField, rows: list[Result], names: Mapping[str, str]
         for row in rows:
             click.echo(f"  {_in_brief(field, row, names)}")
         return
-    wrapped = tuple(_label(each) for each in columns if _breaks(each))
+    heads = {each.name: each.shown.column if isinstance(each.shown.column, str) else _label(each) for each in columns}
+    wrapped = tuple(heads[each.name] for each in columns if _breaks(each))
     cells = [[_written(each, row, names, cell=True) for each in columns] for row in rows]
-    table(field.shown.label, [_label(each) for each in columns], cells, wrap=wrapped)
+    table(field.shown.label, list(heads.values()), cells, wrap=wrapped)
 
 
 def _breaks(field: ResultField) -> bool:
@@ -115,6 +123,8 @@ def _written(field: ResultField, row: Result, names: Mapping[str, str], *, cell:
 
 def _value(field: ResultField, value: Any, names: Mapping[str, str]) -> str:
     """``value`` in one line; empty if it says nothing."""
+    if field.shown.said is not None:
+        return field.shown.said(value)
     match value:
         case None | False | "":
             return ""

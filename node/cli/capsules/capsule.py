@@ -22,6 +22,7 @@ from node.cli.base.common import (
     run_verb,
     showing,
 )
+from node.cli.base.render import lines_of, shows
 from node.cli.base.secret_sources import only_needed, read_secrets
 from node.cli.capsules import capsule_passkey
 from node.cli.capsules import capsule_words as words
@@ -64,20 +65,13 @@ def consent(home: str | None, capsule: str, to: str, owner: str, as_json: bool) 
     params = {"capsule": capsule, "to": to, "owner": who.key.hex()}
     asked = run_verb(home, verbs.TERMS.name, params)
     # On standard error, so that it is read before the passphrase is typed, also with --json.
-    click.echo(f"{asked['name']} ({asked['capsule']}), for {', '.join(asked['recipients'])}", err=True)
-    for line in words.rules(asked["policy"]):
+    for line in lines_of(verbs.CapsuleTerms, asked):
         click.echo(line, err=True)
-    if asked["slice"]:
-        click.echo("with keys of the login's own browser, which no script can read", err=True)
-    if asked["basic"]:
-        origins = ", ".join(asked["basic"])
-        click.echo(f"with a user name and a password for HTTP basic authentication of {origins}", err=True)
     key = open_key(home_path(home), who.id, who.name)
     said = Consent(capsule=asked["capsule"], terms=bytes.fromhex(asked["terms"]), expires_ms=asked["expires_ms"])
     signed = seal_consent(said, key, **_now())
-    emit(
-        run_verb(home, verbs.CONSENT.name, {**params, "signed": signed.hex()}), as_json=as_json, text=words.show_capsule
-    )
+    done = run_verb(home, verbs.CONSENT.name, {**params, "signed": signed.hex()})
+    emit(done, as_json=as_json, text=shows(verbs.CONSENT))
 
 
 @group.command()
@@ -218,12 +212,13 @@ def _status_of_kill(r: Result) -> int:
 
 def _looks() -> dict[str, Any]:
     return {
-        upkeep.CHECK.name: Look(text=words.show_checked, status=lambda r: int(r["verdict"] != "portable")),
-        upkeep.REFRESH.name: Look(text=words.show_refreshed),
-        upkeep.ROTATE.name: Look(text=words.show_refreshed),
-        verbs.CAPTURE.name: Look(text=words.show_captured, line=_login_line),
+        upkeep.CHECK.name: Look(status=lambda r: int(r["verdict"] != "portable")),
+        verbs.CAPTURE.name: Look(
+            line=_login_line,
+            after=lambda r: "A file that it was captured from still holds the login in clear: delete it.",
+        ),
         verbs_of_login.LOGIN.name: Look(
-            text=words.show_logged_in,
+            after=lambda r: "" if r["session"] else words.OTHER_WINDOWS,
             line=_login_line,
             prepare=_prepare_login,
             needs=needed_secrets.of_file,
@@ -231,25 +226,16 @@ def _looks() -> dict[str, Any]:
             call=_log_in,
         ),
         work.WORK.name: Look(
-            text=words.show_work,
             line=lambda event: f"  {event['note']}",
             status=lambda r: 0 if r["verdict"] == "pass" else 1,
         ),
-        repolicy.POLICY.name: Look(text=words.show_changed_policy),
-        handle.OFFER.name: Look(text=words.show_offered),
-        handle.REQUEST.name: Look(text=words.show_requested),
-        verbs.LIST.name: Look(text=words.show_list),
-        verbs.SHOW.name: Look(text=words.show_capsule),
-        verbs.IMPORT.name: Look(text=words.show_capsule),
-        verbs.EXPORT.name: Look(text=words.show_exported),
-        upkeep.REVOKE.name: Look(
-            text=words.show_revoked, status=_status_of_kill, confirm="Revoke {capsule} everywhere?"
-        ),
+        handle.OFFER.name: Look(after=lambda r: words.MALICE if r["offered"] else ""),
+        verbs.EXPORT.name: Look(after=lambda r: words.MALICE),
+        upkeep.REVOKE.name: Look(status=_status_of_kill, confirm="Revoke {capsule} everywhere?"),
         unseal.UNSEAL.name: Look(
-            text=words.show_unsealed,
             confirm=f"{unseal.UNSEALED_WARNING}\nWrite the login of {{capsule}} in clear to {{out}}?",
         ),
-        verbs.REMOVE.name: Look(text=lambda r: click.echo(f"removed {r['id']}"), confirm="Remove {capsule}?"),
+        verbs.REMOVE.name: Look(says="removed {id}", confirm="Remove {capsule}?"),
     }
 
 

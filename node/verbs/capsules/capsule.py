@@ -6,10 +6,11 @@ from typing import Annotated, Final, Literal
 
 import msgspec
 
+from node.verbs.shown import shown
 from node.verbs.verb import OWNER_ONLY, NoParams, Params, Row, Verb, argument, option
 from protocol import limits
 from protocol.capsule.flows.probe import Proven
-from protocol.capsule.policy import Task
+from protocol.capsule.policy import Task, class_in_words, presses_in_words
 from protocol.page.secrets.secrets import GivenSecret, Name
 
 _CAPSULE: Final = argument("Id or name of the capsule.", metavar="CAPSULE", max_length=limits.CAPSULE_LABEL_CHARS_MAX)
@@ -228,144 +229,167 @@ class ImportParams(Params, frozen=True, kw_only=True):
 class StateOf(msgspec.Struct, frozen=True, kw_only=True):
     """How much state there is of one origin."""
 
-    origin: str
-    cookies: int
-    local: int
-    session: int
-    databases: int
-    slice: int = 0
+    origin: Annotated[str, shown("origin", column=True)]
+    cookies: Annotated[int, shown("cookies", column=True)]
+    local: Annotated[int, shown("local entries", column=True)]
+    session: Annotated[int, shown("session entries", column=True)]
+    databases: Annotated[int, shown("databases", column=True)]
+    slice: Annotated[int, shown("profile files", as_="bytes", unit="bytes", column=True)] = 0
     """Bytes of files of the browser's profile."""
-    basic: int = 0
+    basic: Annotated[int, shown("basic authentication", words="yes", column=True)] = 0
     """1 with a user name and a password for HTTP basic authentication."""
+
+
+def _presses(probes: bool) -> str:
+    return presses_in_words(probes=probes)
 
 
 class Rules(msgspec.Struct, frozen=True, kw_only=True):
     """The policy."""
 
-    purpose: str
-    origins: tuple[str, ...]
-    tasks: tuple[str, ...]
-    class_max: int
-    replays_max: int
-    expires_ms: int
-    fresh_s: int
-    mfa_s: int
-    cross_device: bool
-    cross_installation: bool
-    consent: bool
-    probes: bool
+    purpose: Annotated[str, shown("purpose", empty="not said")]
+    origins: Annotated[tuple[str, ...], shown("origins")]
+    tasks: Annotated[tuple[str, ...], shown("work")]
+    class_max: Annotated[int, shown("sends", said=class_in_words)]
+    replays_max: Annotated[int, shown("uses", unit="use", into="expires_ms", words=", or after {}")]
+    expires_ms: Annotated[int, shown("ends", as_="time", unit="ms")]
+    fresh_s: Annotated[int, shown("fresh for", as_="duration", unit="s", words="{} without word from its issuer")]
+    mfa_s: Annotated[int, shown("second factor", as_="duration", unit="s", words="at most {} old")]
+    cross_device: Annotated[bool, shown("on other machines", empty="no")]
+    cross_installation: Annotated[bool, shown("on other nodes", empty="no")]
+    consent: Annotated[bool, shown("consent", words="needs the consent of an owner", empty="none needed")]
+    probes: Annotated[bool, shown("presses", said=_presses)]
 
 
 class KeptCapsule(msgspec.Struct, frozen=True, kw_only=True):
     """A capsule on this node. Nothing of it is a secret."""
 
-    id: str
-    name: str
-    generation: int
-    tenant: str
+    id: Annotated[str, shown("id", column=True)]
+    name: Annotated[str, shown("name", column=True)]
+    generation: Annotated[int, shown("generation")]
+    tenant: Annotated[str, shown("captured by", as_="hidden")]
     """Node that captured it."""
-    tenant_name: str
-    owner: str
+    tenant_name: Annotated[str, shown("captured by", column=True)]
+    owner: Annotated[str, shown("consented by")]
     """Id of the owner's key that consented; empty for nobody."""
-    origins: tuple[StateOf, ...]
-    state_bytes: int
-    policy: Rules
-    captured_ms: int
-    sealed_ms: int
-    uses: int
+    origins: Annotated[tuple[StateOf, ...], shown("state")]
+    state_bytes: Annotated[int, shown("size", as_="bytes", unit="bytes")]
+    policy: Annotated[Rules, shown("policy", as_="block", column="ends (UTC)", brief="{expires_ms}")]
+    captured_ms: Annotated[int, shown("captured", as_="time", unit="ms")]
+    sealed_ms: Annotated[int, shown("sealed", as_="time", unit="ms")]
+    uses: Annotated[int, shown("used", unit="time", column=True)]
     """How often it was used, by all holders that this node knows of."""
-    heard_ms: int
+    heard_ms: Annotated[int, shown("last word", as_="time", unit="ms")]
     """When its tenant last said that it stands; 0 for an own one."""
-    key_ends_ms: int
+    key_ends_ms: Annotated[int, shown("key ends", as_="time", unit="ms")]
     """When the sealing key of this node that opens it ends; an own one is sealed to the next before."""
-    exported: tuple[str, ...]
+    exported: Annotated[tuple[str, ...], shown("exported to", as_="node")]
     """Nodes it was exported to."""
-    offered: tuple[str, ...] = ()
+    offered: Annotated[tuple[str, ...], shown("offered to", as_="node")] = ()
     """Nodes that may request its cookies."""
-    ended: Literal["", "expired", "used up"] = ""
+    ended: Annotated[Literal["", "expired", "used up"], shown("ended", column=True)] = ""
     """Why it is not used any more; empty while it is."""
-    page: str = ""
+    page: Annotated[str, shown("page")] = ""
     """Page that `check` and `refresh` open; empty if none was named."""
-    slice_version: str = ""
+    slice_version: Annotated[str, shown("browser version", words="{} alone")] = ""
     """The one version of the browser that it is mounted in; empty for any."""
 
 
 class StateItem(msgspec.Struct, frozen=True, kw_only=True):
     """One thing in the state, without its value."""
 
-    kind: Literal["cookie", "local", "session", "database", "basic"]
-    host: str
-    name: str
-    bytes: int
-    expires_s: int
+    kind: Annotated[Literal["cookie", "local", "session", "database", "basic"], shown("kind", column=True)]
+    host: Annotated[str, shown("host", column=True)]
+    name: Annotated[str, shown("name", column=True)]
+    bytes: Annotated[int, shown("size", as_="bytes", unit="bytes", column=True)]
+    expires_s: Annotated[int, shown("ends", as_="time", unit="s", column=True)]
     """0 if it ends with the browser, or never."""
 
 
 class ShownCapsule(KeptCapsule, frozen=True, kw_only=True):
     """A capsule with what it holds, if that was asked for."""
 
-    holds: tuple[StateItem, ...] = ()
-    weak: tuple[str, ...] = ()
+    holds: Annotated[tuple[StateItem, ...], shown("holds")] = ()
+    weak: Annotated[tuple[str, ...], shown("weak", as_="lines")] = ()
     """What this node's scan found in it, such as a session cookie without `Secure`."""
-    lost: tuple[str, ...] = ()
+    lost: Annotated[tuple[str, ...], shown("not taken", as_="lines")] = ()
     """What the capture could not take."""
 
 
 class CapsuleList(msgspec.Struct, frozen=True, kw_only=True):
     """The capsules on this node, oldest first."""
 
-    capsules: tuple[KeptCapsule, ...]
+    capsules: Annotated[
+        tuple[KeptCapsule, ...],
+        shown(
+            "capsules",
+            empty="no capsules yet: `trailmesh capsule login URL`, or `trailmesh capsule capture --from FILE`",
+        ),
+    ]
 
 
 class CapturedCapsule(KeptCapsule, frozen=True, kw_only=True):
     """A capsule that was captured."""
 
-    left_out: int
+    left_out: Annotated[
+        int, shown("left out", unit="cookie or storage/cookies and storages", words="{} of other origins")
+    ]
     """How many cookies and storages of the file are of other origins."""
-    proven: Proven
+    proven: Annotated[Proven, shown("proven")]
     """Whether a fresh browser with it was taken for who has logged in."""
-    proof: tuple[str, ...]
+    proof: Annotated[tuple[str, ...], shown("proof", into="proven", words=": {}")]
     """What showed it, or why nothing did; no text of a page."""
-    not_needed: int
+    not_needed: Annotated[
+        int,
+        shown(
+            "not needed",
+            unit="cookie or entry/cookies and entries",
+            words="{} that the page does not need (--whole keeps them)",
+        ),
+    ]
     """How many cookies, entries and databases were left out, because the page was the same without them."""
 
 
 class CapsuleTerms(msgspec.Struct, frozen=True, kw_only=True):
     """What a person signs to consent."""
 
-    capsule: str
-    name: str
-    terms: str
+    capsule: Annotated[str, shown("capsule")]
+    name: Annotated[str, shown("name", into="capsule", words=" ({})")]
+    terms: Annotated[str, shown("terms (SHA-256)")]
     """Digest of the terms, in hexadecimal."""
-    expires_ms: int
-    recipients: tuple[str, ...]
+    expires_ms: Annotated[int, shown("consent ends", as_="time", unit="ms")]
+    recipients: Annotated[tuple[str, ...], shown("for")]
     """Names of the nodes that will be able to open it."""
-    policy: Rules
-    slice: bool = False
+    policy: Annotated[Rules, shown("policy")]
+    slice: Annotated[bool, shown("browser keys", words="go along, which no script can read")] = False
     """Whether files of the browser's profile go along, with keys that no script can read."""
-    basic: tuple[str, ...] = ()
+    basic: Annotated[
+        tuple[str, ...], shown("basic", words="a user name and a password for HTTP basic authentication of {}")
+    ] = ()
     """Origins for which it holds a user name and a password for HTTP basic authentication."""
 
 
 class ExportedCapsule(msgspec.Struct, frozen=True, kw_only=True):
     """A capsule that was written for a peer."""
 
-    id: str
-    name: str
-    generation: int
-    to: str
-    out: str
-    bytes: int
-    key_ends_ms: int
+    id: Annotated[str, shown("id")]
+    name: Annotated[str, shown("name")]
+    generation: Annotated[int, shown("generation")]
+    to: Annotated[str, shown("for")]
+    out: Annotated[str, shown("wrote")]
+    bytes: Annotated[int, shown("size", as_="bytes", unit="bytes")]
+    key_ends_ms: Annotated[int, shown("opens there until", as_="time", unit="ms")]
     """Until when the peer can open it."""
-    slice_version: str = ""
+    slice_version: Annotated[
+        str, shown("browser version", words="{} alone mounts it there, after an import with --slice")
+    ] = ""
     """The one version of the browser that it is mounted in; empty for any."""
 
 
 class RemovedCapsule(msgspec.Struct, frozen=True, kw_only=True):
     """A capsule that is not here any more."""
 
-    id: str
+    id: Annotated[str, shown("removed")]
 
 
 # --- the verbs -------------------------------------------------------------------------------------------------------

@@ -7,6 +7,7 @@ from typing import Annotated, Final
 import msgspec
 
 from node.verbs.capsules.capsule import CapsuleParams, KeptCapsule
+from node.verbs.shown import shown
 from node.verbs.verb import OWNER_ONLY, Params, Row, Verb, argument, option
 from protocol import limits
 from protocol.trust.origin import origin_of
@@ -34,20 +35,20 @@ class RequestParams(Params, frozen=True, kw_only=True):
 class OfferedCapsule(msgspec.Struct, frozen=True, kw_only=True):
     """Who may request the cookies of a capsule."""
 
-    id: str
-    name: str
-    to: str
+    id: Annotated[str, shown("id")]
+    name: Annotated[str, shown("name")]
+    to: Annotated[str, shown("changed for")]
     """The peer that this was about."""
-    offered: tuple[str, ...]
+    offered: Annotated[tuple[str, ...], shown("can request its cookies", empty="nobody")]
     """Names of all that may request them now."""
 
 
 class RequestedCapsule(KeptCapsule, frozen=True, kw_only=True):
     """A capsule of cookies that a peer has answered with."""
 
-    attested_by: str
+    attested_by: Annotated[str, shown("attested by", words="{}, and scanned here with the same result")]
     """Name of the node whose signed scan was accepted; a scan here found the same."""
-    weak: tuple[str, ...]
+    weak: Annotated[tuple[str, ...], shown("weak", as_="lines")]
     """What both found in it, by number and host."""
 
 

@@ -8,6 +8,7 @@ import msgspec
 
 from node.verbs.capsules.capsule import CapturedCapsule, PolicyParams
 from node.verbs.sessions.session_params import ALLOW, APPROVE, SECRETS
+from node.verbs.shown import shown
 from node.verbs.verb import OWNER_ONLY, Row, Verb, argument, option
 from protocol import limits
 from protocol.page.secrets.secrets import GivenSecret, Name
@@ -79,9 +80,11 @@ class KeepParams(PolicyParams, frozen=True, kw_only=True):
 class LoggedIn(CapturedCapsule, frozen=True, kw_only=True):
     """A capsule of a login that was just done."""
 
-    session: str
+    session: Annotated[str, shown("recorded as")]
     """The recorded session of the login; empty if a person did it in a window."""
-    registered: int = 0
+    registered: Annotated[
+        int, shown("registered", unit="passkey", words="{} of this node: --passkey logs in with it")
+    ] = 0
     """How many passkeys the site has made for this node meanwhile."""
 
 

@@ -6,6 +6,7 @@ from typing import Annotated, Final
 
 import msgspec
 
+from node.verbs.shown import shown
 from node.verbs.verb import OWNER_ONLY, NoParams, Params, Row, Verb, argument
 
 
@@ -18,30 +19,33 @@ class PasskeyParams(Params, frozen=True, kw_only=True):
 class ShownPasskey(msgspec.Struct, frozen=True, kw_only=True):
     """A passkey of this node, without its key."""
 
-    id: str
-    site: str
+    id: Annotated[str, shown("id", column=True)]
+    site: Annotated[str, shown("site", column=True)]
     """The host that it is for, with the hosts below it."""
-    account: str
+    account: Annotated[str, shown("account", empty="-", column=True)]
     """What the site calls the account; empty if the browser did not say."""
-    made_ms: int
+    made_ms: Annotated[int, shown("made", as_="time", unit="ms", empty="-", column=True)]
     """0 if that was not noted."""
-    used_ms: int
+    used_ms: Annotated[int, shown("used", as_="time", unit="ms", empty="never", column=True)]
     """When a page last used it; 0 for never."""
-    proven: bool
+    proven: Annotated[bool, shown("proven", column=True)]
     """Whether a login with it was seen to work."""
 
 
 class PasskeyList(msgspec.Struct, frozen=True, kw_only=True):
     """The passkeys of this node, by site."""
 
-    passkeys: tuple[ShownPasskey, ...]
+    passkeys: Annotated[
+        tuple[ShownPasskey, ...],
+        shown("passkeys", empty="no passkeys yet: `trailmesh capsule login URL --with FILE --register-passkey`"),
+    ]
 
 
 class RemovedPasskey(msgspec.Struct, frozen=True, kw_only=True):
     """A passkey that is not here any more."""
 
-    id: str
-    site: str
+    id: Annotated[str, shown("id")]
+    site: Annotated[str, shown("site")]
 
 
 LIST: Final = Verb(

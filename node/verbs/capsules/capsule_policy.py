@@ -7,6 +7,7 @@ from typing import Annotated, Final, Literal
 import msgspec
 
 from node.verbs.capsules.capsule import KeptCapsule
+from node.verbs.shown import shown
 from node.verbs.verb import OWNER_ONLY, Params, Row, Verb, argument, option
 from protocol import limits
 from protocol.capsule.policy import Task
@@ -64,12 +65,17 @@ class ChangePolicyParams(Params, frozen=True, kw_only=True):
 class ChangedPolicy(msgspec.Struct, frozen=True, kw_only=True):
     """The capsule under its new policy, and what ended with the old one."""
 
-    capsule: KeptCapsule
-    widened: tuple[str, ...]
+    capsule: Annotated[KeptCapsule, shown("capsule")]
+    widened: Annotated[
+        tuple[str, ...], shown("allows more than before", words="{}; grants to agents and offers to peers have ended")
+    ]
     """The fields in which it allows more than before; empty if it only allows less."""
-    consents: int
+    consents: Annotated[int, shown("ended", unit="consent", words="{}, given on other terms")]
     """How many consents have ended: they were given on other terms."""
-    to_give_anew: tuple[str, ...]
+    to_give_anew: Annotated[
+        tuple[str, ...],
+        shown("copies ended", words="those of {}: `trailmesh capsule export` gives them anew"),
+    ]
     """Names of peers whose copies are used no more: export it to them again."""
 
 

@@ -7,6 +7,7 @@ from typing import Annotated, Final
 import msgspec
 
 from node.verbs.capsules.capsule import CapsuleParams
+from node.verbs.shown import shown
 from node.verbs.verb import OWNER_ONLY, Row, Verb, option
 
 UNSEALED_WARNING: Final = (
@@ -27,18 +28,18 @@ class UnsealParams(CapsuleParams, frozen=True, kw_only=True):
 class UnsealedCapsule(msgspec.Struct, frozen=True, kw_only=True):
     """A login that was written in clear. Nothing of this answer is a secret."""
 
-    id: str
-    name: str
-    generation: int
-    out: str
-    bytes: int
-    cookies: int
-    origins: tuple[str, ...]
+    id: Annotated[str, shown("id")]
+    name: Annotated[str, shown("name")]
+    generation: Annotated[int, shown("generation")]
+    out: Annotated[str, shown("wrote in clear")]
+    bytes: Annotated[int, shown("size", as_="bytes", unit="bytes")]
+    cookies: Annotated[int, shown("cookies")]
+    origins: Annotated[tuple[str, ...], shown("storage of")]
     """Those whose localStorage or IndexedDB is in the file."""
-    left_out: tuple[str, ...]
+    left_out: Annotated[tuple[str, ...], shown("left out", as_="lines")]
     """What Playwright takes from no file, and what the capture could not take; names alone."""
-    uses_left: int
-    warning: str
+    uses_left: Annotated[int, shown("left", unit="use")]
+    warning: Annotated[str, shown("warning")]
     """What this copy is from now on."""
 
 

@@ -7,6 +7,7 @@ from typing import Annotated, Final
 import msgspec
 
 from node.verbs.capsules.capsule import CapsuleParams, KeptCapsule
+from node.verbs.shown import shown
 from node.verbs.verb import OWNER_ONLY, Row, Verb, option
 from protocol import limits
 from protocol.capsule.flows.portability import Verdict
@@ -38,56 +39,90 @@ class RevokeParams(CapsuleParams, frozen=True, kw_only=True):
     ] = False
 
 
+_NOTES: Final = {
+    "lost": "not taken at the capture",
+    "key-bound": "bound to a key that only its own browser has",
+    "sliced": "in files of the browser's profile",
+    "basic": "user name and password for basic authentication, for this origin alone",
+    "session-storage": "sessionStorage: the first tab begins with it, no other",
+    "partitioned-storage": "storage of a frame, kept apart for the site on top",
+    "partitioned-cookie": "partitioned cookie",
+    "ends-soon": "ends within a day",
+    "ended": "has ended",
+    "in-clear": "is sent without encryption too",
+    "size": "large",
+}
+
+
+def _note(kind: str) -> str:
+    return _NOTES.get(kind, kind)
+
+
 class Noted(msgspec.Struct, frozen=True, kw_only=True):
     """One thing that decides whether, or how long, a login works in another browser."""
 
-    kind: str
-    travels: bool
+    kind: Annotated[str, shown("note", as_="prose", column=True, said=_note)]
+    travels: Annotated[bool, shown("in another browser", column=True)]
     """Whether it is there in the other browser all the same."""
-    what: str
+    what: Annotated[str, shown("where", as_="prose", column=True)]
     """Where it is: hosts and names, never a value."""
 
 
 class CheckedCapsule(msgspec.Struct, frozen=True, kw_only=True):
     """What a fresh browser was taken for."""
 
-    id: str
-    name: str
-    verdict: Verdict
-    page: str
+    id: Annotated[str, shown("id")]
+    name: Annotated[str, shown("name")]
+    verdict: Annotated[Verdict, shown("verdict")]
+    page: Annotated[str, shown("seen")]
     """Address that was opened, without its query."""
-    evidence: str
-    offers: tuple[str, ...]
+    evidence: Annotated[str, shown("evidence", into="page", words=": {}")]
+    offers: Annotated[
+        tuple[str, ...],
+        shown("device binding", words="{} offers it: a bound session soon ends in any other browser"),
+    ]
     """Origins that offer to bind sessions to a device."""
-    notes: tuple[Noted, ...]
+    notes: Annotated[tuple[Noted, ...], shown("notes")]
     """Gravest first."""
-    expires_ms: int
-    uses_left: int
+    expires_ms: Annotated[int, shown("ends", as_="time", unit="ms", into="uses_left", words=", until {} UTC")]
+    uses_left: Annotated[int, shown("left", unit="use")]
 
 
 class RefreshedCapsule(KeptCapsule, frozen=True, kw_only=True):
     """A capsule with its newest state."""
 
-    renewed: bool
+    renewed: Annotated[
+        bool,
+        shown("renewed", words="newer state is sealed", empty="the site has changed nothing: there is no newer state"),
+    ]
     """Whether the site has given newer state, which was sealed as the next generation."""
-    evidence: str = ""
-    export_again: tuple[str, ...]
+    evidence: Annotated[str, shown("evidence")] = ""
+    export_again: Annotated[
+        tuple[str, ...],
+        shown("export again to", words="{}: their copies are of an older generation"),
+    ]
     """Nodes whose copy is of an older generation now: they are refused until they get the newer one."""
 
 
 class RevokedCapsule(msgspec.Struct, frozen=True, kw_only=True):
     """A capsule that has ended."""
 
-    id: str
-    revoked_ms: int
-    told: tuple[str, ...]
+    id: Annotated[str, shown("revoked")]
+    revoked_ms: Annotated[int, shown("at", as_="time", unit="ms")]
+    told: Annotated[tuple[str, ...], shown("confirmed by")]
     """Nodes that have confirmed it."""
-    not_told: tuple[str, ...]
+    not_told: Annotated[
+        tuple[str, ...],
+        shown(
+            "not reached",
+            words="{}: they learn it at their next use, at the latest after the freshness window",
+        ),
+    ]
     """Nodes that could not be reached: they learn it at their next use, at the latest after the freshness window."""
-    dead: bool = False
+    dead: Annotated[bool, shown("dead on the site", empty="not seen to be")] = False
     """Whether the site was seen to refuse the old state; only with ``kill``."""
-    evidence: str = ""
-    pressed: str = ""
+    evidence: Annotated[str, shown("evidence", into="dead", words=": {}")] = ""
+    pressed: Annotated[str, shown("pressed on the site")] = ""
     """Name of the control of the page that was pressed to log out; empty if there was none. Only with ``kill``."""
 
 

@@ -6,6 +6,7 @@ from typing import Annotated, Final
 
 import msgspec
 
+from node.verbs.shown import shown
 from node.verbs.verb import OWNER_ONLY, Params, Row, Verb, argument, option
 from protocol import limits
 
@@ -35,25 +36,25 @@ class WorkParams(Params, frozen=True, kw_only=True):
 class WorkDone(msgspec.Struct, frozen=True, kw_only=True):
     """The verdict about work that another node did with a login of its own."""
 
-    work: str
+    work: Annotated[str, shown("number")]
     """Its number, in hexadecimal."""
-    node: str
-    name: str
+    node: Annotated[str, shown("node", into="name", as_="node", words=" ({})")]
+    name: Annotated[str, shown("done by")]
     """Who did it and signed the verdict."""
-    task: str
-    session: str
+    task: Annotated[str, shown("task")]
+    session: Annotated[str, shown("session")]
     """Its session there, and here once it is fetched; empty if it did not come to that."""
-    verdict: str
+    verdict: Annotated[str, shown("verdict", empty="not done")]
     """Of the recording or replay; empty if there is none."""
-    steps: int
-    good: int
+    steps: Annotated[int, shown("steps", unit="step", into="good", words=" of {}")]
+    good: Annotated[int, shown("good")]
     """How many of the steps succeeded, or matched."""
-    code: str
+    code: Annotated[str, shown("error", into="verdict", words=" ({})")]
     """Of the error that ended it; empty if it came to its end."""
-    question: bool
+    question: Annotated[bool, shown("approval", words="its owner is asked for one: ask for the work again after a yes")]
     """Whether the owner of the other node was asked for an approval: after a yes, ask for the work again."""
-    fetched: bool
-    signed: str
+    fetched: Annotated[bool, shown("fetched", into="session", words=", fetched")]
+    signed: Annotated[str, shown("signed verdict (SHA-256)")]
     """SHA-256 of the signed verdict, which this node keeps."""
 
 
