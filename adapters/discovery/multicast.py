@@ -77,7 +77,7 @@ class MulticastDiscovery:
         zeroconf = self._open()
         try:
             browser = AsyncServiceBrowser(zeroconf.zeroconf, SERVICE, handlers=[heard])
-            await asyncio.sleep(seconds)  # wait for the full time, because any answer may not be the last
+            await asyncio.sleep(seconds)  # wait for the full time, because more answers may follow
             found = await asyncio.gather(*(self._resolve(zeroconf, name) for name in sorted(names)))
             await browser.async_cancel()
         except (OSError, Error) as error:

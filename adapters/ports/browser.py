@@ -206,8 +206,8 @@ class SeenBeside(Protocol):
         """
 
     async def markup(self, targets: Sequence[Locator] = (), near: Sequence[str] = ()) -> Markup:
-        """The current document of the page, or of the frame that the first of ``targets`` names, with the elements that the
-        ways to each target lead to. A last way without words leads to ``near``, if that is given.
+        """The current document of the page, or of the frame that the first of ``targets`` names, with its elements that
+        the ways to a target lead to. A last way without words leads to ``near``, if that is given.
 
         near: refs of the last observation. The contents of fields are left out. A secret that a page spreads over several
         elements is found only by ``protocol.page.showing.markup.shown``. Errors: ``browser.timeout`` (also without an
@@ -284,7 +284,7 @@ class Page(SeenBeside, Holding, Protocol):
         """
 
     async def closed(self, *, within: str = "", framed: bool = False, said: bool = False) -> Cut | None:
-        """The text in closed shadow trees of the page, which no observation lists and no read text includes; None if there is none.
+        """The text in closed shadow trees of the page, which neither an observation nor ``read`` contains; None if there is none.
 
         Only the main frame, or the element with the ref ``within`` in the last observation. framed: all frames, including those
         inside closed trees. said: within an element, only parts with words or content, not shapes. The browser's own trees,

@@ -249,7 +249,7 @@ class Explorer:
     async def remove(self, search_id: str) -> tuple[SearchRecord, dict[str, int]]:
         """Delete a search that is not running, with all data from peers. Returns its record and the bytes freed for each peer.
 
-        Sessions it found stay. Errors: ``input.not_found``, ``search.state``, ``store.*``.
+        Sessions that it found are kept. Errors: ``input.not_found``, ``search.state``, ``store.*``.
         """
         found = await self._record(search_id)
         before = await self._store.usage()

@@ -194,7 +194,7 @@ def _as_result(reading: PageForGoal, card: str, words: frozenset[str]) -> dict[s
     if not reading.sorted_as_wanted:
         found["unsorted"] = 1.0
     if reading.leader == card:
-        # Of several links on the card, the one with its name.
+        # If the card has several links, the one with its name leads on.
         found["leads"] = (0.5 + 0.5 * reading.coverage(words)) * (1.0 if reading.sorted_as_wanted else 0.25)
     return found
 
