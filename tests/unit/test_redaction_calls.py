@@ -28,6 +28,7 @@ from protocol.page.actions.evidence import Evidence
 from protocol.page.secrets.redaction import Redaction, redact_snapshot, redact_url, redacted
 from protocol.page.secrets.secrets import GivenSecret, Secrets
 from protocol.page.seen.observation import Element, Observation
+from protocol.recording.records.manifest import effect_of
 from protocol.recording.records.session import BrowserInfo, Profile, Skipped, Step
 from protocol.recording.replays.call_log import call_log, found_element
 from protocol.risk.pressing.classes import Risk
@@ -161,6 +162,21 @@ async def test_what_a_replay_lacked_is_told_without_secrets() -> None:
     lacking = (await bench.replay(recorder, secrets=SECRETS)).lacking
     assert SHOWN in lacking
     assert VALUE not in lacking
+
+
+class _Sending(Telling):
+    """A page that sends a secret whatever is done on it."""
+
+    async def perform(self, action: Action, **given: Any) -> Outcome:
+        outcome = await super().perform(action, **given)
+        return msgspec.structs.replace(outcome, sent=(effect_of("POST", f"{ORIGIN}/of/{VALUE}"),))
+
+
+async def test_what_a_step_sent_is_stored_without_secrets() -> None:
+    bench = Bench()
+    bench.browser.new_page = lambda guard, kept: _Sending(bench.site, guard, kept)  # type: ignore[method-assign]
+    recorder = await bench.record(secrets=SECRETS)
+    assert [effect.url for effect in recorder.steps[0].effects] == [f"{ORIGIN}/of/{SHOWN}"]
 
 
 TOKEN = "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiJhbm4ifQ.c2lnbmF0dXJlLWNhbmFyeQ"
