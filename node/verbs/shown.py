@@ -129,7 +129,8 @@ def _with_parts(field: ResultField, fields: list[ResultField]) -> ResultField:
 def _field(name: str, hint: Any) -> ResultField:
     kind, metas = (get_args(hint)[0], get_args(hint)[1:]) if get_origin(hint) is Annotated else (hint, ())
     kinds = get_args(kind) if get_origin(kind) in (UnionType, Union) else (kind,)
-    said = next((meta.extra["shown"] for meta in metas if "shown" in (meta.extra or {})), None)
+    told = [meta.extra or {} for meta in metas if isinstance(meta, msgspec.Meta)]  # others say how it is redacted
+    said = next((extra["shown"] for extra in told if "shown" in extra), None)
     return ResultField(
         name=name,
         kind=next(each for each in kinds if each is not NoneType),
