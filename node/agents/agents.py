@@ -101,8 +101,9 @@ class Agents:
         return Added(**msgspec.structs.asdict(await self._shown(agent)), token=token)
 
     async def _granted(self, texts: tuple[str, ...]) -> tuple[tuple[str, tuple[str, ...]], ...]:
-        """Capsules by id: another one that gets the name of one later is not granted. Errors: ``input.invalid``,
-        ``input.not_found``."""
+        """The capsules by id, so that a capsule that later gets the same name is not granted. Errors: ``input.invalid``,
+        ``input.not_found``.
+        """
         granted: dict[str, tuple[str, ...]] = {}
         for text in texts:
             name, given, kinds = text.partition("=")
@@ -174,14 +175,14 @@ class Agents:
             raise
 
     async def refused(self, error: MeshError) -> None:
-        """Count that the guard refused an address to the agent that calls now, and tell the feed. For others do nothing."""
+        """Count that the guard refused an address to the calling agent, and tell the feed. For other callers do nothing."""
         caller = current_caller()
         if caller.kind is CallerKind.AGENT:
             self._refusals.count(CONTROL, node=str(caller), code=error.code)
             await self._tell_refused(str(caller), error)
 
     async def _tell_refused(self, who: str, error: MeshError) -> None:
-        """Tell the feed that an agent was refused, but not again and again: it could crowd out all else that happens."""
+        """Tell the feed that an agent was refused, but not every time, because that could crowd out all other changes."""
         kind, (prefix, _, name) = _REFUSALS.get(error.code), who.partition(":")
         if kind is None or prefix != CallerKind.AGENT.value:
             return
@@ -196,7 +197,7 @@ class Agents:
     async def calling(self, agent: AgentRecord, verb: str) -> AsyncIterator[Caller]:
         """One call of ``verb``, counted before the block begins; it ends early when the agent may not go on.
 
-        An agent whose calls are used up may still close its live sessions: open, they would use its time with a browser up.
+        An agent whose calls are used up may still close its live sessions, which would otherwise use up its browser time.
 
         Errors: ``agent.busy``, ``agent.budget``, ``control.unauthorised`` (removed meanwhile); in the block ``agent.expired`` too.
         """
@@ -249,7 +250,7 @@ class Agents:
         use.end(MeshError("agent.expired", "its token expired during the call"))
 
     async def check(self) -> None:
-        """Nothing, unless an agent calls that has used up its time with a browser, or is removed.
+        """Raise if the calling agent has used up its browser time, or is removed.
 
         Errors: ``agent.budget``, ``control.unauthorised``, ``store.*``.
         """
@@ -275,7 +276,7 @@ class Agents:
             return
         agent = calls[0].agent
 
-        # The work first, so that it ends in order, and then whoever waits for it.
+        # The work ends first, in order, and then the calls that wait for it.
         def end(error: MeshError) -> None:
             spent(error)
             for call in calls:
@@ -293,7 +294,7 @@ class Agents:
                 await time.give_back()
 
     def _calls_now(self) -> list[_Use]:
-        """The calls that the time with a browser is used for; none unless an agent calls. Errors: ``control.unauthorised``."""
+        """The calls that use the browser time now; none unless the caller is an agent. Errors: ``control.unauthorised``."""
         caller = current_caller()
         if caller.kind is not CallerKind.AGENT:
             return []
@@ -311,5 +312,5 @@ _REFUSALS: Final = {
     "agent.budget": Kind.AGENT_SPENT,
     "agent.expired": Kind.AGENT_EXPIRED,
 }
-"""What the feed tells of, by the code of the refusal."""
+"""The kinds of change in the feed, by the code of the refusal."""
 _ENDS: Final = frozenset({"agent.busy", "agent.budget", "agent.expired", "control.unauthorised"})

@@ -1,4 +1,4 @@
-"""The time with a browser that an agent may still use: it is taken from the budget in slices, before it is used."""
+"""The browser time of an agent. It is taken from the budget in slices, before it is used."""
 
 from __future__ import annotations
 

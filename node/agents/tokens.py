@@ -1,4 +1,6 @@
-"""Tells by its token which agent calls. Who may be guessing is slowed down; who has shown a token before is not."""
+"""Finds the calling agent by its token. Callers that may be guessing are slowed down, but not those with a token that was shown
+before.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +18,7 @@ _MINUTE_MS: Final = 60_000
 
 
 class Tokens:
-    """The tokens that were shown here. The store has their hashes only."""
+    """The tokens that were shown to this process. The store has only their hashes."""
 
     def __init__(self, store: Store, clock: Clock) -> None:
         self._store, self._clock = store, clock
@@ -27,7 +29,7 @@ class Tokens:
         self._waiting = 0
 
     def forget(self, digest: bytes) -> None:
-        """The agent with this token was removed."""
+        """Forget the token of an agent that was removed."""
         self._known.discard(digest)
 
     async def agent(self, token: str) -> AgentRecord:

@@ -1,4 +1,4 @@
-"""Accepts the clock as it is now, after it was ahead: the one way in which a time that was seen goes back."""
+"""Accepts the present clock after it was ahead. In no other way can a seen time go back."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class ClockVerbs:
         self.bound: Bound = {verbs.ACCEPT: lambda params, tell: self.accept()}
 
     async def accept(self) -> AcceptedClock:
-        """Sign the acceptance, then take the time back where nothing comes back with it.
+        """Sign the acceptance, then set the seen times back where that revives nothing.
 
         Errors: ``input.invalid`` (the clock is not behind), ``store.tampered``, ``log.rollback``, ``keylog.*``, ``store.*``.
         """

@@ -75,7 +75,7 @@ class ControlServer:
         """Listen, then publish the owner's token. Errors: ``config.invalid``."""
         _, mode = _MODES[self._config.access]
         directory = self._agents_directory()
-        # A container may see the directory below the data directory; one of the configuration can be another file system.
+        # The directory for agents may be on another file system.
         private = directory if self._config.directory else self._home
         await self._listen(directory / AGENTS_SOCKET_FILE, mode, private, self._agent)
         await self._listen(self._home / SOCKET_FILE, 0o600, self._home, self._anybody)
@@ -206,7 +206,7 @@ def _trusted(directory: Path) -> Path:
             "config.invalid",
             f"control.directory: {directory} must belong to the user of the node and must not be writable for others",
         )
-    check_file(directory)  # nor the way to it
+    check_file(directory)  # and none may change the way to it
     return directory
 
 

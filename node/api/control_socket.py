@@ -1,4 +1,4 @@
-"""One Unix socket of the control API: how it is put in its place, and how many connections it holds for how long.
+"""One Unix socket of the control API: it is put in its place safely, and its connections are limited in number and time.
 
 aiohttp has no limit between the accepting of a connection and its handler, so connections are counted and timed here. Whoever can
 connect needs no token for that, and must not keep others out.
@@ -69,16 +69,16 @@ class ControlSocket:
         return True
 
     def release(self, user: int) -> None:
-        """A connection that was admitted is gone."""
+        """An admitted connection has ended."""
         self._users[user] -= 1
 
     def remove(self) -> None:
-        """Let nobody find it any more."""
-        with contextlib.suppress(OSError):  # somebody has put something else there: that is not ours to remove
+        """Remove the socket from its path."""
+        with contextlib.suppress(OSError):  # another file at this path is not ours to remove
             self._path.unlink()
 
     async def close(self) -> None:
-        """End its connections. Twice is once."""
+        """End its connections. A second call does nothing."""
         if self._server is not None:
             self._server.close()
         await self._runner.cleanup()
@@ -128,7 +128,7 @@ class _Connection(web.RequestHandler):
         exc: BaseException | None = None,
         message: str | None = None,
     ) -> web.StreamResponse:
-        # Whoever can connect can send this as often as they like: no fault of the node, whose reports and log it would fill.
+        # Anybody who can connect can cause this at will. It is no fault of the node, and must not fill its reports and log.
         if isinstance(exc, HttpProcessingError) and request.writer.output_size == 0:
             refusal = web.Response(status=status, text="this is no HTTP request, or its head is too long\n")
             refusal.force_close()
@@ -168,7 +168,7 @@ async def _timed(
 
 
 def _user_of(connection: socket.socket) -> int:
-    """The user who connects; -1 where the system does not say it in Linux's way, so that all count as one."""
+    """The id of the connecting user; -1 on systems that do not report it as Linux does, where all count as one user."""
     if not hasattr(socket, "SO_PEERCRED"):
         return -1
     found = connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, _CREDENTIALS.size)
@@ -176,10 +176,10 @@ def _user_of(connection: socket.socket) -> int:
 
 
 def _bound(path: Path, mode: int, private: Path) -> socket.socket:
-    """A socket at ``path`` with ``mode``, in the place of one that a crash may have left there.
+    """A socket at ``path`` with ``mode``.
 
-    It gets its mode where nobody else can exchange it, and is moved to its place whole: a change of mode by its path could be
-    led to another file. Errors: ``config.invalid``.
+    It replaces one that a crash may have left. It gets its mode in a private directory and is then moved to its place, because a
+    change of mode by path could be redirected to another file. Errors: ``config.invalid``.
     """
     with contextlib.suppress(FileNotFoundError):
         if not stat.S_ISSOCK(path.lstat().st_mode):
@@ -188,7 +188,7 @@ def _bound(path: Path, mode: int, private: Path) -> socket.socket:
     try:
         with tempfile.TemporaryDirectory(dir=private, prefix=".socket-") as directory:
             first = Path(directory) / path.name
-            handle = os.open(directory, os.O_RDONLY)  # a path to it may be longer than a socket's may be
+            handle = os.open(directory, os.O_RDONLY)  # its path may be too long for a socket
             try:
                 made.bind(socket_path(first, handle))
             finally:

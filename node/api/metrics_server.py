@@ -34,7 +34,7 @@ class MetricsServer:
         self._tasks: set[asyncio.Task[None]] = set()
 
     async def start(self) -> str:
-        """Listen; the address. Errors: ``node.address_in_use``, ``config.invalid``."""
+        """Listen. Returns the address. Errors: ``node.address_in_use``, ``config.invalid``."""
         try:
             self._server = await asyncio.start_server(
                 self._accept, self._host, self._port, limit=limits.METRICS_HEADER_BYTES_MAX

@@ -80,12 +80,12 @@ class Node:
             # Any other exception is a defect of ours. The caller gets an error with a code, which names the report.
             found = await asyncio.to_thread(fault, error, verb.name, self.rooms.home)
             log.error("defect: %s", found.message)
-            if caller.kind is not CallerKind.OWNER:  # who is not the owner learns no path of this machine
+            if caller.kind is not CallerKind.OWNER:  # only the owner may learn paths of this machine
                 raise MeshError("internal.fault", f"{type(error).__name__} in {verb.name}") from error
             raise found from error
 
     async def _unprivileged(self, verb: Verb, work: Awaitable[Any], caller: Caller) -> Any:
-        """The result of ``work``. It has no rows of its own, so one that it refuses gets one here."""
+        """The result of ``work``, an unprivileged verb without audit rows. If it refuses the caller, that is written here."""
         try:
             return await work
         except MeshError as error:

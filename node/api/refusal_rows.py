@@ -1,4 +1,4 @@
-"""Writes what agents were refused to the audit trail: caller, verb, error code, and what the call needed.
+"""Writes refusals of agents to the audit trail: caller, verb, error code, and the missing right.
 
 An agent may call as fast as it likes, so it gets one row for each verb and code in ``AUDIT_REFUSAL_EVERY_S``. The refusals between
 two rows are counted, and the next row says how many there were.
@@ -21,14 +21,14 @@ log = logging.getLogger(__name__)
 
 
 class _Written(msgspec.Struct):
-    """The last row about one kind of refusal, and how many there were since."""
+    """The last row about one kind of refusal, and the number of refusals since."""
 
     at_ms: int
     unwritten: int = 0
 
 
 class RefusalRows:
-    """The rows about refused calls of agents. What it remembers is lost at a restart: the next refusal then gets a row."""
+    """The rows about refused calls of agents. Its memory is lost at a restart, so the next refusal then gets a row."""
 
     def __init__(self, witness: Witness, clock: Clock) -> None:
         self._trail, self._clock = witness.trail, clock
@@ -36,7 +36,7 @@ class RefusalRows:
         self._written: dict[tuple[str, int, str, str], _Written] = {}
 
     async def write(self, caller: Caller, verb: str, error: MeshError) -> None:
-        """Record that ``caller`` was refused ``verb``, if it is an agent and was refused by what it may do. Never raises.
+        """Record that ``caller`` was refused ``verb``, if it is an agent and lacked a right. Never raises.
 
         A failed write is only logged: the call was refused anyway.
         """
@@ -61,7 +61,7 @@ class RefusalRows:
 
 
 def _needs(error: MeshError) -> str:
-    """What the call would have needed; empty if only the verb itself knows."""
+    """The right that the call lacked; empty if only the verb itself knows."""
     if field := error.detail.get("field"):
         return f"the owner, to set {field}"
     if "scope" in error.detail:

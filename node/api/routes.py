@@ -47,7 +47,7 @@ ROUTES: Final[Mapping[str, Row | None]] = {
     "deltas/show": None,
     "deltas/proof": None,
     "capsule/key": None,
-    "capsule/use": None,  # the use itself is an artefact in the witness log of who uses it
+    "capsule/use": None,  # the use is an artefact in the witness log of the node that uses the capsule
     "capsule/cookies": Row(note=lambda given: {"origin": origin_of(given.origin)}),  # a login leaves this node
     "capsule/revoke": None,  # a revocation that ends something writes a separate row
     "work/ask": Row(subject=lambda given: given.id.hex(), note=lambda given: {"task": given.task}),

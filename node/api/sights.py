@@ -1,7 +1,7 @@
-"""Which changes of the feed an agent sees: those about what it could also list, or that is its own.
+"""Decides which changes of the feed an agent sees: those about things that it can list, or that are its own.
 
-Its scope ``read`` lists peers, searches and schedules, so it sees all that happens to them. Of recorded sessions it sees those that
-it could show, of capsules those that it was granted, of live sessions, questions and agents its own. Of owners it sees nothing.
+Its scope ``read`` lists peers, searches and schedules, so it sees all changes to them. It sees recorded sessions that it could
+show, capsules that it was granted, and its own live sessions, questions and agent. It sees no changes of owners.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ async def _never(rooms: Rooms, caller: Caller, change: Change) -> bool:
 
 
 async def _itself(rooms: Rooms, caller: Caller, change: Change) -> bool:
-    # Not what an agent of the same name did that was removed before.
+    # Without changes by a removed agent of the same name.
     return change.ids[0] == caller.name and change.at_ms >= caller.since_ms
 
 
@@ -46,7 +46,7 @@ async def _own_question(rooms: Rooms, caller: Caller, change: Change) -> bool:
 
 async def _session(rooms: Rooms, caller: Caller, change: Change) -> bool:
     if caller.owns(change.who, change.at_ms):
-        return True  # what it did itself, also to a session that is gone
+        return True  # its own changes, even to a session that no longer exists
     try:
         await rooms.sessions.reading.session(change.ids[0])
     except MeshError:
@@ -71,7 +71,7 @@ SIGHTS: Final[Mapping[str, Sees]] = {
     "agent": _itself,
     "owner": _never,
 }
-"""By the first part of a kind. A kind that is not here is seen by its owner only."""
+"""The ``Sees`` for each first part of a kind. Only the owner sees kinds that are missing here."""
 
 
 class Sights:

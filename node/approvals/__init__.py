@@ -1,7 +1,8 @@
-"""The keys of the people who own this node, the questions that are put to them, and what their answers allow.
+"""The keys of the people who own this node, the questions to them, and their answers.
 
-Owns the chain of owners' keys and every question. Notes a question where the gate or the guard refused something, verifies the
-signed answer, and says what an answer allows. Never opens a private key of an owner, and never waits for a person.
+Owns the chain of owners' keys and every question. Notes a question when the gate or the guard refused something, verifies the
+signed answer, and decides which requests and actions it allows. Never opens a private key of an owner, and never waits for a
+person.
 """
 
 from node.approvals.explaining import Explaining

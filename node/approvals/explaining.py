@@ -1,4 +1,4 @@
-"""Says which rule decides about a request or an action, and where it stands."""
+"""Finds the rule that decides about a request or an action, and the place where it is set."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class Explaining:
         self.bound: Bound = {verbs.EXPLAIN: lambda params, tell: self.explain(params)}
 
     async def explain(self, asked: ExplainParams) -> Explained:
-        """What decides about a request or a click. Errors: ``input.invalid``, ``browser.scheme``, ``policy.refused``."""
+        """The rule that decides about a request or a click. Errors: ``input.invalid``, ``browser.scheme``, ``policy.refused``."""
         require_web(asked.url)
         if asked.element:
             return await self._action(asked.url, asked.element)

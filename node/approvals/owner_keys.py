@@ -31,7 +31,7 @@ class OwnerKeys:
     def __init__(
         self, witness: Witness, store: Store, clock: Clock, prove_recovery: ProveRecovery | None = None
     ) -> None:
-        """prove_recovery: None where nobody can check a recovery key."""
+        """prove_recovery: None if no recovery key can be checked."""
         self._witness, self._store, self._clock = witness, store, clock
         self._prove_recovery = prove_recovery or _nobody
         self._changing = asyncio.Lock()
@@ -43,19 +43,21 @@ class OwnerKeys:
         }
 
     def follow(self, end_answers: Callable[[], Awaitable[int]]) -> None:
-        """From now on ``end_answers`` is called after a key was revoked. It returns how many approvals have ended with the key."""
+        """Call ``end_answers`` after each revocation of a key, from now on. It returns the number of approvals that ended with the
+        key.
+        """
         self._end_answers = end_answers
 
     async def load(self) -> None:
-        """Read the chain, in the order of the witness log. An entry that does not continue it, or whose signature was disowned
-        since, is left out.
+        """Read the chain, in the order of the witness log. An entry is left out if it does not continue the chain, or if its
+        signature was disowned later.
 
         Errors: ``store.*``.
         """
         for leaf in self._witness.entries(KIND_OWNERS, SUBJECT):
             artefact = await self._store.artefact(leaf.digest)
             if artefact is None:
-                continue  # ``Witness.check_untampered`` refuses whatever relies on the chain
+                continue  # ``Witness.check_untampered`` refuses everything that relies on the chain
             try:
                 opened = envelope.verify(artefact.envelope, kinds=frozenset({KIND_OWNERS}), find_key=self._find_key)
                 entry = cbor.decode_as(opened.payload, OwnerEntry)
@@ -82,14 +84,14 @@ class OwnerKeys:
         )
 
     async def change(self, asked: ChangeParams) -> Changed:
-        """Take a signed change. Stored, and in the witness log, when this returns.
+        """Accept a signed change. It is stored and in the witness log when this returns.
 
         Errors: ``owner.*``, ``envelope.*``, ``message.invalid``, ``recovery.invalid``, ``input.invalid``, ``store.*``.
         """
         self._witness.check_untampered()
         entry = OwnerEntry(by=asked.by, change=_bytes(asked.change), signed=_bytes(asked.signed))
         async with self._changing:
-            # First without effect: nothing that breaks the rules is signed by this node.
+            # First without effect, so that this node does not sign a change that breaks the rules.
             self.owners.follow(entry, now_s=self._clock.now_ms() // 1000)
             if asked.by == "recovery":
                 await self._prove_recovery(asked.key_file, asked.words_file)

@@ -1,7 +1,7 @@
-"""The questions of this node: noted where something was refused, answered by a signature, consulted before an action.
+"""The questions of this node: each is noted after a refusal, answered with a signature, and consulted before actions.
 
-Everything is in memory, and in the store before it has an effect. Time never runs backwards here: the latest time that was seen
-is stored with the questions, so a clock that is set back revives no approval.
+Everything is in memory, and in the store before it has an effect. Time never runs backwards here: the latest seen time is stored
+with the questions, so that a clock that is set back revives no approval.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ _DAY_MS: Final = 86_400_000
 _SENDS_S: Final = 10.0
 _SETTLED: Final = frozenset({"no", "used", "over"})
 Answered = Callable[[], None]
-"""Told of every answer, once it is stored."""
+"""Called after every answer, once it is stored."""
 
 
 class Waits(NamedTuple):
@@ -103,7 +103,7 @@ class Approvals:
             self._items[record.id] = item
 
     async def _check_logged(self, record: QuestionRecord) -> None:
-        """Check that the answer is the last one that the witness log has: a no after it must not be forgotten.
+        """Check that the answer is the last one in the witness log, so that a later no is not forgotten.
 
         Errors: ``approval.invalid``, ``envelope.*``, ``store.*``.
         """
@@ -113,25 +113,25 @@ class Approvals:
             raise MeshError("approval.invalid", "it is not the last answer in the witness log")
 
     def _as_logged(self, record: QuestionRecord, held: VerifiedAnswer) -> QuestionRecord:
-        """``record`` in the state that the witness log gives it, whatever the store says: a no, or a yes that is used up."""
+        """``record`` in the state from the witness log, in case the store says otherwise: answered with no, or used up."""
         if record.state == "yes" and not held.approval.yes:
             return msgspec.structs.replace(record, state="no")
         once = held.approval.scope == "once" and self._witness.entries(KIND_APPROVAL_USE, record.id)
         return msgspec.structs.replace(record, state="used") if once else record
 
     def asker(self, caller: Caller, search: str = "") -> Asker:
-        """Asks, and looks answers up, for ``caller``; search: the search that it is for."""
+        """An ``Asker`` for ``caller``. search: its search, or empty."""
         return Asker(self, caller, search)
 
     # --- time --------------------------------------------------------------------------------------------------------
 
     def _now_ms(self) -> int:
-        """Now; never earlier than it ever was."""
+        """The present time, but never earlier than one that was returned before."""
         self._latest_ms = max(self._latest_ms, self._clock.now_ms())
         return self._latest_ms
 
     def _due(self) -> list[Item]:
-        """End what is due; what was ended by this."""
+        """End the questions and approvals whose time is over. Returns those that ended now."""
         now_ms, due = self._now_ms(), []
         for item in self._items.values():
             waited = item.record.state == "open" and now_ms >= item.record.asked_ms + limits.QUESTION_DAYS * _DAY_MS
@@ -142,7 +142,9 @@ class Approvals:
         return due
 
     async def _lapse(self) -> int:
-        """End what is due, for good: a clock that is set back must not revive it. Now. Errors: ``store.*``."""
+        """End the questions and approvals whose time is over, and store that, so that a clock that is set back does not revive
+        them. Returns the present time. Errors: ``store.*``.
+        """
         for item in self._due():
             await self._put(item)
         return self._now_ms()
@@ -156,12 +158,13 @@ class Approvals:
 
     @property
     def latest_ms(self) -> int:
-        """The latest time that was seen: while the clock is behind it, that is the time of answers."""
+        """The latest seen time. It is the time of answers while the clock is behind it."""
         return self._latest_ms
 
     async def accept_clock(self, now_ms: int) -> int:
-        """Take ``now_ms`` for the time though a later one was seen. Every yes ends, so that none comes back. How many. Errors:
-        ``store.*``."""
+        """Accept ``now_ms`` although a later time was seen. Every yes ends, so that none is revived. Returns their number. Errors:
+        ``store.*``.
+        """
         ended = [item for item in self._items.values() if item.record.state == "yes"]
         ahead = [item for item in self._items.values() if item.record.state == "open" and item.record.asked_ms > now_ms]
         for item in (*ended, *ahead):
@@ -172,7 +175,7 @@ class Approvals:
         return len(ended)
 
     async def _revoked(self) -> int:
-        """End the answers of keys that are active no longer."""
+        """End the answers by keys that are no longer active."""
         active = {each.id for each in self.keys.owners.active}
         ended = [
             item
@@ -200,7 +203,7 @@ class Approvals:
         return await shown_of(item.record, item.question, item.held, self.keys.owners, self._store, asked.picture)
 
     async def state(self, asked: StateParams) -> Stand:
-        """How a question of the caller stands, once it is answered or ``wait`` is over.
+        """The state of a question of the caller, after it is answered or ``wait`` is over.
 
         Errors: ``input.not_found``, ``store.*``.
         """
@@ -208,7 +211,7 @@ class Approvals:
         if not caller.owns(item.question.caller, item.question.asked_ms):
             raise MeshError(
                 "input.not_found", f"no question {asked.question}"
-            )  # as if there were none: ids are told to nobody
+            )  # as for an unknown id, so that nobody can probe ids
         await self._lapse()
         if asked.wait:
             await any_of(self._over(item), self._clock.sleep(asked.wait))
@@ -229,7 +232,7 @@ class Approvals:
             self.listeners.remove(news.set)
 
     async def answer(self, asked: AnswerParams) -> Shown:
-        """Take a signed answer. Errors: ``input.*``, ``approval.*``, ``owner.refused``, ``envelope.*``, ``store.*``."""
+        """Accept a signed answer. Errors: ``input.*``, ``approval.*``, ``owner.refused``, ``envelope.*``, ``store.*``."""
         self._witness.check_untampered()
         try:
             sealed = bytes.fromhex(asked.signed)
@@ -260,12 +263,12 @@ class Approvals:
         )
         for tell in self.listeners:
             tell()
-        if item.record.held in ("held", "sending"):  # its owner would rather read what became of it
+        if item.record.held in ("held", "sending"):  # the owner wants to read the fate of the request
             await any_of(self._settled(item), self._clock.sleep(_SENDS_S))
         return await shown_of(item.record, item.question, item.held, self.keys.owners, self._store, "")
 
     async def _over(self, item: Item) -> None:
-        """Return once ``item`` is answered, and it is known what became of what waits for that."""
+        """Return once ``item`` is answered and the fate of a waiting request is known."""
         await self._answered(item)
         await self._settled(item)
 
@@ -279,12 +282,12 @@ class Approvals:
     # --- asking and using ---------------------------------------------------------------------------------------------
 
     def asked_by(self, question_id: str) -> tuple[str, int] | None:
-        """Who asked a question, and when; None if it is not known any more."""
+        """The caller and time of a question; None if it no longer exists."""
         item = self._items.get(question_id)
         return (item.question.caller, item.question.asked_ms) if item else None
 
     def answered(self, sought: Sought, caller: Caller, search: str = "") -> str:
-        """The question whose answer lets this action be performed now; empty if there is none. Nothing is used up."""
+        """The id of a question whose answer allows this action now; empty if there is none. No answer is used up."""
         now_ms = self._now_ms()
         fits = (id for id, item in self._items.items() if self._fits(item, sought, "action", caller, search, now_ms))
         return next(fits, "")
@@ -298,8 +301,8 @@ class Approvals:
         exacts: tuple[bytes, ...] = (),
         waits: Waits | None = None,
     ) -> str:
-        """The id of the question; empty if too many are open. exacts: the digests of ``requests``, as far as all of them is known.
-        waits: the one of them that waits for the answer. Errors: ``store.*``.
+        """Note a question, and return its id; empty if too many are open. exacts: the digests of those ``requests`` that are known
+        completely. waits: the request that waits for the answer. Errors: ``store.*``.
         """
         now_ms, requests = await self._lapse(), requests[: limits.QUESTION_REQUESTS_MAX]
         exacts = tuple(sorted(exacts))[: limits.QUESTION_REQUESTS_MAX]
@@ -351,14 +354,16 @@ class Approvals:
         *,
         waits: bool = False,
     ) -> Item | None:
-        """The question that asks the same, open or answered with no. A search asks about a control that stands on every page of a
-        site only once at a time, although the answer will hold for the page that was asked about."""
+        """An equal question that is open or was answered with no. A search asks about a control on every page of a site only once
+        at a time, although the answer will hold for one page only.
+        """
         kind = "request" if requests else "action"
         for item in self._items.values():
             asked = item.question
             if item.record.state not in ("open", "no") or (asked.caller, asked.search) != (caller, search):
                 continue
-            # What is known whole is asked about with its page, control and row; what waits, for the session in which it waits.
+            # A question about completely known requests is equal only with the same page, control and row; one about a waiting
+            # request, only in the same session.
             same = (not exacts or asked.exact == sought.exact) and (not waits or asked.session == sought.session)
             if same and (asked.kind, asked.action, asked.requests, asked.exacts) == (
                 kind,
@@ -373,25 +378,25 @@ class Approvals:
         return None
 
     async def _count(self, item: Item) -> None:
-        """The question of ``item`` was asked once more."""
+        """Count that the question of ``item`` was asked again."""
         item.record = msgspec.structs.replace(item.record, times=item.record.times + 1)
-        # Not at every time: a page could keep the disk busy.
+        # Not stored every time, because a page could keep the disk busy.
         if item.record.times & (item.record.times - 1) == 0:
             await self._put(item)
 
     def _full(self, caller: str, origin: str) -> bool:
-        """Whether as many questions are open as the owner should have to read."""
+        """True if no more questions may be open, so that the owner can read them all."""
         every = [item.question for item in self._items.values() if item.record.state == "open"]
         own = [question for question in every if question.caller == caller]
         here = sum(question.origin == origin for question in own)
-        # Agents and peers must not keep out what the owner's own searches ask.
+        # Agents and peers must not crowd out questions of the owner's own searches.
         crowded = len(every) >= limits.QUESTIONS_OPEN_MAX and caller != OWNER
         return crowded or len(own) >= limits.QUESTIONS_PER_CALLER_MAX or here >= limits.QUESTIONS_PER_SITE_MAX
 
     async def _retire(self, caller: str, origin: str, search: str) -> bool:
-        """End the oldest open question of the same caller about the same site that another search asked; whether there is one.
+        """End the oldest open question of the same caller about the same site from another search.
 
-        Otherwise what a search has left behind would keep the next one from asking.
+        True if there was one. Otherwise questions of an ended search would block the next one.
         """
         for item in self._items.values():
             asked = item.question
@@ -403,7 +408,7 @@ class Approvals:
         return False
 
     async def _replace(self, sought: Sought, requests: tuple[RequestForm, ...], caller: str, search: str) -> None:
-        """End open questions about what the same control sent before with another content: it would not send that again."""
+        """End open questions about earlier requests of the same control with other content, which it would not send again."""
         for item in self._items.values():
             asked, now = item.question, (sought.exact, requests, caller, search)
             same = (asked.exact, asked.requests, asked.caller, asked.search) == now
@@ -418,9 +423,10 @@ class Approvals:
             await self._store.remove_question(id)
 
     async def use(self, sought: Sought, kind: str, caller: Caller, search: str) -> tuple[Cover, ...]:
-        """What answers to questions of ``kind`` allow for this action. Those for once are used up when this returns.
+        """The requests that answers to questions of ``kind`` allow for this action.
 
-        The witness log has that, so that no edit of the store brings them back.
+        Answers with scope ``once`` are used up when this returns. The witness log records that, so that an edit of the store does
+        not revive them.
 
         Errors: ``store.*``, ``log.rollback``, ``keylog.*``.
         """
@@ -457,12 +463,12 @@ class Approvals:
     # --- what waits ---------------------------------------------------------------------------------------------------
 
     async def until_answered(self, question_id: str) -> None:
-        """Return once there is an answer, or its time is over."""
+        """Return once the question is answered, or its time is over."""
         if item := self._items.get(question_id):
             await self._answered(item)
 
     async def spend_held(self, question_id: str) -> bool:
-        """Use a yes for the request that waits for it; False if there is none that holds. Errors: ``store.*``, ``log.rollback``."""
+        """Use a yes for the request that waits for it. False if there is no valid one. Errors: ``store.*``, ``log.rollback``."""
         item = self._items.get(question_id)
         await self._lapse()
         if item is None or item.record.state != "yes" or item.record.held != "held" or self._witness.tampered:
@@ -472,7 +478,7 @@ class Approvals:
         return True
 
     async def became(self, question_id: str, fate: Fate) -> None:
-        """Note what became of the request that waited. Errors: ``store.*``."""
+        """Note the fate of the waiting request. Errors: ``store.*``."""
         item = self._items.get(question_id)
         if item is None or item.record.held not in ("held", "sending"):
             return
@@ -482,7 +488,7 @@ class Approvals:
             tell()
 
     async def _settled(self, item: Item) -> None:
-        """Return once the fate of what waits for ``item`` is known."""
+        """Return once the fate of the request that waits for ``item`` is known."""
         await self._until(lambda: item.record.held not in ("held", "sending"))
 
     def _fits(self, item: Item, sought: Sought, kind: str, caller: Caller, search: str, now_ms: int) -> bool:
@@ -490,7 +496,7 @@ class Approvals:
         if item.record.state != "yes" or item.held is None or question.kind != kind:
             return False
         if caller.kind is CallerKind.AGENT and question.asked_ms < caller.since_ms:
-            return False  # an agent that was removed had the name then
+            return False  # a removed agent had the name then
         return holds(
             item.held,
             question,
@@ -504,20 +510,21 @@ class Approvals:
 
 
 def _after_restart(record: QuestionRecord) -> QuestionRecord:
-    """``record`` of an earlier process: its browsers ended with it, so what was not let go never left."""
+    """``record`` of an earlier process. Its browsers ended with it, so a request that was still held never left."""
     ended = {"held": "withdrawn", "sending": "unknown"}
     return _with_fate(record, ended.get(record.held, record.held))
 
 
 def _with_fate(record: QuestionRecord, fate: str) -> QuestionRecord:
-    """``record`` with what became of its request. Where nobody knows, a yes that holds on would send it again: it ends."""
+    """``record`` with the fate of its request. If the fate is unknown, a lasting yes ends, as it might send the request again."""
     ends = fate == "unknown" and record.state == "yes"
     return msgspec.structs.replace(record, held=fate, state="over" if ends else record.state)
 
 
 async def end_answers(store: Store) -> int:
-    """End every yes in a store that is a copy: which of them were used since it was made, nobody knows. How many. Errors:
-    ``store.*``."""
+    """End every yes in a store that is a copy, because some may have been used since the copy was made. Returns their number.
+    Errors: ``store.*``.
+    """
     held = [record for record in await store.questions() if record.state == "yes"]
     for record in held:
         await store.put_question(msgspec.structs.replace(record, state="over"))

@@ -1,4 +1,4 @@
-"""Questions as a person reads them."""
+"""Describes questions for people."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def _fields(record: QuestionRecord, question: Question) -> dict[str, Any]:
 
 
 def _reason(question: Question) -> str:
-    """Why it is asked. Where requests were refused, these are why: the class of the action itself may be harmless."""
+    """The reason for the question. If requests were refused, they are the reason, because the action itself may be harmless."""
     if question.requests:
         more = f" and {len(question.requests) - 1} more" if len(question.requests) > 1 else ""
         return f"it sends {request_words(question.requests[0])}{more}"
@@ -54,7 +54,7 @@ def asked_of(record: QuestionRecord, question: Question) -> Asked:
 
 
 def stand_of(record: QuestionRecord, question: Question) -> Stand:
-    """How a question stands, without the page and the picture."""
+    """The state of a question, without the page and the picture."""
     asked = asked_of(record, question)
     requests = _requests(question)
     return Stand(id=asked.id, state=asked.state, does=asked.does, requests=requests, risk=asked.risk, held=asked.held)
@@ -63,7 +63,7 @@ def stand_of(record: QuestionRecord, question: Question) -> Stand:
 async def shown_of(
     record: QuestionRecord, question: Question, held: VerifiedAnswer | None, owners: Owners, store: Store, picture: str
 ) -> Shown:
-    """All that is known about a question. picture: the file to which the picture of the page is written; empty for none.
+    """All facts about a question. picture: the file to which the picture of the page is written; empty for none.
 
     Errors: ``input.invalid``, ``store.*``.
     """
@@ -87,7 +87,7 @@ async def shown_of(
 
 
 async def _picture(question: Question, store: Store) -> bytes:
-    """The screenshot of the step that was refused; empty if it was not recorded, or is purged."""
+    """The screenshot of the refused step; empty if it was not recorded, or was purged."""
     if not question.session:
         return b""
     step = next((step for step in await store.steps(question.session) if step.index == question.step), None)

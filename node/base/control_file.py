@@ -1,4 +1,4 @@
-"""How a client finds the control API of a running node. Imports little, because every command loads it at its start."""
+"""Lets a client find the control API of a running node. It imports little, because every command loads it at its start."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _SOCKET_PATH_BYTES_MAX: Final = 100
 
 
 class ControlInfo(msgspec.Struct, frozen=True, kw_only=True):
-    """What a client needs to reach the running node."""
+    """The data with which a client reaches the running node."""
 
     pid: int
     token: str

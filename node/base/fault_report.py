@@ -1,4 +1,4 @@
-"""Reports of defects: where in the program an error arose, without anything of what it was working on.
+"""Writes reports of defects: the place of the error in the program, without any data that it worked on.
 
 The message of an exception, the values of variables and the arguments of a command can contain secrets, texts of pages and
 addresses. So a report has none of them: it names types, modules, functions and lines. Messages of ``MeshError`` never contain a
@@ -25,12 +25,12 @@ REPORTS_DIRECTORY: Final = "faults"
 REPORTS_MAX: Final = 20
 """A defect that occurs again and again must not fill the disk: the oldest report is removed for a new one."""
 _FRAMES_MAX: Final = 40
-"""The innermost ones of each error; a recursion without an end has a thousand."""
+"""The number of innermost frames per error that are kept; an endless recursion has a thousand."""
 _CAUSES_MAX: Final = 8
 
 
 def fault(error: BaseException, what: str, home: Path | None) -> MeshError:
-    """``internal.fault`` for ``error``, whose report is written.
+    """Write a report of ``error``, and return ``internal.fault`` for it.
 
     what: the command or verb, without its arguments. home: the data directory; None, or one that cannot be written, puts the
     report into the directory for temporary files. ``detail.report`` names the file, and is empty if none could be written.
@@ -122,7 +122,7 @@ def _report(error: BaseException, what: str) -> str:
 
 
 def _kind(error: BaseException) -> str:
-    """The type; of errors with a code or number, that too, as it says nothing about the input."""
+    """The type of an error, with its code or number if it has one, which reveals nothing about the input."""
     name = type(error).__qualname__
     if isinstance(error, MeshError):
         return f"{name} {error.code}"

@@ -1,4 +1,4 @@
-"""Atomic file writes: a reader sees the complete old file or the complete new one. And reading what a person names."""
+"""Atomic file writes: a reader sees the complete old file or the complete new one. Also opens files that a person names."""
 
 from __future__ import annotations
 
@@ -16,9 +16,10 @@ MARK_FILE: Final = "contents.json"
 
 
 def open_named(path: Path) -> BinaryIO:
-    """A file that a person has named to the node, open for reading. Raises ``OSError``, also for a pipe and a terminal.
+    """Open a file that a person named, for reading.
 
-    Nothing recalls a thread that waits for somebody to write there: the node could not stop any more.
+    Raises ``OSError``, also for a pipe or a terminal: a thread that waits for input there cannot be stopped, and would keep the
+    node from stopping.
     """
     handle = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC)
     try:

@@ -1,4 +1,4 @@
-"""Whoever wants to be told of something."""
+"""Functions that are called when something happens."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ class Listeners(Generic[P]):
         self._each: list[Callable[P, None]] = []
 
     def add(self, listener: Callable[P, None]) -> None:
-        """From now on ``listener`` is called."""
+        """Call ``listener`` from now on."""
         self._each.append(listener)
 
     def remove(self, listener: Callable[P, None]) -> None:
-        """From now on ``listener`` is not called any more. Twice is once."""
+        """Do not call ``listener`` any more. A second call does nothing."""
         self._each = [each for each in self._each if each != listener]
 
     def tell(self, *args: P.args, **more: P.kwargs) -> None:
-        """Call each."""
+        """Call every listener."""
         for listener in tuple(self._each):
             listener(*args, **more)

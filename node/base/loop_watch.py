@@ -23,7 +23,7 @@ class LoopWatch:
 
     @property
     def recent_s(self) -> float:
-        """In the last minute or two."""
+        """The longest block in the last minute or two, in seconds."""
         return max(self._windows)
 
     def start(self) -> None:

@@ -1,4 +1,4 @@
-"""Which other account could change a data directory, or put another one in its place.
+"""Checks that no other account can change a data directory, or put another one in its place.
 
 Its configuration names programs that this process starts, its key signs, and its socket is told the owner's token. So all of it
 must belong to the account that runs, or to root, and the way to it must be in no other hands: whoever may write to a folder above
@@ -30,7 +30,7 @@ _LINKS_MAX: Final = 40
 
 
 def check_private(home: Path, *, fresh: bool = False, me: int | None = None) -> None:
-    """Check that no other account can change ``home``, what lies in it, or the way to it. What is missing is not checked.
+    """Check that no other account can change ``home``, its content, or the way to it. Missing files are not checked.
 
     fresh: it is about to become a data directory, and gets its mode then. me: the account that runs, if not this process's.
     Errors: ``node.exposed``, with a command to paste in ``command``.
@@ -128,7 +128,7 @@ def _exposed(told: str, command: str, path: Path) -> MeshError:
 
 
 def _instead(owner: int, me: int) -> str:
-    """The remedy where a command that runs as ``me`` meets a folder of ``owner``."""
+    """The remedy for a command that runs as ``me`` but meets a folder of ``owner``."""
     if me != 0:
         return f"Run it as {_account(owner)}, name another data directory (--home),"
     return (
@@ -138,7 +138,7 @@ def _instead(owner: int, me: int) -> str:
 
 
 def _is_private_group(group: int, me: int) -> bool:
-    """True if nobody is known to be in it but ``me`` and root."""
+    """True if no other member of the group is known than ``me`` and root."""
     try:
         known = grp.getgrgid(group)
     except KeyError:
@@ -148,7 +148,7 @@ def _is_private_group(group: int, me: int) -> bool:
 
 
 def _is_unmapped(user: int) -> bool:
-    """Whether it is what a user namespace shows for accounts that are not in it."""
+    """True if ``user`` is the number that a user namespace shows for accounts outside of it."""
     try:
         overflow = int(Path("/proc/sys/kernel/overflowuid").read_text())
         mapped = Path("/proc/self/uid_map").read_text().split()

@@ -1,4 +1,4 @@
-"""Whether this node serves peers now, and at which address. The serving process sets it; every room can read it."""
+"""The state of the peer listener, with its address. The serving process sets it; every room can read it."""
 
 from __future__ import annotations
 

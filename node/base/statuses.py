@@ -8,9 +8,9 @@ from protocol.errors import CODES, Blame, MeshError
 
 _EXIT_BY_BLAME: Final = {Blame.OUTCOME: 1, Blame.CALLER: 2, Blame.ENVIRONMENT: 3, Blame.PEER: 4}
 _NO_LOGIN: Final = ("expired", "stale", "replays", "held", "revoked", "logged_out")
-# A job that gates on a replay takes 1 for a difference of the site. That a login does not hold says nothing about the site.
+# A job that gates on a replay reads 1 as a difference of the site. An invalid login says nothing about the site.
 NO_LOGIN: Final = frozenset(f"capsule.{each}" for each in _NO_LOGIN)
-"""Codes by which a login does not hold, or does not hold any more."""
+"""Codes that mean that a login is not valid, or no longer valid."""
 _EXIT_BY_CODE: Final = {"internal.fault": 70, "internal.cancelled": 130} | dict.fromkeys(NO_LOGIN, 3)
 _STATUS_BY_BLAME: Final = {Blame.OUTCOME: 409, Blame.CALLER: 400, Blame.ENVIRONMENT: 503, Blame.PEER: 403}
 _STATUS_BY_CODE: Final = {

@@ -35,7 +35,7 @@ class Tasks:
             log.error("defect in task “%s”", task.get_name(), exc_info=task.exception())
 
     async def close(self) -> None:
-        """Cancel all running tasks and wait until they have ended. Twice is once."""
+        """Cancel all running tasks and wait until they have ended. A second call does nothing."""
         # A task may close its own room, and waiting for itself would never end.
         running = self._running - {asyncio.current_task()}
         for task in running:
@@ -71,7 +71,7 @@ async def to_its_end(
 
 
 async def any_of(*waits: Coroutine[Any, Any, object]) -> None:
-    """Until the first of ``waits`` has ended; the others are cancelled."""
+    """Wait until the first of ``waits`` has ended, and cancel the others."""
     tasks = [asyncio.ensure_future(wait) for wait in waits]
     try:
         await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)

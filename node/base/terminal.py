@@ -31,7 +31,7 @@ def json_text(value: Any, *, indent: int | None = 2) -> str:
 
 
 class LineFormatter(logging.Formatter):
-    """Formats a log record as one line. Of an exception it says type and place: a message or a traceback can contain secrets."""
+    """Formats a log record as one line. It shows type and place of an exception only: message and traceback can contain secrets."""
 
     def formatMessage(self, record: logging.LogRecord) -> str:
         return one_line(super().formatMessage(record))

@@ -1,4 +1,4 @@
-"""The end of trust: what has to stop when an owner distrusts a peer or a peer revokes itself, and notices about it.
+"""The end of trust: cleans up when an owner distrusts a peer or a peer revokes itself, and exchanges notices about it.
 
 Owns notices. A notice from a peer is advice; it never changes which peers this node trusts.
 """

@@ -44,7 +44,7 @@ class Notices:
         self.routes: dict[str, Handler] = {"notices/push": self.on_push}
 
     async def load(self) -> None:
-        """Take up what the store holds. Errors: ``store.corrupt``."""
+        """Read the stored notices. Errors: ``store.corrupt``."""
         for peer in self._peers.everybody():
             data = await self._store.get_meta(_KEY + peer)
             if data is not None:

@@ -213,7 +213,7 @@ class Audit:
 
 
 class _Walk:
-    """One way along a trail."""
+    """One pass over a trail, row by row."""
 
     def __init__(self, anchors: dict[int, str]) -> None:
         self._anchors = anchors

@@ -83,7 +83,7 @@ class LogExchange:
 
     @property
     def answered(self) -> int:
-        """How many peers have said which checkpoint of our log they hold, and none that we lack, since this node was opened."""
+        """The number of peers that, since this node was opened, reported a checkpoint of our log that we have."""
         return len(self._holds)
 
     # --- calling -----------------------------------------------------------------------------------------------------
@@ -114,7 +114,7 @@ class LogExchange:
         self._tasks.start(self.round(), "log round")
 
     async def close(self) -> None:
-        """Stop what ``soon`` began."""
+        """Stop the rounds that ``soon`` began."""
         await self._tasks.close()
 
     async def sync(self, node: str) -> None:
@@ -164,7 +164,7 @@ class LogExchange:
             raise MeshError("log.unproven", f"its checkpoint: {error.message}", node=node) from error
 
     async def _ask(self, node: str) -> LogSync:
-        """The peer's answer. A refusal shows nothing of its log."""
+        """The peer's answer. A refusal counts as one that shows no log."""
         try:
             return await self._calls.call(node, "log/checkpoint", await self._composed(node), LogSync)
         except MeshError as error:
@@ -294,7 +294,7 @@ class LogExchange:
         return acquaintance(self._peers.me, node, other)
 
     def _yours(self, node: str) -> tuple[bytes, bytes]:
-        """The reader's checkpoint with our cosignature; and one of a later log that others showed us, without."""
+        """The reader's checkpoint with our cosignature, and without one a checkpoint of a later log that others showed us."""
         held = self.peer_logs.held(node)
         later = self.peer_logs.later(node, held[0].number if held else -1)
         cosigned = held[1].with_line(self._witness.cosign(held[1])).encode() if held else b""
@@ -358,7 +358,7 @@ class LogExchange:
             )
 
     async def _hear_keys(self, data: bytes) -> None:
-        """A key log that another peer passed on. It contains its own proof; an invalid one is ignored."""
+        """Take a key log that another peer passed on. It contains its own proof; an invalid one is ignored."""
         try:
             await self._calls.changes.adopt(data)
         except MeshError as error:
@@ -373,7 +373,7 @@ def _size_in(said: LogSync) -> tuple[int, int]:
 
 
 def _share(told: Sequence[bytes], count_max: int, turn: int) -> tuple[bytes, ...]:
-    """As many as fit in one message. The next message continues after them, so that all are sent in turn."""
+    """The part of ``told`` that fits in one message. The next message continues after it, so that all are sent in turn."""
     if len(told) <= count_max:
         return tuple(told)
     start = turn * count_max % len(told)

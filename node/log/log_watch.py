@@ -78,7 +78,7 @@ class LogWatch:
         """When each peer last showed a current head."""
 
     async def load(self) -> None:
-        """Take up what the store holds about everybody this node ever paired with. Errors: ``store.corrupt``."""
+        """Read the stored records of all nodes that this node ever paired with. Errors: ``store.corrupt``."""
         for node in self._peers.everybody():
             data = await self._store.get_meta(_KEY + node)
             if data:
@@ -139,11 +139,11 @@ class LogWatch:
                 )
 
     def silent(self, node: str) -> bool:
-        """Whether ``node`` does not show its log: it answered without a current head, or showed none for too long."""
+        """True if ``node`` does not show its log: it answered without a current head, or showed none for too long."""
         return self.of(node).shown in (LogAnswer.SILENT, LogAnswer.BEHIND, LogAnswer.UNPROVEN) or self.is_old(node)
 
     def is_old(self, node: str) -> bool:
-        """Whether the last current head of ``node`` is older than ``policy.log_age_s``."""
+        """True if the last current head of ``node`` is older than ``policy.log_age_s``."""
         record = self._peers.record(node)
         last_ms = max(self.current_ms.get(node, 0), record.paired_ms if record else 0)
         return self._clock.now_ms() - last_ms > self._peers.policy.log_age_s * 1000

@@ -44,7 +44,7 @@ _NO_LINK = Link(base_size=0, base_root=b"", proof=())
 
 
 class PeerLogs:
-    """The newest checkpoint of each peer, and what is wrong with it."""
+    """The newest checkpoint of each peer, and the faults of its log."""
 
     def __init__(self, calls: Calls, store: Store, clock: Clock) -> None:
         self._calls, self._peers = calls, calls.peers
@@ -59,7 +59,7 @@ class PeerLogs:
         self._judging = asyncio.Lock()
 
     async def load(self) -> None:
-        """Take up what the store holds. Checkpoints of former peers stay in the store and are not loaded."""
+        """Read the stored checkpoints. Those of former peers stay in the store and are not loaded."""
         await self.watch.load()
         await self.recall()
         for node in self._peers.everybody():
@@ -266,8 +266,9 @@ class PeerLogs:
     # --- what others say ---------------------------------------------------------------------------------------------
 
     async def hear_proof(self, data: bytes) -> None:
-        """A proof of equivocation that another peer passed on; it can be checked without trusting that peer. Errors:
-        ``log.invalid``."""
+        """Take a proof of equivocation that another peer passed on. It can be checked without trusting that peer. Errors:
+        ``log.invalid``.
+        """
         proof = log_proof.decode(data)
         if not isinstance(proof, Equivocation):
             raise MeshError("log.invalid", "a proof of equivocation is required")
@@ -275,7 +276,7 @@ class PeerLogs:
             await self._convict(proof)
 
     async def hear_from_others(self, data: bytes) -> None:
-        """A checkpoint of a known node, shown by another peer. Errors: ``log.invalid``, ``log.equivocation``."""
+        """Take a checkpoint of a known node that another peer showed. Errors: ``log.invalid``, ``log.equivocation``."""
         node = witness_log.peek(note.parse(data)).node
         if not self._peers.knows(node) or node in self._proofs:
             return
@@ -328,7 +329,7 @@ class PeerLogs:
                 return
             self._unconnected.get(node, {}).pop(key, None)
         held = self.held(node)
-        # Only what others showed is settled here: whose own head was not connected stays suspended until one is.
+        # Only checkpoints from others are settled here. A peer whose own head was not connected stays suspended until one is.
         if held is not None and not self._unconnected.get(node) and self.watch.of(node).shown is LogAnswer.CURRENT:
             await self._thaw(node)
 
@@ -345,7 +346,8 @@ class PeerLogs:
             await self._connect(node, known[-1], shown)
 
     async def _connect(self, node: str, known: Signed, other: Signed) -> None:
-        """Have ``node`` show that ``other`` belongs with what is known of that log; the larger one is held.
+        """Have ``node`` prove that ``other`` is consistent with the known checkpoint of that log. The larger one is held
+        afterwards.
 
         Errors: ``log.equivocation``, ``log.unproven``, ``peer.*``.
         """

@@ -174,7 +174,7 @@ class Logs:
     async def audit_peer(self, peer: str) -> PeerAudit:
         """Ask a peer to prove that its log extends the stored checkpoint; a peer that shows nothing is not sound.
 
-        Errors: ``peer.*`` but ``peer.unreachable``, ``keylog.*``, ``log.rollback`` (of this node), ``input.*``.
+        Errors: ``peer.*`` except ``peer.unreachable``, ``keylog.*``, ``log.rollback`` (of this node), ``input.*``.
         """
         node = self._peers.find(peer).node
         before = self._exchange.peer_logs.held(node)

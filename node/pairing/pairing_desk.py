@@ -41,7 +41,7 @@ class PairingDesk:
         """The listeners of open invites, by hash of their token."""
 
     async def invite(self, grant: Sequence[str], ask: Sequence[str], minutes: int) -> tuple[str, int]:
-        """An invite and when it expires (seconds since 1970); its listener is open until then, or until it is used.
+        """Make an invite. Returns it with its expiry (seconds since 1970). Its listener is open until then, or until it is used.
 
         Errors: ``input.invalid``, ``input.too_large``, ``node.address_in_use``.
         """
@@ -136,7 +136,7 @@ class PairingDesk:
 
     @asynccontextmanager
     async def _connected(self, invite: Invite) -> AsyncIterator[PairingConnection]:
-        """A connection to who made ``invite``. Errors: those of ``PairingClient.connect``."""
+        """A connection to the node that made ``invite``. Errors: those of ``PairingClient.connect``."""
         async with AsyncExitStack() as stack:
             try:
                 connection = await stack.enter_async_context(self._client.connect(invite.address))

@@ -41,7 +41,7 @@ class Meeting(msgspec.Struct, frozen=True, kw_only=True):
     digits: str
     other: Paired
     pinned: bool
-    """Whether the person here gave the other node's fingerprint, so that this side need not compare digits."""
+    """True if the person here gave the other node's fingerprint, so that this side need not compare digits."""
 
 
 class _Side(Protocol):
@@ -205,7 +205,7 @@ class _Waiting:
         self.other: Paired
 
     async def open(self) -> str:
-        """Listen; the address for the joiner. Errors: ``node.address_in_use``."""
+        """Listen. Returns the address for the joiner. Errors: ``node.address_in_use``."""
         return await self._server.start(self._handle)
 
     async def _handle(self, request: bytes, leaf_hash: bytes) -> bytes:
@@ -220,7 +220,7 @@ class _Waiting:
         return answer
 
     async def joined(self) -> Paired:
-        """Who has joined. Errors: ``pairing.refused`` after three failures."""
+        """The node that joined. Errors: ``pairing.refused`` after three failures."""
         while (other := self._window.other) is None:
             if not self._window.is_open:
                 raise MeshError(

@@ -1,4 +1,4 @@
-"""Tells what became of due times: to the feed, and the end of a run to the webhook and the command of its schedule."""
+"""Reports the outcomes of due times to the feed, and the end of a run to the webhook and the command of its schedule."""
 
 from __future__ import annotations
 
@@ -29,9 +29,9 @@ _KINDS: Final = {
 
 
 async def tell_outcomes(feed: Feed, runs: Sequence[RunRecord]) -> None:
-    """Tell the feed what became of due times of one schedule, each outcome once: a node that was down for long, and finds
-    hundreds of due times that passed, must not fill the feed with them. The schedule is the caller, whoever made it or had it run
-    now. Never raises.
+    """Tell the feed the outcomes of due times of one schedule, each outcome once: a node that was down for long finds hundreds of
+    missed due times, and must not fill the feed with them. The schedule is the caller, regardless of who made it or ran it now.
+    Never raises.
     """
     for run in {run.status: run for run in runs}.values():
         who = str(Caller(kind=CallerKind.SCHEDULE, name=run.schedule))

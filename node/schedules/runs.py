@@ -53,13 +53,13 @@ class Runs:
         self._running: dict[str, _Running] = {}
 
     def __contains__(self, schedule_id: str) -> bool:
-        """Whether a run of the schedule is in progress."""
+        """True if a run of the schedule is in progress."""
         return schedule_id in self._running
 
     def new(
         self, record: ScheduleRecord, due_ms: int, status: RunStatus, now_ms: int, *, manual: bool = False
     ) -> RunRecord:
-        """What is decided about a due time. It is stored before ``begin``, so that a crash cannot run it again."""
+        """The record of a decision about a due time. It is stored before ``begin``, so that a crash cannot run it again."""
         runs = status is RunStatus.RUNNING
         reasons = {RunStatus.SKIPPED: "schedule.running", RunStatus.RUNNING: ""}
         return RunRecord(
@@ -92,7 +92,7 @@ class Runs:
         try:
             ended = await self._searching.search(record, running.run.search, tell)
             if ended.reason:
-                # Whoever stopped the search meant this run: it says nothing about the schedule.
+                # A person who stops the search means this run, and not the schedule.
                 stopped = ended.reason == "internal.cancelled"
                 status, reason = RunStatus.INTERRUPTED if stopped else RunStatus.FAILED, ended.reason
                 if ended.reason == BUSY:

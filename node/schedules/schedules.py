@@ -26,7 +26,7 @@ log = logging.getLogger(__name__)
 
 
 class Schedules:
-    """The room of schedules. What is due follows from the store alone: a process holds only its runs in progress."""
+    """The room of schedules. Due times follow from the store only: a process holds only its runs in progress."""
 
     def __init__(self, store: Store, clock: Clock, searching: Searching, notifier: Notifier, feed: Feed) -> None:
         self._store, self._clock, self._searching, self._feed = store, clock, searching, feed
@@ -50,11 +50,11 @@ class Schedules:
                 await self._runs.keep_end(run, RunStatus.INTERRUPTED, "node.stopped", Ended())
 
     def start(self) -> None:
-        """Run what becomes due, until ``close``."""
+        """Run the schedules that become due, until ``close``."""
         self._tasks.start(self._keep_time(), "schedules")
 
     async def close(self) -> None:
-        """Interrupt all runs. Twice is once."""
+        """Interrupt all runs. A second call does nothing."""
         await asyncio.sleep(0)  # as in ``Runs.withdraw``
         await self._tasks.close()
 
@@ -81,7 +81,7 @@ class Schedules:
             for record in await self._store.schedules():
                 try:
                     due_ms += await self._turn(record)
-                except MeshError as error:  # the others are due all the same
+                except MeshError as error:  # the other schedules are still due
                     log.error("schedule %s cannot continue: %s", record.id, error)
         return min(due_ms, default=None)
 

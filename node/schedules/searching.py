@@ -20,20 +20,20 @@ from protocol.errors import MeshError
 
 BUSY: Final = "schedule.busy"
 _BUSY: Final = frozenset({"lease.busy", "live.busy"})
-"""How a worker says that it has no place: a peer, and this node's own browsers."""
+"""The codes by which workers (a peer, or this node's browsers) say that they have no place."""
 
 
 class Ended(msgspec.Struct, frozen=True, kw_only=True):
     """Result of a search."""
 
     reason: str = ""
-    """Error code that says why it did not reach its goal."""
+    """Error code of the reason why it did not reach its goal."""
     session: str = ""
     spend: tuple[RunSpend, ...] = ()
 
 
 class Searching(Protocol):
-    """What the room of schedules needs from the room of searches."""
+    """The functions that the room of schedules needs from the room of searches."""
 
     def new_id(self) -> str:
         """A new search id. The record of a run is stored with it before the search begins."""
@@ -118,7 +118,7 @@ class ScheduledSearches:
         if summary.status == "stopped":
             reason = "internal.cancelled"
         elif refusals and refusals <= _BUSY and not any(each.visits or each.steps for each in spend):
-            reason = BUSY  # nobody has looked: that is no answer about the goal
+            reason = BUSY  # nothing was searched, so there is no answer about the goal
         return Ended(reason="" if summary.status == "done" else reason, session=summary.session, spend=spend)
 
     async def stop(self, search_id: str) -> None:

@@ -2,8 +2,8 @@
 feed.
 
 Owns the key log and the witness log of this node, and the numbered sequence of its changes. Every artefact of the node is signed
-here. Never verifies what other nodes signed. The feed only informs: nothing in the node acts because of a row. A row that is told
-by itself never stops the work that it reports; one that is written along with its data shares that transaction and its errors.
+here. Never verifies what other nodes signed. The feed only informs: nothing in the node acts because of a row. A failed row never
+stops the work that it reports, unless it is written in one transaction with its data.
 """
 
 from node.signing import contents, identity

@@ -1,4 +1,4 @@
-"""Which files a node must have, so that one whose files were deleted or emptied is not taken for a new one.
+"""Checks that no file of a node is missing, so that a node whose files were deleted or emptied is not taken for a new one.
 
 A deleted store would be replaced by an empty one: peers and sessions would be gone, a second witness log would begin, and peers
 would take this node for a forger. So a mark lies beside the files. It is written once the store has its witness log, and says so.
@@ -23,14 +23,14 @@ _PATH_CHARS_MAX: Final = 4_096
 
 
 class Contents(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """What the mark says."""
+    """The content of the mark."""
 
     node: str
     """Id of the node."""
     store: bool
-    """Whether the store has held the witness log."""
+    """True once the store has its witness log."""
     recovery: str = ""
-    """Where the file with the recovery key was written; empty if that is not known."""
+    """The path to which the recovery key was written; empty if unknown."""
 
 
 def check_vacant(home: Path) -> None:
@@ -44,7 +44,7 @@ def check_vacant(home: Path) -> None:
 
 
 def check_files(home: Path, *names: str) -> None:
-    """Check that of the files ``names`` none is missing or empty, if ``home`` holds a node at all.
+    """Check that none of the required files is missing or empty, if ``home`` holds a node at all.
 
     A missing store is no fault before its mark is written. Errors: ``node.incomplete``, ``store.*``.
     """
@@ -68,9 +68,10 @@ def check_store(home: Path, *, has_log: bool) -> None:
 
 
 def mark(home: Path, node: str, *, store: bool, recovery: str = "") -> None:
-    """Write the mark, unless it says so already. Where the disk does not take it, the next opening of the node writes it.
+    """Write the mark, unless it is up to date.
 
-    recovery: where the recovery key was written, if it just was; else what the mark says stays.
+    If the write fails, the next opening of the node repeats it. recovery: the path to which the recovery key was just written; if
+    empty, the mark keeps its path.
     Errors: ``store.unwritable``, ``store.corrupt``.
     """
     before = _read(home)
@@ -82,7 +83,7 @@ def mark(home: Path, node: str, *, store: bool, recovery: str = "") -> None:
 
 
 def recovery_file(home: Path, node: str) -> str:
-    """The file in which the recovery key of ``node`` was written last, as far as is known."""
+    """The last known file of the recovery key of ``node``."""
     with contextlib.suppress(MeshError):
         if (found := _read(home)) and found.node == node and found.recovery:
             return found.recovery
@@ -90,12 +91,12 @@ def recovery_file(home: Path, node: str) -> str:
 
 
 def incomplete(home: Path, name: str, what: str) -> MeshError:
-    """The error for the file ``name``. what: what is wrong with it."""
+    """The error for the file ``name``. what: its fault."""
     return MeshError("node.incomplete", f"{home / name} {what}", home=str(home), file=name)
 
 
 def _read(home: Path) -> Contents | None:
-    """The mark; None if there is none. One that cannot be read still shows that a node was here.
+    """The mark; None if there is none. An unreadable mark still shows that a node was here.
 
     Errors: ``store.unwritable``, ``store.corrupt``.
     """
@@ -112,7 +113,7 @@ def _read(home: Path) -> Contents | None:
 
 
 def _size(path: Path) -> int | None:
-    """None if there is no such file."""
+    """The size of a file; None if there is none."""
     try:
         return path.stat().st_size
     except (FileNotFoundError, NotADirectoryError):

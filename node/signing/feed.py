@@ -19,12 +19,12 @@ from protocol.feed import Change, Kind, News, check_ids
 
 T = TypeVar("T")
 Sees = Callable[[Change], Awaitable[bool]]
-"""True if the caller of now may see a change. Errors: ``store.*``."""
+"""True if the present caller may see a change. Errors: ``store.*``."""
 log = logging.getLogger(__name__)
 
 
 async def everybody(change: Change) -> bool:
-    """Whoever asks sees every change."""
+    """A ``Sees`` that shows every change to everybody."""
     return True
 
 
@@ -32,7 +32,7 @@ class Feed:
     """The changes on this node, in order."""
 
     def __init__(self, store: FeedStore, clock: Clock, who: Callable[[], str]) -> None:
-        """who: the caller that this task works for, as in the audit trail."""
+        """who: returns the caller that this task works for, as in the audit trail."""
         self._store, self._clock, self._who = store, clock, who
         self._grown = asyncio.Event()
         """Set at the next change and then replaced. A follower takes it before it reads, so it cannot miss a change."""
@@ -116,7 +116,7 @@ class Feed:
             asked = msgspec.structs.replace(asked, since=last)
 
     def close(self) -> None:
-        """End the waiting of all followers, because the node stops. Twice is once."""
+        """End the waiting of all followers, because the node stops. A second call does nothing."""
         self._closed = True
         self._wake()
 

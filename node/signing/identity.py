@@ -55,8 +55,8 @@ class Identity:
 
     @property
     def tokens(self) -> Tokens:
-        """What stands for personal data in what this node stores. Their key is made of the current witness key, so it is in no
-        file of its own; after a change of key, older recordings are compared as those of another installation.
+        """The tokens that replace personal data in the store. Their key is derived from the current witness key, so it needs no
+        file. After a change of key, older recordings are compared like those of another installation.
         """
         return Tokens(hmac.digest(bytes(self.key), _TOKENS_FOR, "sha256"))
 
@@ -111,7 +111,7 @@ class Identity:
 
     @property
     def spoken(self) -> bool:
-        """Whether messages are already signed with the current key."""
+        """True if messages are already signed with the current key."""
         return self._speaks is self.key
 
     def speak(self) -> None:
@@ -238,5 +238,5 @@ def write_log(home: Path, log: KeyLog) -> None:
 
 
 def key_is_private(home: Path) -> bool:
-    """Whether only the owner can read the witness key."""
+    """True if only the owner can read the witness key."""
     return (os.stat(home / KEY_FILE).st_mode & 0o077) == 0

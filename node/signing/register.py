@@ -38,13 +38,13 @@ def entered(head: bytes, leaves: Iterable[LeafRecord]) -> bytes:
 def signed(identity: Identity, number: int, size: int, head: bytes) -> bytes:
     """The signature over a register of ``size`` entries."""
     said = Register(log=origin(identity.node, number), size=size, head=head)
-    # The hash stands for the random id: each append would draw one more, and nothing tells two of these apart but what they say.
+    # A hash replaces the random id, which each append would have to draw: two registers differ only in their content.
     header = envelope.Header(issuer=identity.node, issued_s=identity.latest_s, unique=head[: envelope.UNIQUE_ID_BYTES])
     return envelope.seal(cbor.encode(said), kind=KIND_REGISTER, key=identity.key, header=header)
 
 
 async def tampering(store: Store, identity: Identity) -> tuple[str, ...]:
-    """What does not match in any log of this node, one sentence each; none if nothing was changed. Errors: ``store.*``."""
+    """The mismatches between this node's logs and register, one sentence each; empty if there are none. Errors: ``store.*``."""
     leaves = await store.leaves_of(sorted(KINDS))
     found = []
     for log in await store.logs():
@@ -89,7 +89,9 @@ def _opening(identity: Identity, sealed: bytes) -> Opening:
 
 
 def _verified(identity: Identity, sealed: bytes, kind: str) -> bytes:
-    """The payload, signed by any key that this node ever had: one that was disowned may have made it. Errors: ``envelope.*``."""
+    """The payload, verified with any key that this node ever had, because a key that was disowned later may have signed it. Errors:
+    ``envelope.*``.
+    """
 
     def find(issuer: str, key_id: bytes, issued_s: int) -> VerifyKey | None:
         keys = (*identity.log.keys_ever, identity.public_key)

@@ -50,7 +50,7 @@ class OwnLog(msgspec.Struct, frozen=True, kw_only=True):
     """The artefact that opened it."""
     frontier: Frontier
     register: bytes
-    """The running hash of its register, or, once the store was changed from outside, nothing."""
+    """The running hash of its register; empty once the store was changed from outside."""
 
 
 class Witness:
@@ -87,7 +87,7 @@ class Witness:
 
     @property
     def tokens(self) -> Tokens:
-        """What stands for personal data in what this node stores."""
+        """The tokens that replace personal data in the store."""
         return self.identity.tokens
 
     @property
@@ -102,7 +102,7 @@ class Witness:
 
     @property
     def keys_ever(self) -> tuple[bytes, ...]:
-        """Every key that may have signed what stands in this node's own store, also one that a recovery has disowned."""
+        """Every key that may have signed data in this node's store, including keys that a recovery has disowned."""
         return tuple(dict.fromkeys((*self.identity.log.keys_ever, self.identity.public_key)))
 
     @property
@@ -150,11 +150,11 @@ class Witness:
             log.error("the store was changed from outside: %s", told)
 
     async def tampering(self) -> tuple[str, ...]:
-        """What of the register is changed in the store now (``register.tampering``). Errors: ``store.*``."""
+        """The present mismatches of the register in the store (``register.tampering``). Errors: ``store.*``."""
         return await register.tampering(self._store, self.identity)
 
     def check_untampered(self) -> None:
-        """Refuse what relies on the register, if the store was changed from outside. Errors: ``store.tampered``."""
+        """Raise if the store was changed from outside, before something relies on the register. Errors: ``store.tampered``."""
         if self.tampered:
             raise MeshError("store.tampered", f"the store was changed from outside: {self.tampered[0]}")
 
@@ -264,7 +264,7 @@ class Witness:
                         now.checkpoint.number, now.frontier.copy(), now.opening, now.register, made
                     )
             except BaseException as error:
-                # Every waiter gets the error, whatever it was, and it is raised in the task too.
+                # Every waiter gets the error, and it is raised in the task too.
                 for _, entered in batch:
                     if not entered.done():
                         entered.set_exception(
@@ -308,7 +308,7 @@ class Witness:
         return OwnLog(checkpoint=checkpoint, signed=signed, opening=opening, frontier=frontier, register=head)
 
     async def _registered(self, number: int, size: int, head: bytes) -> bytes:
-        """The signature over the register. What was changed from outside is never signed: the old signature stays beside it."""
+        """The signature over the register. One that was changed from outside is not signed again: the old signature stays."""
         if head:
             return register.signed(self.identity, number, size, head)
         return next((record.register for record in await self._store.logs() if record.number == number), b"")

@@ -17,26 +17,27 @@ from protocol.wire import cbor, envelope
 KIND_APPROVAL: Final = "approval"
 KIND_APPROVAL_USE: Final = "approval-use"
 Scope = Literal["once", "search", "site"]
-"""``once``: the exact action, once. ``search``: its form, in its search. ``site``: its form, for the caller that asked. A yes to
-what an action sent is for the same form of control and page."""
+"""``once``: the exact action, once. ``search``: its form, in its search. ``site``: its form, for the caller that asked. A yes to a
+request holds for actions whose control and page have the same form.
+"""
 USUAL_S: Final = {"once": 3_600, "search": 86_400, "site": 30 * 86_400}
-"""How long an approval holds unless the owner says otherwise, by scope."""
+"""The default lifetime of an approval, by scope."""
 
 
 class Approval(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """What the owner signs."""
+    """The answer that the owner signs."""
 
     node: ids.NodeId
     question: ids.QuestionId
     digest: Digest
-    """``digest_of`` the question: an approval is of what was read, not of an id."""
+    """``digest_of`` the question, so that the owner approves the text that was read, and not an id."""
     yes: bool
     scope: Scope = "once"
     expires_ms: Annotated[int, msgspec.Meta(ge=0, le=2**53)]
 
 
 class ApprovalUse(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """An answer for once is used up: signed by the node, of kind ``approval-use``, before the action is performed."""
+    """The use of an answer with scope ``once``; kind ``approval-use``. The node signs it before the action is performed."""
 
     question: ids.QuestionId
     approval: Digest
@@ -62,8 +63,8 @@ def open_approval(sealed: bytes, question: Question, owners: Owners, *, now_ms: 
     """The approval in ``sealed``, once it is found to be a valid answer to ``question`` now.
 
     Checks, in order: an envelope of this kind by an active key of an owner; this node and this question; the question as it was
-    asked; issued now, give or take ``APPROVAL_FRESH_S``; an expiry after that, within ``APPROVAL_DAYS_MAX``; of a yes: a class that
-    the owner may approve; a scope that fits: ``search`` needs a search, and a body that was not read allows ``once`` only.
+    asked; issued now, give or take ``APPROVAL_FRESH_S``; it expires later, within ``APPROVAL_DAYS_MAX``; for a yes: the owner may
+    approve the class; the scope fits, as ``search`` needs a search, and a body that was not read allows ``once`` only.
     Errors: ``envelope.*``, ``owner.refused``, ``approval.invalid``.
     """
     opened = envelope.verify(
@@ -93,7 +94,7 @@ def _check_scope(scope: Scope, question: Question) -> None:
 
 
 def reopen(sealed: bytes, question: Question, owners: Owners) -> VerifiedAnswer:
-    """A stored approval, which was valid when it was answered. The key must be active still.
+    """A stored approval, which was valid when it was given. Its key must still be active.
 
     Errors: ``envelope.*``, ``owner.refused``, ``approval.invalid``.
     """
@@ -112,14 +113,13 @@ def holds(
     search: str,
     now_ms: int,
 ) -> bool:
-    """Whether a yes to ``question`` allows an action: of its scope, of no higher class, now.
-
-    exact, form: of the action (``protocol.approval.forms``). caller, search: for whom it is performed.
+    """True if a yes to ``question`` allows an action now: it is within the scope, and of no higher class. exact, form: the action,
+    as in ``protocol.approval.forms``. caller, search: those of the action.
     """
     approval = held.approval
     if not approval.yes or level > question.level:
         return False
-    # A clock that was set back must not revive what was over: nothing holds before it was signed.
+    # Nothing is valid before it was signed, so that a clock that was set back does not revive an expired approval.
     if not held.issued_ms - limits.CLOCK_SKEW_S * 1000 <= now_ms < approval.expires_ms:
         return False
     if approval.scope == "once":
@@ -130,6 +130,6 @@ def holds(
 
 
 def statement(approval: Approval, public_key: bytes, *, now_s: int, unique: bytes) -> bytes:
-    """The exact bytes that a key which is kept elsewhere signs: the ``Sig_structure`` of COSE."""
+    """The exact bytes that an external key must sign: the ``Sig_structure`` of COSE."""
     header = envelope.Header(issuer=owner_id(public_key), issued_s=now_s, unique=unique)
     return envelope.to_sign(cbor.encode(approval), kind=KIND_APPROVAL, public_key=public_key, header=header)

@@ -1,4 +1,4 @@
-"""What else a node signs about capsules: certificates of sealing keys, uses, revocations; and the consent that a person signs."""
+"""Other signed records about capsules: certificates of sealing keys, uses and revocations by nodes, and consents by people."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class SealingCertificate(_Record, frozen=True, kw_only=True):
     """X25519, public."""
     begins_ms: Time
     ends_ms: Time
-    """When its private half is destroyed: what is sealed to it cannot be opened after that."""
+    """When its private half is destroyed. State that is sealed to it cannot be opened after that."""
 
 
 class Use(_Record, frozen=True, kw_only=True):
@@ -45,10 +45,10 @@ class Use(_Record, frozen=True, kw_only=True):
     capsule: ids.CapsuleId
     tenant: ids.NodeId
     node: ids.NodeId
-    """Who uses it."""
+    """The node that uses it."""
     generation: Annotated[int, msgspec.Meta(ge=1, le=2**31)]
     number: Annotated[int, msgspec.Meta(ge=1, le=limits.CAPSULE_USES_MAX)]
-    """Which use of this node it is, by its own count."""
+    """The number of the use, as this node counts its own."""
     task: Task
     at_ms: Time
 
@@ -65,7 +65,9 @@ T = TypeVar("T", SealingCertificate, Use, Revocation)
 
 
 class Terms(_Record, frozen=True, kw_only=True):
-    """What a person consents to. No generation: newer state of the same login needs no new consent, anything else does."""
+    """The terms that a person consents to. They hold no generation: newer state of the same login needs no new consent, any other
+    change does.
+    """
 
     capsule: ids.CapsuleId
     tenant: ids.NodeId
@@ -73,11 +75,11 @@ class Terms(_Record, frozen=True, kw_only=True):
     policy: Policy
     recipients: tuple[ids.NodeId, ...]
     slice: bool
-    """Whether keys go along that no script can read: who has consented to a login has not consented to that."""
+    """True if keys that no script can read travel with it. A consent to a login does not cover them."""
 
 
 class Consent(_Record, frozen=True, kw_only=True):
-    """What the person signs; kind ``capsule-consent``."""
+    """The consent that a person signs; kind ``capsule-consent``."""
 
     capsule: ids.CapsuleId
     terms: Digest
@@ -85,10 +87,10 @@ class Consent(_Record, frozen=True, kw_only=True):
 
 
 def open_certificate(sealed: bytes, node: str, find_key: envelope.KeyFinder, *, now_ms: int) -> SealingCertificate:
-    """The certificate of a sealing key of ``node`` that holds now.
+    """The certificate of a sealing key of ``node``, once it is found to be valid now.
 
-    Checks, in order: signature, by the node that it names; suite; a life of at most ``SEALING_KEY_DAYS_MAX``; begun, give or take
-    ``CLOCK_SKEW_S``, and not ended. Errors: ``envelope.*``, ``message.invalid``, ``capsule.suite``, ``capsule.key_ended``.
+    Checks, in order: signature, by the node that it names; suite; a life of at most ``SEALING_KEY_DAYS_MAX``; it has begun, give or
+    take ``CLOCK_SKEW_S``, and not ended. Errors: ``envelope.*``, ``message.invalid``, ``capsule.suite``, ``capsule.key_ended``.
     """
     made = _opened(sealed, SealingCertificate, KIND_SEALING_KEY, find_key)
     if made.node != node:
@@ -139,7 +141,7 @@ def terms_of(header: Header) -> Terms:
 
 
 def terms_digest(terms: Terms) -> bytes:
-    """What a consent signs of its terms."""
+    """The digest of the terms, which a consent signs."""
     return hashlib.sha256(_TERMS_DOMAIN + cbor.encode(terms)).digest()
 
 
@@ -150,10 +152,10 @@ def seal_consent(consent: Consent, key: SigningKey, *, now_s: int, unique: bytes
 
 
 def consent_until_ms(header: Header, sealed: Sealed) -> int:
-    """Until when the consent of a capsule holds; 0 if there is none.
+    """The end of the consent of a capsule; 0 if there is none.
 
     Checks, in order: the key is the one that the header names as owner; its signature; this capsule; these terms.
-    Errors: ``format.*``; ``capsule.consent`` where one is there and does not hold.
+    Errors: ``format.*``; ``capsule.consent`` if there is one and it is not valid.
     """
     if not header.owner and not sealed.consent:
         return 0

@@ -22,7 +22,7 @@ class _Record(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
 
 
 class Attested(_Record, frozen=True, kw_only=True):
-    """How often something was found at a host."""
+    """The number of findings of one kind at a host."""
 
     kind: Annotated[str, msgspec.Meta(max_length=64, pattern=LINE_PATTERN)]
     host: Annotated[str, msgspec.Meta(max_length=limits.CAPSULE_DOMAIN_CHARS_MAX, pattern=LINE_PATTERN)]
@@ -33,7 +33,7 @@ class Attestation(_Record, frozen=True, kw_only=True):
     """A scan of one generation of a capsule; kind ``cookie-attestation``, signed by the node that sealed it."""
 
     handle: Annotated[bytes, msgspec.Meta(min_length=32, max_length=32)]
-    """``handle_of`` the capsule: who is shown the attestation alone does not learn which login it is about."""
+    """``handle_of`` the capsule, so that the attestation alone does not reveal its login."""
     generation: Annotated[int, msgspec.Meta(ge=1, le=2**31)]
     node: ids.NodeId
     scanner: Annotated[int, msgspec.Meta(ge=1, le=2**16)]
@@ -42,7 +42,7 @@ class Attestation(_Record, frozen=True, kw_only=True):
 
 
 def handle_of(capsule: str) -> bytes:
-    """What an attestation calls a capsule."""
+    """The name of a capsule in attestations."""
     return hashlib.sha256(_HANDLE_DOMAIN + capsule.encode()).digest()
 
 

@@ -1,6 +1,6 @@
 """A capsule: the header in clear, the sealed stream, and the signed record that holds them together.
 
-Who opens one has checked, in this order: the signature of the tenant around ``Sealed``; the header (``read_header``); the stream
+A reader checks, in this order: the signature of the tenant around ``Sealed``; the header (``read_header``); the stream
 (``check_stream``); that it is a recipient (``open_state``).
 """
 
@@ -26,7 +26,8 @@ from protocol.wire.line import LINE_PATTERN
 
 KIND_CAPSULE: Final = "capsule"
 SUITE: Final = 1
-"""HPKE with X25519, HKDF-SHA256, ChaCha20-Poly1305; the stream of ``protocol.capsule.stream``. Another one gets another number."""
+"""HPKE with X25519, HKDF-SHA256, ChaCha20-Poly1305; the stream of ``protocol.capsule.stream``. Any other suite gets another number.
+"""
 WRAPPED_BYTES: Final = 80
 """A content key for one recipient: an ephemeral public key, the key, a tag."""
 _KEY_DOMAIN: Final = b"trailmesh-capsule-key-v1\x00"
@@ -41,16 +42,16 @@ class _Record(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
 
 
 class OriginState(_Record, frozen=True, kw_only=True):
-    """How much state there is of one origin. Names and values are sealed: names tell who somebody is, too."""
+    """Counts of the state of one origin. Names are sealed as values are, because names can identify a person too."""
 
     origin: Annotated[str, msgspec.Meta(max_length=limits.ORIGIN_CHARS_MAX)]
     cookies: Count
-    """Those that a page of this origin is sent."""
+    """Cookies that the browser sends to this origin."""
     local: Count
     session: Count
     databases: Count
     slice: Annotated[int, msgspec.Meta(ge=0, le=limits.CAPSULE_SLICE_BYTES_MAX)] = 0
-    """Bytes of the files of a browser's profile that go with it; 0 for none."""
+    """Bytes of the files of a browser's profile for this origin; 0 for none."""
     basic: Annotated[int, msgspec.Meta(ge=0, le=1)] = 0
     """1 if it holds a user name and a password for HTTP basic authentication of this origin."""
 
@@ -61,7 +62,7 @@ class BrowserProfile(_Record, frozen=True, kw_only=True):
     name: Annotated[str, msgspec.Meta(max_length=64, pattern=LINE_PATTERN)] = ""
     version: Annotated[str, msgspec.Meta(max_length=64, pattern=LINE_PATTERN)] = ""
     user_agent: Annotated[str, msgspec.Meta(max_length=512, pattern=LINE_PATTERN)] = ""
-    """Empty if that is not known, as of an imported file."""
+    """Empty if unknown, for example for an imported file."""
     profile: Profile = Profile()
 
 
@@ -82,7 +83,7 @@ class LogHead(_Record, frozen=True, kw_only=True):
 
 
 class Header(_Record, frozen=True, kw_only=True):
-    """What everybody may read of a capsule. The sealed state is bound to its bytes."""
+    """The part of a capsule that everybody may read. The sealed state is bound to its bytes."""
 
     suite: Annotated[int, msgspec.Meta(ge=1, le=2**16)]
     id: ids.CapsuleId
@@ -107,11 +108,11 @@ class Header(_Record, frozen=True, kw_only=True):
     state_bytes: Annotated[int, msgspec.Meta(ge=0, le=limits.CAPSULE_STATE_BYTES_MAX)]
     head: LogHead
     slice_version: Annotated[str, msgspec.Meta(max_length=64, pattern=LINE_PATTERN)] = ""
-    """The one version of the browser that a state with files of a profile is mounted in; empty without such files."""
+    """The only browser version that can mount its files of a profile; empty without such files."""
 
 
 class Sealed(_Record, frozen=True, kw_only=True):
-    """The payload of the artefact: what the tenant signs."""
+    """The payload of the artefact, which the tenant signs."""
 
     header: Annotated[bytes, msgspec.Meta(max_length=limits.CAPSULE_HEADER_BYTES_MAX)]
     """``Header``, encoded."""
@@ -129,7 +130,7 @@ class Sealed(_Record, frozen=True, kw_only=True):
 
 
 class Capsule(msgspec.Struct, frozen=True, kw_only=True):
-    """A capsule whose signature and header were checked. The state is sealed still."""
+    """A capsule whose signature and header were checked. Its state is still sealed."""
 
     header: Header
     sealed: Sealed
@@ -137,7 +138,7 @@ class Capsule(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def digest(self) -> bytes:
-        """By which the witness log names it."""
+        """The digest by which the witness log names the capsule."""
         return hashlib.sha256(self.envelope).digest()
 
 
@@ -147,7 +148,7 @@ def suite() -> Suite:
 
 
 def key_info(header: bytes) -> bytes:
-    """What binds a wrapped content key to its header."""
+    """The HPKE info that binds a wrapped content key to its header."""
     return _KEY_DOMAIN + streams.header_digest(header)
 
 
@@ -214,7 +215,7 @@ def check_stream(sealed: Sealed, header: Header, stream: bytes) -> None:
 
 
 def open_state(sealed: Sealed, stream: bytes, *, node: str, key: X25519PrivateKey) -> bytes:
-    """The state, as bytes, opened by ``node`` with one of its sealing keys. Does not ask for the signature.
+    """The bytes of the state, opened by ``node`` with one of its sealing keys. The signature is not checked here.
 
     Checks, in order: as many keys as recipients; the node with this key is a recipient; its wrapped key opens under this
     header; the stream (``open_stream``). Errors: those of ``read_header``, ``capsule.stripped``, ``capsule.recipient``,
@@ -237,7 +238,7 @@ def open_state(sealed: Sealed, stream: bytes, *, node: str, key: X25519PrivateKe
 
 
 def check_sliced(header: Header, state: CapsuleState) -> None:
-    """Check that the header tells what slice the state has: by that a use is judged. Errors: ``capsule.invalid``."""
+    """Check that the header describes the slice of the state: uses are judged by the header. Errors: ``capsule.invalid``."""
     told = {each.origin: each.slice for each in header.origins if each.slice}
     found = {each.origin: each.size_bytes for each in state.slice.folders}
     if header.slice_version != state.slice.version or told != found:

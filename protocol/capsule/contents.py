@@ -1,4 +1,4 @@
-"""The list of what a capsule holds: the node that seals it signs names, never values. Stays on that node."""
+"""The list of the parts of a capsule. The sealing node signs their names, never values, and keeps the list to itself."""
 
 from __future__ import annotations
 
@@ -23,16 +23,16 @@ class _Record(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
 
 
 class Stays(_Record, frozen=True, kw_only=True):
-    """One thing that is kept."""
+    """One kept part of a login."""
 
     kind: Literal["cookie", "local", "session", "database"]
     host: Annotated[str, msgspec.Meta(max_length=_CHARS_MAX, pattern=LINE_PATTERN)]
     name: Annotated[str, msgspec.Meta(max_length=_CHARS_MAX, pattern=LINE_PATTERN)]
-    """``(generated)`` for a name that may tell who somebody is."""
+    """``(generated)`` in place of a name that may identify a person."""
 
 
 class Contents(_Record, frozen=True, kw_only=True):
-    """What one generation of a capsule holds; kind ``capsule-contents``, signed by the node that sealed it."""
+    """The parts of one generation of a capsule; kind ``capsule-contents``, signed by the node that sealed it."""
 
     handle: Annotated[bytes, msgspec.Meta(min_length=32, max_length=32)]
     """``handle_of`` the capsule."""
@@ -42,7 +42,7 @@ class Contents(_Record, frozen=True, kw_only=True):
     stays: Annotated[tuple[Stays, ...], msgspec.Meta(max_length=limits.CAPSULE_CONTENTS_MAX)]
     """Sorted."""
     more: Annotated[int, msgspec.Meta(ge=0, le=2**31)]
-    """How many there are beyond those that are named."""
+    """The number of further parts that are not named."""
 
 
 def named(parts: Iterable[Part]) -> tuple[tuple[Stays, ...], int]:

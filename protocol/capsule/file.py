@@ -21,11 +21,11 @@ _HEAD: Final = struct.Struct(">8sIII")
 
 
 class CapsuleFile(msgspec.Struct, frozen=True, kw_only=True):
-    """The parts of a file; nothing of them is checked yet."""
+    """The parts of a file, not checked yet."""
 
     envelope: bytes
     proof: bytes
-    """``InclusionProof``, as its own file has it."""
+    """An ``InclusionProof``, encoded as in a proof file."""
     stream: bytes
 
 

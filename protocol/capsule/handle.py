@@ -1,4 +1,6 @@
-"""Cookie handles: capsules that hold cookies and nothing else. Same id, generation and policy as the capsule they are cut from."""
+"""Cookie handles: capsules that hold cookies and nothing else. A handle has the id, generation and policy of the capsule that it is
+cut from.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +14,7 @@ from protocol.errors import MeshError
 
 
 def cookies_of(header: Header, state: CapsuleState) -> tuple[Header, CapsuleState]:
-    """Header and state with the cookies alone. The names of origins stay, so that a consent to the capsule covers it."""
+    """Header and state with the cookies only. The names of origins stay, so that a consent to the capsule covers the handle."""
     origins = tuple(
         msgspec.structs.replace(each, local=0, session=0, databases=0, slice=0, basic=0) for each in header.origins
     )
@@ -20,21 +22,22 @@ def cookies_of(header: Header, state: CapsuleState) -> tuple[Header, CapsuleStat
 
 
 def is_handle(header: Header) -> bool:
-    """Whether a capsule says that it holds cookies alone."""
+    """True if the header says that the capsule holds cookies only."""
     return not any(each.local or each.session or each.databases or each.slice or each.basic for each in header.origins)
 
 
 def attested(header: Header, state: CapsuleState, *, node: str, at_ms: int) -> Attestation:
-    """What ``node`` signs about ``state``, after it was scanned."""
+    """The attestation of ``node`` about ``state``, from a scan."""
     found = tuple(Attested(kind=kind, host=host, count=count) for kind, host, count in counted(scan(state)))
     handle, generation = handle_of(header.id), header.generation
     return Attestation(handle=handle, generation=generation, node=node, scanner=SCANNER, at_ms=at_ms, found=found)
 
 
 def check_handle(header: Header, state: CapsuleState, said: Attestation) -> None:
-    """Check that a capsule holds cookies alone, and that its attestation says what is found in them here.
+    """Check that a capsule holds cookies only, and that a scan here agrees with its attestation.
 
-    Another version of the scanner finds other things: then the signature alone counts. Errors: ``capsule.attestation``.
+    If the attestation is of another scanner version, the scans cannot be compared, and the signature alone counts. Errors:
+    ``capsule.attestation``.
     """
     if not is_handle(header) or state != CapsuleState(cookies=state.cookies):
         raise MeshError("capsule.attestation", "it holds more than cookies", capsule=header.id, because="contents")

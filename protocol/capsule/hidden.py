@@ -1,4 +1,4 @@
-"""What of a login must never be shown: values of its cookies and storage that look like secrets."""
+"""Finds the values of a login that must never be shown: cookies and storage that look like secrets."""
 
 from __future__ import annotations
 
@@ -12,26 +12,24 @@ from protocol.capsule.state import CapsuleState
 from protocol.page.secrets.token_looks import is_key, looks_generated
 
 _CHARS_MIN: Final = 8
-"""A shorter value would be found in texts that have nothing to do with it."""
+"""A shorter value would also be found in unrelated texts."""
 _LONG_CHARS: Final = 16
-"""From this length on, letters and digits mixed without a space are taken for a secret, and digits alone in a cookie that scripts
-do not see."""
+"""From this length on, mixed letters and digits without a space count as a secret, and so do digits alone in an HttpOnly cookie."""
 _DEPTH_MAX: Final = 32
 _PREFIX: Final = "capsule."
 
 
 def is_hidden(name: str) -> bool:
-    """Whether a recording calls a value of a login so, and no secret of its author."""
+    """True if a recording uses this name for a value of a login, and not for a secret of its author."""
     return name.startswith(_PREFIX) and name.removeprefix(_PREFIX).isdecimal()
 
 
 def hidden_values(state: CapsuleState) -> dict[str, str]:
-    """The values to take out of everything that is stored or shown, by a name that says nothing of them.
+    """The values to redact in everything that is stored or shown, by a neutral name.
 
-    Of a cookie that scripts do not see every value counts; of all others those that look generated, also inside of JSON. There is
-    a limit: what answers basic authentication comes first, then cookies that scripts do not see, then other cookies, so that
-    nothing that a script stores can take the place of a session. Then the longest come first, because short ones are the
-    likelier chance finds.
+    Every value of an HttpOnly cookie counts. Of all others, only values that look generated count, also inside JSON. There is a
+    limit. Credentials for basic authentication come first, then HttpOnly cookies, then other cookies, so that a script cannot push
+    out a session with what it stores. Among equals the longest come first, because short ones are more likely found by chance.
     """
     ranks: dict[str, int] = {}
     for rank, value in _found(state):
@@ -47,7 +45,7 @@ def hidden_values(state: CapsuleState) -> dict[str, str]:
 
 
 def _found(state: CapsuleState) -> Iterator[tuple[int, str]]:
-    """Each value, and how early it comes."""
+    """Each value, with its priority."""
     for login in state.basic:
         both = f"{login.user}:{login.password}"
         sent = base64.b64encode(both.encode()).decode()
@@ -70,7 +68,7 @@ def _of(value: str, *, whole: bool = False) -> Iterator[str]:
 
 
 def _texts(value: str) -> Iterator[str]:
-    """``value``, or if it is JSON the texts in it."""
+    """``value``, or the texts in it if it is JSON."""
     if value.lstrip()[:1] not in ("{", "[", '"'):
         yield value
         return

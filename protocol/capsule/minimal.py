@@ -1,6 +1,6 @@
-"""Leaves out of a state what a login does not need: delta debugging (Zeller and Hildebrandt 2002, ddmin). Pure.
+"""Finds the parts of a state that a login needs, by delta debugging (Zeller and Hildebrandt 2002, ddmin). Pure.
 
-Somebody else shows each proposal to the site, and says whether the login still held.
+The caller shows each proposal to the site, and reports if the login still worked.
 """
 
 from __future__ import annotations
@@ -18,14 +18,14 @@ _HALVES: Final = 2
 
 
 class Part(NamedTuple):
-    """One thing that can be left out, by its name alone."""
+    """A part of the state that can be left out, by its name."""
 
     kind: Literal["cookie", "local", "session", "database"]
     host: str
-    """Of a cookie its domain, of all else the origin, with the storage key where it has one."""
+    """The domain of a cookie; of other parts the origin, with the storage key if there is one."""
     name: str
     where: str = ""
-    """Path and partition of a cookie: two of a name differ by them."""
+    """Path and partition of a cookie, by which cookies of one name differ."""
 
 
 def parts_of(state: CapsuleState) -> dict[Part, str]:
@@ -67,9 +67,9 @@ def only(state: CapsuleState, kept: Iterable[Part]) -> CapsuleState:
 
 
 def shown_by(page: str, origins: Iterable[str], parts: Iterable[Part]) -> tuple[Part, ...]:
-    """Those of ``parts`` that the site at ``page`` alone is given: of what other origins need, that page shows nothing.
+    """The ``parts`` that only the site at ``page`` is given. The page cannot show which parts other origins need.
 
-    page: an address. origins: patterns of all that the capsule is for.
+    page: an address. origins: the patterns of the capsule.
     """
     own = origin_of(page)
     others = [urlsplit(each).hostname or "" for each in origins if each != own]
@@ -82,20 +82,21 @@ def shown_by(page: str, origins: Iterable[str], parts: Iterable[Part]) -> tuple[
 
 
 def _given_to(domain: str, hosts: Iterable[str]) -> bool:
-    """Whether a cookie of ``domain`` may be sent to one of ``hosts``, or to a host below one."""
+    """True if a cookie of ``domain`` may be sent to one of ``hosts``, or to a host below one."""
     plain = domain.lstrip(".")
     return any(f".{host}".endswith(f".{plain}") or f".{plain}".endswith(f".{host}") for host in hosts)
 
 
 def as_minimal(newer: CapsuleState, before: CapsuleState) -> CapsuleState:
-    """``newer`` without what was left out ``before``. All of it if something that was kept is gone: the site may have renamed it,
-    or ended the login."""
+    """``newer``, reduced to the parts in ``before``. If a part in ``before`` is gone, ``newer`` stays whole: the site may have
+    renamed the part, or ended the login.
+    """
     kept = parts_of(before)
     return only(newer, kept) if kept.keys() <= parts_of(newer).keys() else newer
 
 
 class Halving:
-    """The search for parts that can go: halves, then quarters, and so on, of what is left."""
+    """The search for parts that can go. It tries halves of the remaining parts, then quarters, and so on."""
 
     def __init__(self, parts: Iterable[Part]) -> None:
         self.kept = tuple(parts)
@@ -105,7 +106,7 @@ class Halving:
         self._proposed: tuple[Part, ...] = ()
 
     def propose(self) -> tuple[Part, ...] | None:
-        """With which parts to look next; None once each single one was seen to be needed. ``tell`` follows."""
+        """The parts to try next; None once every remaining part was seen to be needed. Call ``tell`` afterwards."""
         if self._next >= self._pieces and not self._finer():
             return None
         size = -(-len(self.kept) // self._pieces)
@@ -126,7 +127,7 @@ class Halving:
         return True
 
     def tell(self, *, held: bool) -> None:
-        """Whether the login held with what was proposed."""
+        """Take the result of the last proposal. held: True if the login worked with it."""
         if not held:
             self._next += 1
             return

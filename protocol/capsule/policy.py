@@ -14,69 +14,69 @@ from protocol.trust.origin import ANY, fits, parse_pattern, widest
 from protocol.wire.line import LINE_PATTERN
 
 Task = Literal["live", "record", "replay", "explore", "schedule"]
-"""What a capsule is used for: a live session, a recording, a replay, a search, a scheduled run."""
+"""The kind of work that uses a capsule: a live session, a recording, a replay, a search, a scheduled run."""
 TASKS: Final[tuple[str, ...]] = get_args(Task)
 Time = Annotated[int, msgspec.Meta(ge=0, le=2**53)]
 _Pattern = Annotated[Plain, msgspec.Meta(max_length=limits.ORIGIN_CHARS_MAX)]
 
 
 class Policy(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """How a capsule may be used. Every field is required: a reader never guesses what an issuer left out."""
+    """How a capsule may be used. Every field is required, so that a reader never guesses a missing one."""
 
     purpose: Annotated[Plain, msgspec.Meta(max_length=limits.CAPSULE_PURPOSE_CHARS_MAX, pattern=LINE_PATTERN)]
-    """What the login is for, in words of the person who gives it."""
+    """The purpose of the login, in words of the person who gives it."""
     origins: Annotated[tuple[_Pattern, ...], msgspec.Meta(min_length=1, max_length=limits.CAPSULE_ORIGINS_MAX)]
-    """Where the browser may go while it holds the state: patterns, sorted, never ``*``."""
+    """The origins that the browser may contact while it holds the state: sorted patterns, never ``*``."""
     tasks: Annotated[tuple[Task, ...], msgspec.Meta(min_length=1, max_length=len(TASKS))]
     """Sorted, each once."""
     class_max: Annotated[int, msgspec.Meta(ge=1, le=7)]
-    """The highest risk class of what leaves the browser; up to 3: nothing but reads."""
+    """The highest risk class of requests that leave the browser. Up to 3 only reads leave."""
     replays_max: Annotated[int, msgspec.Meta(ge=1, le=limits.CAPSULE_USES_MAX)]
     """How often it may be used, by all holders together."""
     expires_ms: Time
     fresh_s: Annotated[int, msgspec.Meta(ge=0, le=limits.CAPSULE_FRESH_S_MAX)]
-    """How long it may be used without word from its issuer; 0: each use is reported first."""
+    """How long it may be used without an answer from its issuer; with 0 each use is reported first."""
     mfa_s: Annotated[int, msgspec.Meta(ge=0, le=limits.CAPSULE_FRESH_S_MAX)]
-    """How old the last second factor of the login may be; 0: none is needed."""
+    """The maximum age of the last second factor of the login; with 0 none is needed."""
     cross_device: bool
-    """Whether it may be used on another machine."""
+    """True if it may be used on another machine."""
     cross_installation: bool
-    """Whether it may be used by another node."""
+    """True if another node may use it."""
     consent: bool
-    """Whether a person must have consented, with a signature."""
+    """True if a person must have signed a consent."""
     probes: bool
-    """True if anything may be pressed without a yes but links and what certainly reads only."""
+    """True if controls other than links and certain reads may be pressed without an approval."""
 
 
 class Facts(msgspec.Struct, frozen=True, kw_only=True):
-    """What is known when somebody wants to use a capsule. Nobody else's word: the node that judges has found it out."""
+    """The facts about a wanted use of a capsule. The judging node has found them itself, and relies on no other node's word."""
 
     now_ms: int
     latest_ms: int
-    """The latest time that this node has seen for the capsule. Now is not before it, unless the clock was set back."""
+    """The latest time at which this node saw the capsule. The present time is later, unless the clock was set back."""
     heard_ms: int
-    """When its issuer last said that it stands; of an issuer itself: now."""
+    """When its issuer last confirmed it; the present time if this node is the issuer."""
     origins: tuple[str, ...]
-    """Patterns of what the browser will be allowed to contact."""
+    """Patterns of the origins that the browser will be allowed to contact."""
     task: str
     level: int
     """The highest risk class that this use may perform."""
     uses: int
-    """How often it was used before."""
+    """The number of uses before."""
     mfa_ms: int
     """When a second factor was last given for the login; 0 if that is not known."""
     same_device: bool
-    """Whether it was captured on this machine; False if that is not known."""
+    """True if it was captured on this machine; False if that is not known."""
     same_installation: bool
-    """Whether this node captured it."""
+    """True if this node captured it."""
     consent_until_ms: int
-    """Until when a verified consent holds; 0 if there is none."""
+    """The end of a verified consent; 0 if there is none."""
 
 
 def judge_use(policy: Policy, facts: Facts) -> str | None:
     """The code of the first rule that the use would break, in the order of this function; None if it may go on."""
     broken = (
-        # First: every rule below that reads the time would say what the one who set the clock wants to hear.
+        # Checked first: a person who sets the clock back could otherwise pass every rule below that reads the time.
         ("capsule.clock", facts.now_ms < facts.latest_ms - limits.CLOCK_SKEW_S * 1000),
         ("capsule.expired", facts.now_ms >= policy.expires_ms),
         ("capsule.stale", facts.now_ms > facts.heard_ms + policy.fresh_s * 1000),
@@ -93,7 +93,9 @@ def judge_use(policy: Policy, facts: Facts) -> str | None:
 
 
 def widened(new: Policy, old: Policy) -> tuple[str, ...]:
-    """The fields in which ``new`` allows what ``old`` does not; another purpose is one: consents were given for the old one."""
+    """The fields in which ``new`` allows more than ``old``. A changed purpose counts too, because consents were given for the old
+    one.
+    """
     allows_more = {
         "purpose": new.purpose != old.purpose,
         "origins": not all(fits(old.origins, each) for each in new.origins),
@@ -131,7 +133,7 @@ def check_policy(policy: Policy) -> Policy:
 
 
 def class_in_words(class_max: int) -> str:
-    """What ``class_max`` of a policy lets leave, for people."""
+    """The requests that ``class_max`` of a policy lets leave, in words."""
     return (
         "nothing but reads leaves"
         if class_max < APPROVAL_CLASS
@@ -140,5 +142,5 @@ def class_in_words(class_max: int) -> str:
 
 
 def presses_in_words(*, probes: bool) -> str:
-    """What ``probes`` of a policy lets be pressed, for people."""
+    """The controls that ``probes`` of a policy lets be pressed, in words."""
     return "anything may be pressed" if probes else "only links and what certainly reads are pressed without a yes"

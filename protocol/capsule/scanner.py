@@ -1,4 +1,4 @@
-"""Scans the state of a login for what is weak or personal in it. Tells kinds, hosts and names, and never quotes a value."""
+"""Scans the state of a login for weak or personal items. Findings hold kinds, hosts and names, and never a value."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from protocol.page.secrets.personal import forget, personal_data
 from protocol.page.secrets.token_looks import is_key, looks_generated
 
 SCANNER: Final = 1
-"""Grows with what is looked for: two scans of the same state agree if they are of the same version."""
+"""The version of the scanner. Two scans of the same state by the same version agree."""
 
 Kind = Literal[
     "personal-data",
@@ -35,25 +35,25 @@ _TOKEN: Final = re.compile(  # each piece is read once, as in ``token_looks.WEB_
     r"(?<![\w-])((?:(?!eyJ)[\w-])*+)(eyJ[\w-]++)\.([\w-]++)\.[\w-]*"
 )
 _BEGINS: Final = "eyJ"
-"""So each part of a token begins: ``{"`` in base64."""
+"""The beginning of each part of a token: ``{"`` in base64."""
 _PERSONAL: Final = frozenset(
     {"email", "name", "given_name", "family_name", "middle_name", "nickname", "preferred_username", "upn"}
     | {"phone_number", "address", "birthdate", "gender", "picture"}
 )
-"""Claims of OpenID Connect that tell who somebody is."""
+"""Claims of OpenID Connect that identify a person."""
 
 
 class Weak(msgspec.Struct, frozen=True, kw_only=True):
-    """One thing that was found."""
+    """A finding of the scan."""
 
     kind: Kind
     host: str
     name: str
-    """Of the cookie or entry."""
+    """Name of the cookie or entry."""
 
 
 def scan(state: CapsuleState) -> tuple[Weak, ...]:
-    """What is weak or personal in ``state``, cookies first, each once."""
+    """The weak or personal items in ``state``, cookies first, each once."""
     found: list[Weak] = []
     for cookie in state.cookies:
         host = cookie.domain.lstrip(".")
@@ -68,7 +68,7 @@ def scan(state: CapsuleState) -> tuple[Weak, ...]:
 
 
 def counted(found: tuple[Weak, ...]) -> tuple[tuple[str, str, int], ...]:
-    """Kind, host and number of what was found, sorted: names tell who somebody is, so they stay at home."""
+    """The number of findings by kind and host, sorted. It leaves out names, because a name can identify a person."""
     counts = Counter((each.kind, each.host) for each in found)
     return tuple((kind, host, count) for (kind, host), count in sorted(counts.items()))[
         : limits.ATTESTATION_FINDINGS_MAX
@@ -81,7 +81,7 @@ def _of_flags(cookie: Cookie) -> Iterator[Kind]:
     if not cookie.secure:
         yield "no-secure"
     if not (cookie.http_only or looks_generated(cookie.value) or is_key(cookie.value)):
-        return  # what it holds is no key to the login
+        return  # its content gives no access to the login
     if not cookie.name.startswith("__Host-"):
         yield "no-host-prefix"
     if not cookie.http_only:
@@ -92,7 +92,7 @@ def _of_flags(cookie: Cookie) -> Iterator[Kind]:
 
 def _of_value(value: str) -> Iterator[Kind]:
     text = unquote(value[: limits.CAPSULE_COOKIE_CHARS_MAX])
-    # A search for these letters is a hundred times as fast as one for a token, and most values have none.
+    # Most values hold no token, and a search for these letters is a hundred times as fast as one for a token.
     for match in _TOKEN.finditer(text) if _BEGINS in text else ():
         head, body = _json(match[2]), _json(match[3])
         if str(head.get("alg", "")).lower() == "none":
@@ -106,7 +106,7 @@ def _of_value(value: str) -> Iterator[Kind]:
 
 
 def _json(part: str) -> dict[str, Any]:
-    """What a part of a web token says; empty if it is none."""
+    """The object in a part of a web token; empty if it is no such part."""
     try:
         said = json.loads(base64.urlsafe_b64decode(part + "=" * (-len(part) % 4)))
     except (ValueError, RecursionError):

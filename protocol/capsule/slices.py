@@ -1,7 +1,7 @@
 """A slice: the folders in which Chromium keeps the IndexedDB of a capsule's origins, file by file (ADR 57). Pure.
 
-It carries what no script can read: keys that cannot be exported, and files. A reader takes none but the few forms of names that
-LevelDB and Chromium give, so that no file is written elsewhere.
+It carries what no script can read: keys that cannot be exported, and files. A reader accepts only the forms of file names that
+LevelDB and Chromium use, so that no file is written elsewhere.
 """
 
 from __future__ import annotations
@@ -30,14 +30,14 @@ _BATCH_HEAD: Final = 12
 
 
 class _Record(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Shows its type alone, as every record of a state."""
+    """Its representation shows the type only, as for every record of a state."""
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}(…)"
 
 
 class SliceFile(_Record, frozen=True, kw_only=True):
-    """One file, as the browser has left it."""
+    """One file, as the browser left it."""
 
     name: Annotated[str, msgspec.Meta(min_length=1, max_length=limits.CAPSULE_SLICE_NAME_CHARS_MAX)]
     """``leveldb/…`` or ``blob/…``, below the folders of its origin."""
@@ -45,7 +45,7 @@ class SliceFile(_Record, frozen=True, kw_only=True):
 
 
 class SliceFolder(_Record, frozen=True, kw_only=True):
-    """What the browser keeps of one origin, for its pages."""
+    """The files that the browser keeps for the pages of one origin."""
 
     origin: Annotated[str, msgspec.Meta(min_length=1, max_length=limits.ORIGIN_CHARS_MAX)]
     files: Annotated[tuple[SliceFile, ...], msgspec.Meta(min_length=1, max_length=limits.CAPSULE_SLICE_FILES_MAX)]
@@ -53,15 +53,15 @@ class SliceFolder(_Record, frozen=True, kw_only=True):
 
     @property
     def size_bytes(self) -> int:
-        """Of all files together."""
+        """The total size of its files."""
         return sum(len(each.data) for each in self.files)
 
 
 class Slice(_Record, frozen=True, kw_only=True):
-    """Folders of one profile. Empty without any."""
+    """Folders of one profile; there may be none."""
 
     version: Annotated[str, msgspec.Meta(max_length=64, pattern=LINE_PATTERN)] = ""
-    """Of the browser that has written them, and alone can read them; empty without folders."""
+    """Version of the browser that wrote them; only this version can read them. Empty without folders."""
     folders: Annotated[tuple[SliceFolder, ...], msgspec.Meta(max_length=limits.CAPSULE_ORIGINS_MAX)] = ()
     """Sorted by origin, each once."""
 
@@ -69,11 +69,11 @@ class Slice(_Record, frozen=True, kw_only=True):
         return bool(self.folders)
 
     def has(self, origin: str) -> bool:
-        """Whether there is a folder of ``origin``."""
+        """True if there is a folder of ``origin``."""
         return any(each.origin == origin for each in self.folders)
 
     def size_bytes(self, origin: str) -> int:
-        """Of the folder of ``origin``."""
+        """The size of the folder of ``origin``."""
         return sum(each.size_bytes for each in self.folders if each.origin == origin)
 
 
@@ -81,14 +81,14 @@ NO_SLICE: Final = Slice()
 
 
 def is_file_name(name: str) -> bool:
-    """Whether LevelDB or Chromium gives files such a name."""
+    """True if LevelDB or Chromium gives files such a name."""
     return _NAME.fullmatch(name) is not None
 
 
 def folder_of(origin: str) -> str:
-    """How Chromium calls the folders of ``origin``, without their ending: ``https_shop.example_0``; empty for what is no origin.
+    """The name that Chromium gives to the folders of ``origin``, without their ending: ``https_shop.example_0``.
 
-    A port that goes without saying is 0.
+    It is empty for a text that is no origin. The default port is written as 0.
     """
     scheme, _, place = origin.partition("://")
     if origin_of(origin) != origin or scheme not in ("http", "https"):
@@ -101,7 +101,7 @@ def folder_of(origin: str) -> str:
 
 
 def origin_of_folder(name: str) -> str:
-    """The origin of which ``folder_of`` is ``name``; empty if there is none."""
+    """The origin whose ``folder_of`` is ``name``; empty if there is none."""
     found = _FOLDER.fullmatch(name)
     if found is None:
         return ""
@@ -112,7 +112,7 @@ def origin_of_folder(name: str) -> str:
 
 
 def check_slice(given: Slice) -> Slice:
-    """``given``, once it may be written into a profile.
+    """``given``, once it is safe to write into a profile.
 
     Checks, in order: a version if there is a folder, and none without; folders of origins, sorted, each once; number and size of
     all files; names of the forms above, sorted, each once; ``CURRENT`` refers to a file of the slice. Errors: ``capsule.invalid``.
@@ -130,21 +130,21 @@ def check_slice(given: Slice) -> Slice:
             raise MeshError("capsule.invalid", "a file of a slice has a name that no browser gives")
         current = next((each.data for each in folder.files if each.name == _CURRENT), b"")
         manifests = {f"{name.removeprefix('leveldb/')}\n" for name in names if "MANIFEST" in name}
-        # LevelDB opens whatever file it names.
+        # LevelDB opens any file that ``CURRENT`` names.
         if current.decode("latin-1") not in manifests:
             raise MeshError("capsule.invalid", "a database of a slice names no file of its own")
     return given
 
 
 def within_limits(given: Slice) -> bool:
-    """Whether number and size of all files are what a capsule keeps."""
+    """True if a capsule can keep this number and size of files."""
     files = [each for folder in given.folders for each in folder.files]
     sizes = sum(len(each.data) for each in files)
     return len(files) <= limits.CAPSULE_SLICE_FILES_MAX and sizes <= limits.CAPSULE_SLICE_BYTES_MAX
 
 
 def same_content(one: Slice, other: Slice) -> bool:
-    """Whether nothing was written between both: what LevelDB writes by being opened does not count."""
+    """True if both hold the same data. Writes that LevelDB makes when it is opened do not count."""
     return one.version == other.version and _content(one) == _content(other)
 
 
@@ -157,7 +157,7 @@ def _content(given: Slice) -> dict[tuple[str, str], object]:
 
 
 def _batches(log: bytes) -> Iterator[bytes]:
-    """What a log of LevelDB holds (doc/log_format.md), without the empty batches; of one in another form, all of it."""
+    """The non-empty batches in a log of LevelDB (doc/log_format.md). From a part of another form on, the raw rest follows."""
     at, pending = 0, bytearray()
     while at < len(log):
         left = _LOG_BLOCK - at % _LOG_BLOCK

@@ -1,4 +1,4 @@
-"""What a capsule keeps secret: cookies and storage of a login. Encoded as CBOR, and never stored in clear."""
+"""The secret state of a capsule: cookies and storage of a login. It is encoded as CBOR, and never stored in clear."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _Origin = Annotated[str, msgspec.Meta(min_length=1, max_length=limits.ORIGIN_CHA
 
 
 class _Record(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Shows its type alone, so that no log and no traceback quotes a secret."""
+    """Its representation shows the type only, so that no log or traceback quotes a secret."""
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}(…)"
@@ -30,7 +30,7 @@ class Cookie(_Record, frozen=True, kw_only=True):
     name: _Name
     value: Annotated[str, msgspec.Meta(max_length=limits.CAPSULE_COOKIE_CHARS_MAX)]
     domain: Annotated[str, msgspec.Meta(min_length=1, max_length=limits.CAPSULE_DOMAIN_CHARS_MAX)]
-    """With a dot before it if hosts below it get the cookie too."""
+    """It begins with a dot if the cookie is sent to subdomains too."""
     path: _Name = "/"
     expires_s: Annotated[int, msgspec.Meta(ge=0, le=2**40)] = 0
     """Seconds since 1970; 0 for a cookie that ends with the browser."""
@@ -38,9 +38,9 @@ class Cookie(_Record, frozen=True, kw_only=True):
     secure: bool = False
     same_site: Literal["", "strict", "lax", "none"] = ""
     partition: Annotated[str, msgspec.Meta(max_length=limits.ORIGIN_CHARS_MAX)] = ""
-    """The site on top for which a partitioned cookie is kept; empty for an ordinary one."""
+    """The top site of a partitioned cookie; empty for an ordinary one."""
     cross_site: bool = False
-    """Of a partitioned one: whether a frame of another site stands between."""
+    """True for a partitioned cookie if a frame of another site is between the top site and its frame."""
 
 
 class Item(_Record, frozen=True, kw_only=True):
@@ -51,10 +51,10 @@ class Item(_Record, frozen=True, kw_only=True):
 
 
 class Entry(_Record, frozen=True, kw_only=True):
-    """One record of an object store. Texts are JSON: numbers of a page need not be integers."""
+    """One record of an object store. Key and value are JSON text, because numbers of a page need not be integers."""
 
     key: _Text = ""
-    """Empty if the record holds its key."""
+    """Empty if the value contains the key."""
     value: _Text
     form: Literal["plain", "encoded"] = "plain"
     """``encoded``: types that JSON lacks (dates, maps, byte arrays) are written as the capture writes them."""
@@ -77,7 +77,7 @@ class ObjectStore(_Record, frozen=True, kw_only=True):
     path: _Text = ""
     """Its key path, in JSON; empty if it has none."""
     auto: bool = False
-    """Whether keys are generated."""
+    """True if the store generates its keys."""
     indexes: Annotated[tuple[Index, ...], msgspec.Meta(max_length=limits.CAPSULE_STORES_MAX)] = ()
     entries: Annotated[tuple[Entry, ...], msgspec.Meta(max_length=limits.CAPSULE_ENTRIES_MAX)] = ()
 
@@ -91,7 +91,7 @@ class Database(_Record, frozen=True, kw_only=True):
 
 
 class OriginStorage(_Record, frozen=True, kw_only=True):
-    """What one origin stored, under one storage key."""
+    """The storage of one origin under one storage key."""
 
     origin: _Origin
     key: Annotated[str, msgspec.Meta(max_length=2 * limits.ORIGIN_CHARS_MAX)] = ""
@@ -102,15 +102,15 @@ class OriginStorage(_Record, frozen=True, kw_only=True):
 
 
 class Lost(_Record, frozen=True, kw_only=True):
-    """What was there and could not be taken."""
+    """An item that the capture could not take."""
 
     origin: _Origin
     what: Annotated[str, msgspec.Meta(max_length=limits.CAPSULE_NAME_CHARS_MAX)]
-    """``blob``, ``crypto-key``, ``cache-storage``, with the place of it; ``broken-text``, which is no Unicode."""
+    """``blob``, ``crypto-key`` or ``cache-storage`` with its place; ``broken-text`` for text that is not Unicode."""
 
 
 class BasicLogin(_Record, frozen=True, kw_only=True):
-    """What answers one origin where it asks for HTTP basic authentication."""
+    """The credentials for one origin that asks for HTTP basic authentication."""
 
     origin: _Origin
     user: Annotated[str, msgspec.Meta(min_length=1, max_length=limits.SECRET_CHARS_MAX)]
@@ -124,7 +124,9 @@ class CapsuleState(_Record, frozen=True, kw_only=True):
     storage: Annotated[tuple[OriginStorage, ...], msgspec.Meta(max_length=limits.CAPSULE_STORAGES_MAX)] = ()
     lost: Annotated[tuple[Lost, ...], msgspec.Meta(max_length=limits.CAPSULE_STORAGES_MAX)] = ()
     slice: Slice = NO_SLICE
-    """Files of the browser's profile, if the owner has asked for them. ``storage`` says what scripts see of these databases."""
+    """Files of the browser's profile, if the owner asked for them. ``storage`` holds the part of these databases that scripts can
+    read.
+    """
     basic: Annotated[tuple[BasicLogin, ...], msgspec.Meta(max_length=limits.CAPSULE_ORIGINS_MAX)] = ()
     """Sorted by origin, each once."""
 
@@ -157,7 +159,7 @@ def decode_state(data: bytes) -> CapsuleState:
 
 
 def _check_basic(given: tuple[BasicLogin, ...]) -> None:
-    """Check that each is for one origin that is named. Errors: ``capsule.invalid``, which quotes nothing of it."""
+    """Check that each is for exactly one origin. Errors: ``capsule.invalid``, which quotes nothing of it."""
     named = [each.origin for each in given]
     if named != sorted(set(named)) or any(origin_of(origin) != origin or "*" in origin for origin in named):
         raise MeshError("capsule.invalid", "credentials for basic authentication are not for one origin each")

@@ -1,4 +1,4 @@
-"""Storage keys: under which Chromium keeps the storage of a frame apart for the site on top. Pure."""
+"""Storage keys, by which Chromium partitions the storage of a frame by the top site. Pure."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ _SITE_ON_TOP = "/^0"
 
 
 def site_on_top(origin: str, key: str) -> str:
-    """The site for which ``key`` keeps the storage of ``origin`` apart, such as ``https://shop.example``.
+    """The top site in ``key``, a storage key of ``origin``, such as ``https://shop.example``.
 
-    Empty if it is no key of ``origin``, or one of another form: for a frame of the same site below one of another, or for a frame
-    without an origin. No document can be made that has such a key.
+    It is empty for a key of another origin or of another form: a frame of the same site below one of another, or a frame without an
+    origin. No document with such a key can be made here.
     """
     begins = f"{origin}{_SITE_ON_TOP}"
     site = key[len(begins) :]

@@ -1,4 +1,4 @@
-"""The verdict about work that a node did for a peer with a login of its own: what was asked, and how it ended. No page text."""
+"""The verdict about work that a node did for a peer with one of its logins: the request and the result. It holds no page text."""
 
 from __future__ import annotations
 
@@ -22,32 +22,32 @@ _Word = Annotated[str, msgspec.Meta(max_length=64, pattern=LINE_PATTERN)]
 
 
 class WorkVerdict(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """How a work ended; kind ``work-verdict``, signed by the node that did it."""
+    """The result of a piece of work; kind ``work-verdict``, signed by the node that did it."""
 
     work: Key
     asked: Annotated[bytes, msgspec.Meta(min_length=32, max_length=32)]
-    """Digest of what was asked (``ask_digest``)."""
+    """Digest of the request (``ask_digest``)."""
     node: ids.NodeId
     asker: ids.NodeId
     task: WorkTask
     session: Annotated[str, msgspec.Meta(max_length=64)] = ""
-    """The session that was recorded or replayed; empty if it did not come to that."""
+    """The session that was recorded or replayed; empty if there is none."""
     manifest: _Digest = b""
-    """Of that session, once it is signed: what is fetched later is this or nothing."""
+    """Digest of the manifest of that session, once it is signed. A session that is fetched later must have it."""
     verdict: _Word = ""
-    """Of the recording or the replay, such as ``pass``; empty if there is none."""
+    """Verdict of the recording or replay, such as ``pass``; empty if there is none."""
     steps: _Count = 0
     good: _Count = 0
-    """How many of the steps succeeded, or matched."""
+    """The number of steps that succeeded, or matched."""
     code: _Word = ""
-    """Of the error that ended it; empty if it came to its end."""
+    """Code of the error that ended it; empty if it was completed."""
     question: bool = False
-    """Whether the owner of the node was asked for an approval: after a yes, the same work can be asked for again."""
+    """True if the node asked its owner for an approval. After a yes, the same work can be requested again."""
     at_ms: Time
 
 
 def ask_digest(ask: WorkAsk) -> bytes:
-    """What a verdict names as asked."""
+    """The digest by which a verdict names a request."""
     return hashlib.sha256(_ASK_DOMAIN + cbor.encode(ask)).digest()
 
 

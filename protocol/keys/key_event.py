@@ -29,7 +29,7 @@ KIND_EVENT: Final = "key-event"
 KIND_ACCEPT: Final = "key-accept"
 HASH_BYTES: Final = 32
 EVENT_RANDOM_BYTES: Final = 2 * envelope.UNIQUE_ID_BYTES
-"""How many random bytes every function here that makes an event takes."""
+"""The number of random bytes that each function here needs to make an event."""
 _RECOVERY_DOMAIN: Final = b"trailmesh-recovery-v1\x00"
 
 Bytes32 = Annotated[bytes, msgspec.Meta(min_length=HASH_BYTES, max_length=HASH_BYTES)]
@@ -65,7 +65,7 @@ class Recover(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     recovery: Bytes32
     """The commitment from now on."""
     since_s: Seconds
-    """Time from which signatures of earlier keys are rejected: when the key was lost or stolen."""
+    """Time from which signatures of earlier keys are rejected, because the key was lost or stolen then."""
 
 
 class Revoke(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, tag_field="op", tag="revoke"):
@@ -83,11 +83,11 @@ Statement = Genesis | Rotate | Recover | Revoke
 
 
 class KeyEvent(msgspec.Struct, frozen=True, kw_only=True):
-    """An event that was read; ``check_signatures`` says whether it is signed."""
+    """A parsed event. Its signatures are checked by ``check_signatures``."""
 
     raw: bytes
     digest: bytes
-    """SHA-256 of ``raw``: what the next event names, and what tells events apart."""
+    """SHA-256 of ``raw``, which the next event names, and which tells events apart."""
     node: str
     """The node it says it is about."""
     issued_s: int
@@ -100,16 +100,16 @@ class KeyEvent(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def recovery_commitment(recovery_key: bytes) -> bytes:
-    """What a genesis says about the recovery key (32 bytes, public): its hash, so that even its public half stays offline."""
+    """The commitment to the recovery key (32 bytes, public) in a genesis: its hash, so that even the public half stays offline."""
     return hashlib.sha256(_RECOVERY_DOMAIN + recovery_key).digest()
 
 
 def read_event(raw: bytes) -> KeyEvent:
     """The event in ``raw``, its signatures not checked yet.
 
-    Checks, in order: size; form of the envelope; kind; no audience and no expiry; for an event that brings a key, the same of
-    the envelope inside, and that both are about one node and one moment; strict form of the statement; a new key comes with
-    its acceptance and nothing else does; a genesis is about the node of its key.
+    Checks, in order: size; form of the envelope; kind; no audience and no expiry; for an event that brings a key, the same for the
+    envelope inside, and both name one node and one time; strict form of the statement; exactly the statements with a new key have
+    its acceptance; a genesis is about the node of its key.
     Errors: ``keylog.invalid``, ``format.*``.
     """
     try:
@@ -174,7 +174,7 @@ def sign_event(
 
 
 def _is_envelope(payload: bytes) -> bool:
-    """Whether a payload begins with the tag of COSE_Sign1; a statement is a map."""
+    """True if a payload begins with the tag of COSE_Sign1; a statement is a map."""
     return payload[:1] == b"\xd2"
 
 

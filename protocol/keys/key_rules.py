@@ -14,7 +14,7 @@ from protocol.wire.envelope import key_id
 
 
 class Period(msgspec.Struct, frozen=True, kw_only=True):
-    """When one key was the node's, both ends included; seconds since 1970."""
+    """The time during which a key was the node's, both ends included; seconds since 1970."""
 
     key: bytes
     from_s: int
@@ -23,12 +23,12 @@ class Period(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class State(msgspec.Struct, frozen=True, kw_only=True):
-    """What is known after one event."""
+    """The state of a log after one event."""
 
     periods: tuple[Period, ...]
     recovery: bytes
     by_recovery: bool
-    """Whether the recovery key signed this event."""
+    """True if the recovery key signed this event."""
     revoked_s: int | None = None
 
     @property
@@ -144,7 +144,7 @@ def _close(periods: tuple[Period, ...], until_s: int) -> tuple[Period, ...]:
 
 
 def covers(period: Period, moment_s: int) -> bool:
-    """Whether ``moment_s`` lies in ``period``, give or take the skew at its beginning."""
+    """True if ``moment_s`` lies in ``period``, give or take the skew at its beginning."""
     if period.until_s is not None and not period.from_s <= period.until_s >= moment_s:
         return False
     # A node may sign just after a rotation with a clock that was set back a little; the skew allows for that.
@@ -152,12 +152,12 @@ def covers(period: Period, moment_s: int) -> bool:
 
 
 def rank(history: History) -> bool:
-    """Whether the recovery key signed in ``history``."""
+    """True if the recovery key signed an event of ``history``."""
     return any(entry.state.by_recovery for entry in history)
 
 
 def is_recovery_key(key: bytes, commitment: bytes) -> bool:
-    """Whether ``key`` (32 bytes, public) is the one a log committed to."""
+    """True if ``key`` (32 bytes, public) is the one to which a log committed."""
     return hmac.compare_digest(recovery_commitment(key), commitment)
 
 

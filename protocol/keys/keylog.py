@@ -79,7 +79,7 @@ class KeyLog:
 
     @classmethod
     def read(cls, data: bytes, *, now_s: int | None = None) -> KeyLog:
-        """The log that ``encode`` made ``data`` of.
+        """The log that ``encode`` turned into ``data``.
 
         now_s: seconds since 1970, to refuse events from the future; None for a log of our own store.
         Checks, in order: strict form and bounds; every event, as by ``apply``; the other history, if there is one.
@@ -106,7 +106,7 @@ class KeyLog:
 
     @property
     def node(self) -> str:
-        """The node id: that of the genesis key."""
+        """The node id, which is that of the genesis key."""
         return self._history[0].event.node
 
     @property
@@ -116,12 +116,12 @@ class KeyLog:
 
     @property
     def key(self) -> bytes:
-        """The current witness key, 32 bytes; whether it is to be believed, ``check_active`` says."""
+        """The current witness key, 32 bytes. ``check_active`` says if it is valid."""
         return self._state.key
 
     @property
     def keys(self) -> tuple[bytes, ...]:
-        """Every key that was the node's at some time and was not disowned altogether, the current one last."""
+        """Every key that was the node's at some time and was not disowned completely, the current one last."""
         kept = [
             period.key for period in self._state.periods if period.until_s is None or period.until_s >= period.from_s
         ]
@@ -129,7 +129,7 @@ class KeyLog:
 
     @property
     def keys_ever(self) -> tuple[bytes, ...]:
-        """Every key that any event made the node's, also one that a recovery has disowned altogether."""
+        """Every key that an event made the node's, including those that a recovery has disowned completely."""
         entries = (*self._history, *self._other)
         return tuple(dict.fromkeys(entry.state.key for entry in entries))
 
@@ -140,7 +140,7 @@ class KeyLog:
 
     @property
     def since_s(self) -> int:
-        """Since when the current key is the node's, seconds since 1970."""
+        """The time from which the current key is the node's, seconds since 1970."""
         return self._state.periods[-1].from_s
 
     @property
@@ -160,17 +160,17 @@ class KeyLog:
 
     @property
     def revoked_s(self) -> int | None:
-        """Since when the node is revoked, seconds since 1970; None if it is not."""
+        """The time from which the node is revoked, seconds since 1970; None if it is not."""
         return self._state.revoked_s
 
     @property
     def revoked_by_recovery(self) -> bool:
-        """Whether the recovery key revoked the node: then nothing brings it back."""
+        """True if the recovery key revoked the node, which is final."""
         return self.revoked_s is not None and self._state.by_recovery
 
     @property
     def frozen(self) -> bool:
-        """Whether two histories stand against each other and the recovery key has not decided (rule 7)."""
+        """True if two histories diverge and the recovery key has not decided between them (rule 7)."""
         if not self._other:
             return False
         theirs = rank(self._other) if self._parts_at else False  # rule 8
@@ -186,7 +186,7 @@ class KeyLog:
 
     @property
     def active(self) -> bool:
-        """Whether the node may be talked to: neither frozen nor revoked."""
+        """True if the log is neither frozen nor revoked."""
         return not self.frozen and self.revoked_s is None
 
     def check_active(self) -> None:
@@ -207,7 +207,7 @@ class KeyLog:
         return None
 
     def encode(self) -> bytes:
-        """The log as bytes: what is stored, and what a peer is shown."""
+        """The log as bytes, for the store and for peers."""
         other = tuple(entry.event.raw for entry in self._other)
         return cbor.encode(
             _Log(version=formats.version_of("key-log"), events=self.events, parts_at=self._parts_at, other=other)
@@ -243,7 +243,7 @@ class KeyLog:
     # --- learning ----------------------------------------------------------------------------------------------------
 
     def apply(self, raw: bytes, *, now_s: int | None = None) -> KeyLog:
-        """The log after the event ``raw``; this very log when it knew the event, or when a recovery outranks it.
+        """The log after the event ``raw``; this log itself if it has the event already, or if a recovery outranks it.
 
         Checks, in order: form of the event; about this node; not from the future; not known; its predecessor is known;
         nothing follows a revocation; time, room and signatures (rules 2 to 6); the weighing of rule 7. An event that
@@ -261,7 +261,7 @@ class KeyLog:
         return self._weigh(extend(self._before(event.statement), [event]))
 
     def merge(self, other: KeyLog) -> KeyLog:
-        """This log, once it was shown every history ``other`` knows.
+        """This log after it has applied every history of ``other``.
 
         Unlike ``apply`` it raises nothing about forks: ask ``frozen``. Errors: ``keylog.invalid`` (of another node).
         """
@@ -304,7 +304,7 @@ class KeyLog:
             return KeyLog(theirs, parting, ours[parting:])
         if (our_rank and not their_rank) or self.frozen:
             return self
-        # Neither outranks the other. The log keeps both, so that `frozen` is true and the proof can be shown.
+        # Neither outranks the other. The log keeps both, so that it is frozen and the proof can be shown.
         return KeyLog(ours, parting, theirs[parting:])
 
     def _follow(self, longer: History, quiet: bool) -> KeyLog:

@@ -24,7 +24,7 @@ _TITLE: Final = (
 
 
 def commitment(seed: bytes) -> bytes:
-    """What a genesis says about the recovery key of ``seed``."""
+    """The commitment in a genesis to the recovery key of ``seed``."""
     return recovery_commitment(bytes(SigningKey(seed).verify_key))
 
 
@@ -59,7 +59,7 @@ def parse(text: str, node: str) -> bytes:
 
 
 def fingerprint(node: str) -> bytes:
-    """What the fingerprint words of a node are made of: 32 bytes."""
+    """The 32 bytes from which the fingerprint words of a node are made."""
     return hashlib.sha256(_FINGERPRINT_DOMAIN + node.encode()).digest()
 
 

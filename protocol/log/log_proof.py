@@ -65,30 +65,30 @@ class Equivocation(_Record, frozen=True, kw_only=True):
     signer: KeyOf
     first: _NoteText
     second: _NoteText
-    """Of the same size, or larger."""
+    """It has the same size, or a larger one."""
     first_root: bytes = b""
-    """For a larger one: the root that the second history had at the size of the first."""
+    """For a larger second checkpoint: the root that the second history had at the size of the first."""
     hashes: Hashes = ()
-    """For a larger one: proof that ``first_root`` became the second root."""
+    """For a larger second checkpoint: the proof that ``first_root`` grew into the second root."""
 
 
 class Cosignature(_Record, frozen=True, kw_only=True):
-    """A peer had seen the checkpoint at this time, and nothing that contradicts it."""
+    """A peer's statement that at this time it had seen the checkpoint, and nothing that contradicts it."""
 
     node: NodeId
     time_s: int
 
 
 class ProvenEntry(_Record, frozen=True, kw_only=True):
-    """What a proof shows, once it is checked."""
+    """The facts that a checked proof shows."""
 
     shows: Literal["inclusion", "equivocation"]
     node: NodeId
-    """Whose log it is."""
+    """The node whose log it is."""
     log: str
     """Origin of the log."""
     size: int
-    """Of the checkpoint; of the larger one."""
+    """Size of the checkpoint, or of the larger of two."""
     root: str
     """Hex; for an equivocation, the second of two."""
     digest: str = ""
@@ -113,7 +113,7 @@ def encode(proof: InclusionProof | Equivocation) -> bytes:
 
 
 def decode(data: bytes) -> InclusionProof | Equivocation:
-    """The proof in a file; nothing of it is checked yet. Errors: ``format.*``, ``log.invalid``."""
+    """The proof in a file, not checked yet. Errors: ``format.*``, ``log.invalid``."""
     if len(data) > limits.LOG_PROOF_BYTES_MAX:
         raise MeshError("log.invalid", f"a proof can have at most {limits.LOG_PROOF_BYTES_MAX} bytes")
     try:
@@ -136,7 +136,7 @@ _NAMED: Final = re.compile(r"trailmesh-(log-inclusion|log-equivocation)-v([1-9][
 
 
 def _check_version(named: str) -> None:
-    """Refuse a proof of another version as that. Errors: ``format.*``."""
+    """Refuse a proof of an unknown version with an error that says so. Errors: ``format.*``."""
     found = _NAMED.fullmatch(named)
     if found:
         formats.check_version(found[1], int(found[2]))
@@ -147,12 +147,12 @@ class _Format(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def check(proof: InclusionProof | Equivocation) -> ProvenEntry:
-    """What ``proof`` shows. Errors: ``log.invalid``."""
+    """Check ``proof``. Returns the facts that it shows. Errors: ``log.invalid``."""
     return check_inclusion(proof) if isinstance(proof, InclusionProof) else check_equivocation(proof)
 
 
 def check_inclusion(proof: InclusionProof) -> ProvenEntry:
-    """That the artefact is in its signer's log.
+    """Check a proof that the artefact is in its signer's log.
 
     Checks, in order: the key is the one the node id stands for; the checkpoint is of that node's log and signed by it; the hashes
     lead from the artefact to the root; every cosignature by a named cosigner verifies. Errors: ``log.invalid``.
@@ -186,7 +186,7 @@ def _cosignatures(signed: Note, cosigners: tuple[KeyOf, ...]) -> tuple[Cosignatu
 
 
 def check_equivocation(proof: Equivocation) -> ProvenEntry:
-    """That the node signed two histories that cannot both be true.
+    """Check a proof that the node signed two histories that cannot both be true.
 
     Checks, in order: the key is the one the node id stands for; both checkpoints are of one log of that node and signed by it;
     then, for equal sizes, that the roots differ; for a larger second one, that the hashes settle which root it had at the size
@@ -230,14 +230,14 @@ def _opened(text: str, signer: KeyOf) -> tuple[Checkpoint, Note]:
 
 
 def key_of(node: str, public_key: bytes, key_log: KeyLog | None) -> KeyOf:
-    """A node and its key, with the key log if that is needed to show that it is one of its keys."""
+    """A node and its key, with the key log if it is needed to show that the key belongs to the node."""
     if key_log is None or ids.node_id(public_key) == node:
         return KeyOf(node=node, public_key=public_key)
     return KeyOf(node=node, public_key=public_key, key_log=key_log.encode())
 
 
 def key_finder(named: KeyOf) -> KeyFinder:
-    """Finds the keys of ``named`` and of nobody else. Errors: ``log.invalid``."""
+    """A ``KeyFinder`` for the keys of ``named`` only. Errors: ``log.invalid``."""
     _keys(named)
     if not named.key_log:
         return single_key(named.public_key, named.node)
@@ -246,7 +246,7 @@ def key_finder(named: KeyOf) -> KeyFinder:
 
 
 def _keys(named: KeyOf) -> tuple[bytes, ...]:
-    """The keys that ``named`` may have signed with, once it is shown that they are its own. Errors: ``log.invalid``."""
+    """The keys of ``named``, once they are shown to belong to the node. Errors: ``log.invalid``."""
     keys: tuple[bytes, ...] = (named.public_key,)
     begun = named.public_key
     if named.key_log:

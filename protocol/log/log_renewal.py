@@ -51,7 +51,8 @@ def named_by(opening: Opening, node: str, *keys: bytes) -> tuple[Signed, ...]:
 def account(
     held: Checkpoint, number: int, named: Sequence[Checkpoint], link: Link
 ) -> tuple[Standing, Checkpoint | None]:
-    """Whether the checkpoints ``named`` by the openings up to log ``number`` account for the held one, and which of them does.
+    """Judge if the checkpoints ``named`` by the openings up to log ``number`` account for the held one, and return the one that
+    does.
 
     ``link``: the proof how the held log continued; its ``base_root`` is ignored.
 
@@ -65,7 +66,7 @@ def account(
     if against is not None:
         return Standing.CONTRADICTS, against
     numbers = {told.number for told in named if held.number <= told.number < number}
-    if len(numbers) != number - held.number:  # counted and not listed, because a peer can choose a very large number
+    if len(numbers) != number - held.number:  # compared by count, because a peer can choose a very large number
         return Standing.UNPROVEN, None
     if held in ours:
         return Standing.SAME, held

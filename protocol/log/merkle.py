@@ -57,7 +57,7 @@ def inclusion_proof(leaves: Sequence[bytes], index: int) -> list[bytes]:
 
 
 def proves_inclusion(leaf: bytes, index: int, count: int, proof: Sequence[bytes], expected_root: bytes) -> bool:
-    """Whether ``proof`` shows that ``leaf`` is number ``index`` of ``count`` under the root (RFC 9162, 2.1.3.2)."""
+    """True if ``proof`` shows that ``leaf`` is number ``index`` of ``count`` under the root (RFC 9162, 2.1.3.2)."""
     # A proof comes from a peer, so its length is limited before any hashing.
     if not 0 <= index < count or len(proof) > PROOF_HASHES_MAX:
         return False
@@ -80,9 +80,9 @@ def proves_inclusion(leaf: bytes, index: int, count: int, proof: Sequence[bytes]
 def proves_consistency(
     old_count: int, new_count: int, old_root: bytes, new_root: bytes, proof: Sequence[bytes]
 ) -> bool:
-    """Whether ``proof`` shows that the first ``old_count`` of ``new_count`` leaves have ``old_root`` (RFC 9162, 2.1.4.2).
+    """True if ``proof`` shows that the first ``old_count`` of ``new_count`` leaves have ``old_root`` (RFC 9162, 2.1.4.2).
 
-    A proof that holds settles what the old root is: two old roots that both hold would be a collision of SHA-256.
+    A valid proof determines the old root: two valid old roots would be a collision of SHA-256.
     """
     if not 0 <= old_count <= new_count or len(proof) > PROOF_HASHES_MAX:
         return False

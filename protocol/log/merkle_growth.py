@@ -55,13 +55,13 @@ def folded(parts: Sequence[Part], hashes: Sequence[bytes]) -> list[bytes]:
 
 
 def root_parts(count: int) -> list[Part]:
-    """What the root of the first ``count`` leaves (at least one) is folded from."""
+    """The parts from which the root of the first ``count`` leaves (at least one) is folded."""
     assert count > 0
     return [cover(0, count)]
 
 
 def inclusion_parts(index: int, count: int) -> list[Part]:
-    """What the proof of leaf ``index`` in the tree of ``count`` leaves is folded from, lowest first (RFC 6962, 2.1.1)."""
+    """The parts from which the proof of leaf ``index`` in a tree of ``count`` leaves is folded, lowest first (RFC 6962, 2.1.1)."""
     assert 0 <= index < count
     parts, first, last = [], 0, count
     while last - first > 1:
@@ -76,7 +76,7 @@ def inclusion_parts(index: int, count: int) -> list[Part]:
 
 
 def consistency_parts(old_count: int, new_count: int) -> list[Part]:
-    """What the proof from ``old_count`` leaves to ``new_count`` is folded from, lowest first (RFC 6962, 2.1.2)."""
+    """The parts from which the proof from ``old_count`` leaves to ``new_count`` is folded, lowest first (RFC 6962, 2.1.2)."""
     assert 0 <= old_count <= new_count
     if old_count in (0, new_count):
         return []
@@ -89,7 +89,7 @@ def consistency_parts(old_count: int, new_count: int) -> list[Part]:
         else:
             parts.append(cover(first, middle))
             first = middle
-    if first:  # what is left is the end of the old tree; a complete old tree the reader knows already
+    if first:  # the rest is the end of the old tree; a reader already knows a complete old tree
         parts.append(cover(first, last))
     return parts[::-1]
 
@@ -108,7 +108,7 @@ class Frontier:
         self._peaks = list(peaks)
 
     def append(self, leaf: bytes) -> list[tuple[Subtree, bytes]]:
-        """Add a leaf hash; the complete subtrees that came into being, smallest first."""
+        """Add a leaf hash. Returns the newly complete subtrees, smallest first."""
         place, current = Subtree(0, self.count), leaf
         made = [(place, current)]
         while place.number & 1:
@@ -120,9 +120,9 @@ class Frontier:
 
     @property
     def root(self) -> bytes:
-        """The root (32 bytes) of what was appended so far."""
+        """The root (32 bytes) over all leaves so far."""
         return fold(self._peaks)
 
     def copy(self) -> Frontier:
-        """One that grows on its own."""
+        """A copy that grows independently."""
         return Frontier(self.count, self._peaks)

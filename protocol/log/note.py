@@ -36,14 +36,14 @@ class Line(msgspec.Struct, frozen=True, kw_only=True):
     name: str
     key_id: bytes
     signature: bytes
-    """What follows the key id: its form depends on the kind of key."""
+    """The bytes after the key id. Their form depends on the kind of key."""
 
     def __str__(self) -> str:
         return f"{_DASH}{self.name} {base64.b64encode(self.key_id + self.signature).decode()}\n"
 
 
 class Note(msgspec.Struct, frozen=True, kw_only=True):
-    """A note of the right form; nothing about its signatures is known yet."""
+    """A well-formed note, whose signatures are not checked yet."""
 
     text: str
     """Ends with a line feed."""
@@ -66,7 +66,7 @@ def parse(data: bytes) -> Note:
     """The note in ``data``.
 
     Checks, in order: size; UTF-8; no control characters but line feeds; text, an empty line and signatures, each ended by a line
-    feed; not too many signatures; each of one form only. What passes encodes to the same bytes. Errors: ``log.invalid``.
+    feed; not too many signatures; each in its one form. A note that passes encodes to the same bytes. Errors: ``log.invalid``.
     """
     if len(data) > limits.NOTE_BYTES_MAX:
         raise _bad(f"{len(data)} bytes where {limits.NOTE_BYTES_MAX} are allowed")
@@ -101,7 +101,7 @@ def parse_line(text: str) -> Line:
 
 
 def is_name(name: str) -> bool:
-    """Whether ``name`` can be a key name: not empty, no space of any script, no plus sign, printable."""
+    """True if ``name`` can be a key name: not empty, printable, without spaces and plus signs."""
     return bool(name) and len(name) <= limits.NOTE_NAME_CHARS_MAX and name.isprintable() and not set(name) & {" ", "+"}
 
 
@@ -131,7 +131,7 @@ def check(note: Note, name: str, public_key: bytes) -> None:
 
 
 def line_of(note: Note, name: str, public_key: bytes) -> Line | None:
-    """The line that ``public_key`` claims to have signed under ``name``; whether it did, ``check`` says."""
+    """The line that claims to be signed by ``public_key`` under ``name``. ``check`` verifies the claim."""
     key_id = _key_id(name, _ED25519, public_key)
     return next((line for line in note.lines if (line.name, line.key_id) == (name, key_id)), None)
 
@@ -139,12 +139,14 @@ def line_of(note: Note, name: str, public_key: bytes) -> Line | None:
 def _verify(message: bytes, signature: bytes, public_key: bytes) -> None:
     try:
         VerifyKey(public_key).verify(message, signature)
-    except (BadSignatureError, ValueError, TypeError) as error:  # of PyNaCl, for another length
+    except (BadSignatureError, ValueError, TypeError) as error:  # PyNaCl raises them for a wrong length
         raise MeshError("log.invalid", "the signature of a note does not verify") from error
 
 
 def cosign(note: Note, name: str, key: SigningKey, time_s: int) -> Line:
-    """What ``key`` says under ``name``: at ``time_s`` it had verified the checkpoint ``note`` against all it had seen."""
+    """The cosignature of ``key`` under ``name``: it states that ``key`` had verified the checkpoint ``note`` against all it had
+    seen at ``time_s``.
+    """
     key_id = _key_id(name, _COSIGNATURE, bytes(key.verify_key))
     signature = key.sign(_cosigned(note, time_s)).signature
     return Line(name=name, key_id=key_id, signature=time_s.to_bytes(_TIME_BYTES, "big") + signature)

@@ -1,7 +1,7 @@
 """The register of a witness log: a running hash over those of its entries that have a consequence on the node that keeps it.
 
-The tree of a log holds digests alone. The register also holds of which kind an entry is and what it is about. It is signed at each
-append and stays on the node: nobody else can tell what follows from an entry there.
+The tree of a log holds digests only. The register also covers the kind and the subject of an entry. It is signed at each append and
+stays on the node, because only the node can tell the consequences of an entry.
 """
 
 from __future__ import annotations
@@ -21,11 +21,12 @@ KIND_REGISTER: Final = "log-register"
 KEPT: Final = frozenset({KIND_OWNERS, KIND_APPROVAL, KIND_APPROVAL_USE, KIND_REVOCATION})
 """Kinds whose artefacts stay in the store."""
 KINDS: Final = KEPT | {KIND_USE}
-"""Kinds whose absence would allow something: keys of owners, answers and their uses, uses and revocations of capsules."""
+"""Kinds of which a missing entry would permit something: keys of owners, answers and their uses, uses and revocations of capsules.
+"""
 
 
 class Register(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """What is signed, as an artefact of kind ``log-register`` that is in no log."""
+    """The signed statement: an artefact of kind ``log-register`` that is in no log."""
 
     log: Annotated[str, msgspec.Meta(max_length=limits.NOTE_NAME_CHARS_MAX)]
     """Origin of the log."""
@@ -40,5 +41,5 @@ def begun(log: str) -> bytes:
 
 
 def entered(head: bytes, index: int, digest: bytes, kind: str, subject: str) -> bytes:
-    """``head`` after entry number ``index``; one of another kind changes nothing."""
+    """``head`` after entry number ``index``. An entry of another kind does not change it."""
     return hashlib.sha256(head + cbor.encode([index, digest, kind, subject])).digest() if kind in KINDS else head

@@ -50,16 +50,16 @@ class Opening(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     log: Annotated[str, msgspec.Meta(max_length=limits.NOTE_NAME_CHARS_MAX)]
     """The origin of the log that begins here."""
     previous: NoteBytes = b""
-    """The largest checkpoint known of the log it replaces; empty for a node's first log."""
+    """The largest known checkpoint of the replaced log; empty for a node's first log."""
     others: Annotated[tuple[NoteBytes, ...], msgspec.Meta(max_length=limits.LOG_OTHERS_MAX)] = ()
-    """Checkpoints of former logs that ``previous`` does not continue: of a node that has lost entries."""
+    """Checkpoints of former logs that ``previous`` does not continue, from a node that lost entries."""
     opened_ms: Annotated[int, msgspec.Meta(ge=0, le=2**53)]
     registered: bool = False
-    """Its node keeps a register beside it: a signature over the entries that have a consequence on that node alone."""
+    """True if its node also keeps a register: a signature over the entries that have a consequence on that node only."""
 
 
 class Checkpoint(msgspec.Struct, frozen=True, kw_only=True):
-    """What a log looked like at one size."""
+    """The state of a log at one size."""
 
     node: str
     number: int
@@ -82,7 +82,7 @@ class Link(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Standing(enum.StrEnum):
-    """How a received checkpoint relates to the one that the reader holds."""
+    """The relation of a received checkpoint to the one that the reader holds."""
 
     SAME = "same"
     AHEAD = "ahead"
@@ -174,26 +174,26 @@ def open_checkpoint(data: bytes, node: str, *keys: bytes) -> tuple[Checkpoint, N
 
 
 def _signing_key(signed: Note, keys: Sequence[bytes]) -> bytes:
-    """The one of ``keys`` that claims to have signed a checkpoint of its log; the last if none does."""
+    """The key among ``keys`` that claims to have signed a checkpoint of its log; the last if none does."""
     name = signed.text.partition("\n")[0]
     return next((key for key in keys if note.line_of(signed, name, key)), keys[-1])
 
 
 def is_signed(signed: Note, *keys: bytes) -> bool:
-    """Whether one of ``keys`` claims to have signed a checkpoint of its log; that the claim holds was found when it was opened."""
+    """True if one of ``keys`` claims to have signed a checkpoint of its log. The claim was verified when it was opened."""
     name = signed.text.partition("\n")[0]
     return any(note.line_of(signed, name, key) for key in keys)
 
 
 def bare(signed: Note, *keys: bytes) -> Note:
-    """An opened checkpoint with the signature of its log only: what is kept and passed on has one size."""
+    """An opened checkpoint with the signature of its log only, so that stored and forwarded notes have a fixed size."""
     line = note.line_of(signed, signed.text.partition("\n")[0], _signing_key(signed, keys))
     assert line is not None, "it was opened with these keys"
     return Note(text=signed.text, lines=(line,))
 
 
 def cosign(signed: Note, node: str, key: SigningKey, time_s: int) -> Line:
-    """The cosignature of ``node``: it has seen this checkpoint and nothing that contradicts it."""
+    """The cosignature of ``node``, which states that it has seen this checkpoint and nothing that contradicts it."""
     return note.cosign(signed, cosigner(node), key, time_s)
 
 
@@ -206,7 +206,8 @@ def cosigned_at(signed: Note, node: str, public_key: bytes) -> int | None:
 
 
 def beginning(node: str, opening: bytes, log: Opening) -> Checkpoint:
-    """What is held of a log of which only its opening is known (rule 2). ``opening``: the signed artefact that says ``log``.
+    """The checkpoint that a reader holds of a log if it only knows the opening (rule 2). ``opening``: the signed artefact that says
+    ``log``.
 
     Errors: ``log.invalid`` when it opens another node's log.
     """
@@ -217,10 +218,11 @@ def beginning(node: str, opening: bytes, log: Opening) -> Checkpoint:
 
 
 def judge(held: Checkpoint, told: Checkpoint, link: Link) -> Standing:
-    """How ``told`` relates to ``held``, both signed by one node. ``link`` starts from the checkpoint that the sender assumes.
+    """The standing of ``told`` relative to ``held``, both signed by one node. ``link`` starts from the checkpoint that the sender
+    assumes.
 
-    Checks, in order: number (rule 1); equal sizes (rule 4); smaller; where the proof begins; that it holds (rule 5); that it
-    settles the root that is held (rule 4). A later log is judged against its ``beginning``, not against the earlier log.
+    Checks, in order: number (rule 1); equal sizes (rule 4); smaller; the start of the proof; its validity (rule 5); that it gives
+    the held root (rule 4). A later log is judged against its ``beginning``, not against the earlier log.
     """
     assert held.node == told.node
     if told.number != held.number:

@@ -31,7 +31,7 @@ class Scope(enum.StrEnum):
     SESSION_READ = "session:read"
     """Fetch recorded sessions."""
     ATTEST_CONSUME = "attest:consume"
-    """Be believed what it signs about cookies that it hands to this node."""
+    """Have this node believe its attestations about cookies that it gives to this node."""
     CAPSULE_OFFER = "capsule:offer"
     """Send sealed login states to this node."""
     CAPSULE_IMPORT = "capsule:import"
@@ -61,10 +61,10 @@ Grants = Mapping[str, tuple[str, ...]]
 
 
 def parse_grants(texts: str | Iterable[str]) -> Grants:
-    """What ``texts`` grant: ``SCOPE`` or ``SCOPE=ORIGIN,…``, several in one text separated by commas.
+    """The grants in ``texts``: ``SCOPE`` or ``SCOPE=ORIGIN,…``, several in one text separated by commas.
 
-    A name is a scope or a preset; without origins it is for every origin. What stands after a comma and has the form of an
-    origin belongs to the scope before it. ``status`` is accepted and left out, as every peer has it. Errors: ``input.invalid``.
+    A name is a scope or a preset; without origins it is for every origin. An item after a comma that has the form of an origin
+    belongs to the scope before it. ``status`` is accepted and left out, as every peer has it. Errors: ``input.invalid``.
     """
     found: dict[str, tuple[str, ...]] = {}
     for text in [texts] if isinstance(texts, str) else texts:
@@ -130,12 +130,13 @@ def granted(before: Grants, more: Grants) -> Grants:
 
 
 def replaced(before: Grants, only: Grants) -> Grants:
-    """``before``, where the scopes of ``only`` are for its origins and for no others."""
+    """``before``, with the scopes of ``only`` limited to the origins in ``only``."""
     return dict(sorted({**before, **only}.items()))
 
 
 def withdrawn(before: Grants, less: Grants) -> Grants:
-    """``before`` without ``less``: a scope for every origin in ``less`` goes whole, else the origins that are named.
+    """``before`` without ``less``. A scope that ``less`` has for every origin is removed whole, otherwise its named origins are
+    removed.
 
     Errors: ``input.not_found`` (none of it was granted, so a name is mistyped), ``input.invalid`` (an origin is taken from
     a scope that is for every origin).
@@ -165,7 +166,7 @@ def each_in_words(grants: Grants) -> list[str]:
 
 
 def in_words(grants: Grants) -> str:
-    """``grants`` as people write them, whole presets by their name; what every peer may, if there are none."""
+    """``grants`` as people write them, complete presets by name; without grants, the scope that every peer has."""
     folded = dict(grants)
     for name, scopes in PRESETS.items():
         origins = {tuple(grants.get(scope, ())) for scope in scopes}

@@ -65,7 +65,7 @@ def parse_pattern(text: str) -> str:
 
 
 def fits(patterns: Iterable[str], origin: str) -> bool:
-    """Whether one of ``patterns`` names ``origin``, or names at least all that the pattern ``origin`` names."""
+    """True if one of ``patterns`` names ``origin``, or, if ``origin`` is a pattern, includes it."""
     return any(_includes(pattern, origin) for pattern in patterns)
 
 
@@ -77,12 +77,12 @@ def _includes(pattern: str, origin: str) -> bool:
 
 
 def widest(patterns: Iterable[str]) -> tuple[str, ...]:
-    """``patterns``, sorted, without those that another one of them includes."""
+    """``patterns``, sorted, without patterns that another one includes."""
     named = set(patterns)
     return tuple(sorted(each for each in named if not fits(named - {each}, each)))
 
 
 def common(one: Iterable[str], other: Iterable[str]) -> tuple[str, ...]:
-    """Patterns of what both name, sorted; empty if there is nothing."""
+    """Sorted patterns of the origins that both name; empty if there are none."""
     first, second = tuple(one), tuple(other)
     return widest([*(each for each in first if fits(second, each)), *(each for each in second if fits(first, each))])

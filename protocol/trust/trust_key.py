@@ -1,4 +1,4 @@
-"""The text form of a node's key: what is committed beside a flow, so that machines without peers can verify the recording.
+"""The text form of a node's key. It is committed beside a flow, so that machines without peers can verify the recording.
 
 One line, ``trailmesh-key-1:<node id>:<key log in base64url>``. The key log proves itself: its first key gives the node id, and
 each later key was signed by the one before it or by the recovery key. So whoever changes a character of the line gets an error or

@@ -76,7 +76,7 @@ class TrustSet:
         return self._active
 
     def find_key(self, issuer: str, key_id: bytes, issued_s: int = 0) -> VerifyKey | None:
-        """The key of ``issuer`` that ``key_id`` selects, if it was its at ``issued_s`` (rules 1, 3, 4).
+        """The key of ``issuer`` that ``key_id`` selects, if it was the issuer's at ``issued_s`` (rules 1, 3, 4).
 
         Fits ``envelope.KeyFinder``.
         """

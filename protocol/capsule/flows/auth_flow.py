@@ -1,4 +1,4 @@
-"""Tells how a site logs in, and what is weak about it, from what one look at its page has shown. Nothing is sent for it."""
+"""Finds the kinds of login of a site, and their weaknesses, in the signs from one look at its page. It sends nothing."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ _Name = Annotated[str, msgspec.Meta(max_length=256)]
 
 
 class FormSign(msgspec.Struct, frozen=True, kw_only=True):
-    """A form, or what is no form and has fields of one."""
+    """A form, or another element with fields for a login."""
 
     action: _Text = ""
     """Absolute."""
     method: _Name = "get"
     fields: Annotated[tuple[tuple[_Name, _Name, _Name], ...], msgspec.Meta(max_length=100)] = ()
-    """Type, name and ``autocomplete`` of each, in lower case; hidden ones too."""
+    """Type, name and ``autocomplete`` of each field, in lower case. Hidden fields count too."""
 
 
 class LinkSign(msgspec.Struct, frozen=True, kw_only=True):
@@ -45,20 +45,20 @@ class CookieSign(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class SendSign(msgspec.Struct, frozen=True, kw_only=True):
-    """A request that left."""
+    """A request that the browser sent."""
 
     url: _Text
     referer: _Text = ""
-    """The page that it names as where it comes from; empty if none."""
+    """The address in its ``Referer`` header; empty without one."""
     document: bool = False
-    """Whether it is for the page itself."""
+    """True if it loads the page itself."""
 
 
 class Signs(msgspec.Struct, frozen=True, kw_only=True):
-    """What one look has shown."""
+    """The signs from one look at a page."""
 
     url: _Text
-    """Where the address led."""
+    """The final address of the page."""
     hops: tuple[str, ...] = ()
     """The addresses of the document, from the first to the last: more than one if it was redirected."""
     forms: tuple[FormSign, ...] = ()
@@ -66,12 +66,12 @@ class Signs(msgspec.Struct, frozen=True, kw_only=True):
     sources: tuple[str, ...] = ()
     """Addresses of frames and scripts."""
     credentials: bool = False
-    """Whether a script in the page asks for public keys (``navigator.credentials``)."""
+    """True if a script in the page asks for public keys (``navigator.credentials``)."""
     headers: tuple[tuple[str, str], ...] = ()
     """Origin and name, in lower case, of each response header that tells of a login."""
     cookies: tuple[CookieSign, ...] = ()
     sends: tuple[SendSign, ...] = ()
-    """Requests that left for another origin than that of the page they name."""
+    """Requests to another origin than that of their ``Referer``."""
 
 
 class Found(msgspec.Struct, frozen=True, kw_only=True):
@@ -79,14 +79,14 @@ class Found(msgspec.Struct, frozen=True, kw_only=True):
 
     what: str
     said: str
-    """What shows it, in words; names and origins, no value."""
+    """The evidence in words: names and origins, no value."""
 
 
 class Flow(msgspec.Struct, frozen=True, kw_only=True):
-    """How a site logs in."""
+    """The kinds of login of a site, and their weaknesses."""
 
     kinds: tuple[Found, ...]
-    """``what``: one of ``Kind``, each once."""
+    """Each kind once; ``what`` is one of ``Kind``."""
     weak: tuple[Found, ...]
 
 
@@ -122,7 +122,7 @@ _SESSION_COOKIE: Final = re.compile(r"sess|sid$|^sid|auth|token|jwt|login|rememb
 
 
 def read_flow(signs: Signs) -> Flow:
-    """How the site of ``signs`` logs in, and what is weak about it."""
+    """The kinds of login of the site of ``signs``, and their weaknesses."""
     kinds = {each.what: each for each in reversed(list(_kinds(signs)))}
     order = ("form", "sso", "passkey", "code", "captcha", "device-bound", "basic")
     return Flow(kinds=tuple(kinds[name] for name in order if name in kinds), weak=tuple(dict.fromkeys(_weak(signs))))
@@ -167,12 +167,12 @@ def _kinds_of_links(signs: Signs) -> Iterator[Found]:
 
 
 def is_token(name: str) -> bool:
-    """Whether a parameter of this name holds what lets somebody in."""
+    """True if a parameter of this name holds a token that logs in."""
     return _TOKEN.match(name) is not None
 
 
 def is_sso(url: str) -> bool:
-    """Whether an address asks another site for a login (OAuth, OpenID Connect, SAML)."""
+    """True if an address asks another site for a login (OAuth, OpenID Connect, SAML)."""
     names = {name.lower() for name, _ in parse_qsl(urlsplit(url).query, keep_blank_values=True)}
     return "samlrequest" in names or ("client_id" in names and not names.isdisjoint(_SSO_BESIDE))
 
@@ -213,7 +213,7 @@ def _weak_form(form: FormSign, signs: Signs) -> Iterator[Found]:
 
 
 def _weak_cookie(cookie: CookieSign, url: str) -> Iterator[Found]:
-    """What is weak of a cookie whose name says that it is of a session."""
+    """The weaknesses of a cookie that is named like one of a session."""
     if not _SESSION_COOKIE.search(cookie.name) or _CSRF.search(cookie.name):
         return
     lacks = [] if cookie.http_only else ["HttpOnly"]

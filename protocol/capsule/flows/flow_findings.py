@@ -1,4 +1,4 @@
-"""Judges a login that was driven once: what it leaked, whether its session was new, and whether its end was one. Pure."""
+"""Judges a login that was driven once: its leaks, whether its session was new, and whether the logout ended it. Pure."""
 
 from __future__ import annotations
 
@@ -13,24 +13,24 @@ from protocol.capsule.flows.login import Proof
 from protocol.trust.origin import origin_of
 
 _BINDS: Final = frozenset({"state", "nonce", "code_challenge", "relaystate"})
-"""Parameters that bind the answer of another site to the browser that asked."""
+"""Parameters that bind the answer of a login site to the browser that asked."""
 _CODE_CHARS_MIN: Final = 16
 
 
 class Ended(msgspec.Struct, frozen=True, kw_only=True):
-    """What was seen of the logout."""
+    """The observed logout."""
 
     pressed: bool
-    """Whether the page has a control that says that it logs out."""
+    """True if the page has a control whose name says that it logs out."""
     taken: bool = False
-    """Whether the site still took the old session afterwards."""
+    """True if the site still accepted the old session afterwards."""
 
 
 def judge_flow(looks: Iterable[Signs], before: Proof, ended: Ended | None) -> tuple[Flow, tuple[Found, ...]]:
-    """How a site logs in and what is weak about it; and what was tried and is sound.
+    """The flow of a login with its weaknesses, and the tests that it passed.
 
-    looks: of the pages of the login, in order. before: what a fresh browser proves with the state from *before* the login. If that
-    opens the page, whoever plants a session id is logged in with its victim. ended: None if no logout was tried.
+    looks: the pages of the login, in order. before: the proof with the state from *before* the login. If that state opens the page,
+    an attacker who plants a session id is logged in with the victim. ended: None if no logout was tried.
     """
     flows = [(signs, read_flow(signs)) for signs in looks]
     kinds = {each.what: each for _, flow in reversed(flows) for each in flow.kinds}
@@ -56,7 +56,7 @@ def judge_flow(looks: Iterable[Signs], before: Proof, ended: Ended | None) -> tu
 
 
 def _leaks(signs: Signs) -> Iterator[Found]:
-    """Requests by which another site is told a token that stands in the address of a page."""
+    """Requests that carry a token from the address of a page to another site."""
     tokens = {value: name for hop in signs.hops for name, value in _tokens(hop)}
     for send in signs.sends:
         to = origin_of(send.url)
@@ -66,7 +66,7 @@ def _leaks(signs: Signs) -> Iterator[Found]:
                 said = f"{to} is told the address of a page of {told}, which carries “{name}” (referrer)"
                 yield Found(what="redirect-leak", said=said)
         if send.document:
-            continue  # where the browser itself is sent is how single sign-on works; what is weak of it is told elsewhere
+            continue  # single sign-on sends the browser elsewhere by design; ``_unbound`` finds its weaknesses
         homes = {origin_of(hop) for hop in signs.hops if any(value in hop for value in tokens)}
         for _, value in parse_qsl(urlsplit(send.url).query):
             if value in tokens and to not in homes:
@@ -75,7 +75,7 @@ def _leaks(signs: Signs) -> Iterator[Found]:
 
 
 def _tokens(url: str) -> Iterator[tuple[str, str]]:
-    """Names and values of what in an address lets somebody in."""
+    """Names and values of the tokens in an address that log in."""
     parts = urlsplit(url)
     pairs = parse_qsl(parts.query) + parse_qsl(parts.fragment)
     names = {name.lower() for name, _ in pairs}

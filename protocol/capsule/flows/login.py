@@ -1,4 +1,4 @@
-"""Judges whether somebody is logged in: by a comparison of what a browser shows and holds before and after, never by one page.
+"""Judges whether a login is done. It compares pages and browser state before and after, and never relies on one page.
 
 Sites say "welcome" to strangers and set cookies for everybody. So a login counts only if the page was different without it.
 """
@@ -22,24 +22,25 @@ _WORD: Final = re.compile(r"[^\W\d_]{4,}")
 
 
 class Look(msgspec.Struct, frozen=True, kw_only=True):
-    """A page, and what the browser holds at that moment."""
+    """A page, and the browser state at that moment."""
 
     seen: Observation | None = None
-    """None if the page could not be opened: an address that needs a login may lead where the browser must not go."""
+    """None if the page could not be opened, for example because it led where the browser must not go."""
     held: frozenset[tuple[str, ...]] = frozenset()
     """Cookies and entries of storage with a digest of their values; empty where only pages are compared."""
     failed: str = ""
-    """The code of the error, if there is no page."""
+    """The error code if there is no page."""
     challenged: bool = False
-    """Whether the site asked for HTTP basic authentication that the state is to answer, and nothing answered, or not rightly."""
+    """True if the site asked for HTTP basic authentication that the state should answer, and got no answer or a wrong one."""
     chain: tuple[str, ...] = ()
-    """The sites that the address led to until it was refused."""
+    """The sites that the address led to before it was refused."""
 
 
 def asks_for_login(page: Observation) -> bool:
-    """Whether ``page`` has a field for a password or a one-time code that a person could fill in to log in.
+    """True if ``page`` has a field for a password or one-time code that logs in.
 
-    A page with a control to log out asks for a password to change something. A second factor can have one: its code counts.
+    A password field beside a control to log out does not count: it confirms a change. A code field counts even there, because the
+    page of a second factor can have such a control.
     """
     groups = _fields_of_logins(page.elements)
     if any(_takes_code(each) for group in groups for each in group):
@@ -48,7 +49,7 @@ def asks_for_login(page: Observation) -> bool:
 
 
 def _fields_of_logins(elements: Iterable[Element]) -> list[list[Element]]:
-    """The fields for passwords and codes, those together that stand in one form with nothing between them that submits it."""
+    """The fields for passwords and codes, in groups: one form, with no submitting control between them."""
     groups: list[list[Element]] = [[]]
     for each in elements:
         secret = each.traits.input_type == "password" or _takes_code(each)
@@ -62,7 +63,7 @@ def _fields_of_logins(elements: Iterable[Element]) -> list[list[Element]]:
 
 
 def _form(field: Element) -> tuple[str, str, str]:
-    """What tells the form around ``field`` from others."""
+    """The identity of the form around ``field``."""
     return field.frame, field.traits.form_method, field.traits.form_action
 
 
@@ -71,7 +72,7 @@ def _takes_code(field: Element) -> bool:
 
 
 def _logs_in(fields: Sequence[Element]) -> bool:
-    """Whether the password fields of one group log in. Two that are named alike, or one that says so, set a new password."""
+    """True if the password fields of one group log in. Two with a common word, or one marked as new, set a new password."""
     if not fields or any("new-password" in each.traits.autocomplete.split() for each in fields):
         return False
     named = [_words(each) for each in fields]
@@ -79,7 +80,7 @@ def _logs_in(fields: Sequence[Element]) -> bool:
 
 
 def _words(field: Element) -> frozenset[str]:
-    """Words of what a field is called. Beside a password, a field for a number has a word of its own."""
+    """The words in the name of a field, which tell a number field beside a password from the password."""
     told = " ".join((field.name, *(value for name, value in field.traits.attributes if name == "name")))
     return frozenset(_WORD.findall(told.casefold()))
 
@@ -87,8 +88,8 @@ def _words(field: Element) -> frozenset[str]:
 def judge_login(before: Look, now: Look, until: Condition | None) -> str:
     """Why the login is not done yet; empty if it is.
 
-    Checks, in order: there is a page; ``until``, if it is given; no form of a login is left, unless ``until`` holds; the browser
-    holds something that it did not hold before.
+    Checks, in order: there is a page; the page meets ``until``, if it is given; no login form is left, if it is not given; the
+    browser holds something new.
     """
     if now.seen is None:
         return f"the page could not be read ({now.failed})"
@@ -102,22 +103,22 @@ def judge_login(before: Look, now: Look, until: Condition | None) -> str:
 
 
 class Proof(msgspec.Struct, frozen=True, kw_only=True):
-    """What the comparison of two fresh browsers gave: one with the state, and one without."""
+    """The result of comparing two fresh browsers, one with the state and one without."""
 
     fails: str = ""
-    """Why the state does not prove to be a login; empty if it does."""
+    """Why the state is not proven to be a login; empty if it is."""
     dead: bool = False
-    """Whether the page was seen to refuse the state; otherwise it may be a login that this page does not show."""
+    """True if the page was seen to refuse the state. Otherwise it may be a login that this page does not show."""
     reasons: tuple[str, ...] = ()
-    """What shows it, in words; no text of a page."""
+    """The evidence in words; no text of a page."""
 
 
 def judge_proof(without: Look, given: Look, until: Condition | None) -> Proof:
-    """Whether the state is what makes the difference.
+    """Judge whether the state makes the difference between two pages.
 
-    Checks, in order: the site takes what answers its basic authentication; the page opens with the state; ``until`` holds with
-    the state and not without it; no form of a login is left with the state; a stranger gets something else: basic
-    authentication, a form of a login, or another address. Other text proves nothing: pages count visitors and show the time.
+    Checks, in order: the site accepts the credentials for basic authentication; the page opens with the state; it meets ``until``
+    with the state and not without it; with the state no login form is left; a stranger gets a demand for basic authentication, a
+    login form or another address. Different text proves nothing: pages count visitors and show the time.
     """
     if given.challenged:
         said = "the site does not take the user name and the password for its basic authentication"
@@ -151,7 +152,7 @@ def _differences(without: Look, given: Observation) -> tuple[str, ...]:
     if without.challenged:
         return ("without the state, the site asks for basic authentication",)
     if seen is None:
-        # Only where it was led out of the origins of the capsule, as to a site that does logins: no fault of a network.
+        # Counts only if the browser was led out of the capsule's origins, as to a login site, and not after a network fault.
         return ("without the state, the page leads to another site",) if without.failed == "browser.refused" else ()
     said = []
     if asks_for_login(seen):

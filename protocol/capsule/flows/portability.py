@@ -1,4 +1,4 @@
-"""What of a login travels to another browser, as far as its state shows, and how a login is told from none. Pure."""
+"""Finds which parts of a login work in another browser, and tells a page with a login from one without. Pure."""
 
 from __future__ import annotations
 
@@ -17,16 +17,17 @@ from protocol.page.seen.observation import Element, Observation
 from protocol.trust.origin import origin_of
 
 Standing = Literal["alive", "dead", "unknown"]
-"""Whether a site takes a login: seen in a fresh browser. ``unknown``: the page that was asked shows everybody the same."""
+"""The reaction of a site to a login in a fresh browser. ``unknown``: the page looks the same to everybody."""
 Verdict = Literal["portable", "offered", "software-bound", "dead", "unknown"]
-"""``portable``: a fresh browser was taken for the one that logged in. ``offered``: so it was, but the site offers to bind sessions
-to a device, and such a one soon ends elsewhere. ``software-bound``: the login names a key that only its own browser has."""
+"""``portable``: the site accepted the login in a fresh browser. ``offered``: it did, but it offers to bind sessions to a device,
+and such a session soon ends elsewhere. ``software-bound``: the login names a key that only its own browser has.
+"""
 _WEB_TOKEN: Final = re.compile(  # each piece is read once, as in ``token_looks.WEB_TOKEN``
     r"(?<![A-Za-z0-9_-])(?:(?!eyJ)[A-Za-z0-9_-])*+eyJ[A-Za-z0-9_-]{4,}+\.(eyJ[A-Za-z0-9_-]{4,}+)\.[A-Za-z0-9_-]*"
 )
 _KEY: Final = "crypto-key"
 _WITHIN: Final = " within "
-"""Before the site on top, where a frame keeps something: no slice has that."""
+"""Stands before the top site in ``Lost.what`` if a frame stored the item. No slice holds such storage."""
 _SOON_S: Final = 86_400
 _LOGOUT: Final = re.compile(
     r"(?:log|sign)[ -]?(?:me )?(?:out|off)|logout|signout"
@@ -36,7 +37,7 @@ _LOGOUT: Final = re.compile(
 )
 
 _ALL: Final = r"(?:(?:of |from |on |in )?all (?:(?:my|your|active) )?(?:devices|sessions|browsers))"
-_EVERYWHERE: Final = re.compile(  # not “all other devices”: that leaves this login as it is
+_EVERYWHERE: Final = re.compile(  # not “all other devices”, which leaves this login as it is
     rf"(?:(?:log|sign)[ -]?(?:me )?(?:out|off)|logout|signout) (?:everywhere|{_ALL})|end all sessions"
     r"|(?:überall|(?:von|auf|aus) allen (?:geräten|sitzungen)) (?:abmelden|ausloggen)"
     r"|(?:se )?d[ée]connecter (?:partout|de tous les appareils)|cerrar (?:todas las sesiones|sesi[óo]n en todos los dispositivos)"
@@ -46,7 +47,7 @@ _EVERYWHERE: Final = re.compile(  # not “all other devices”: that leaves thi
 
 
 class TravelFinding(msgspec.Struct, frozen=True, kw_only=True):
-    """One thing about a login that decides whether, or how long, it works elsewhere."""
+    """A fact about a login that affects whether, or how long, it works elsewhere."""
 
     kind: Literal[
         "lost",
@@ -62,13 +63,13 @@ class TravelFinding(msgspec.Struct, frozen=True, kw_only=True):
         "size",
     ]
     travels: bool
-    """Whether it is there in the other browser all the same."""
+    """True if the other browser has it nevertheless."""
     what: str
-    """Where it is: hosts and names, never a value."""
+    """Its place: hosts and names, never a value."""
 
 
 def findings(state: CapsuleState, *, now_s: int) -> tuple[TravelFinding, ...]:
-    """What is to be known of ``state``, gravest first."""
+    """The findings about ``state``, gravest first."""
     found = [*_bound(state), *_untaken(state), *_cookies(state, now_s)]
     for login in state.basic:
         found.append(TravelFinding(kind="basic", travels=True, what=login.origin))
@@ -90,7 +91,7 @@ def _bound(state: CapsuleState) -> Iterator[TravelFinding]:
         kind: Literal["key-bound", "lost"] = "key-bound" if lost.what.startswith(_KEY) else "lost"
         yield TravelFinding(kind=kind, travels=False, what=f"{lost.origin}: {lost.what}")
     if any(each.what.startswith(_KEY) and is_carried(state, each) for each in state.lost):
-        return  # the key that a token names goes along: whether it is the one, a fresh browser shows
+        return  # the key travels in the profile; a fresh browser will show if it is the one that the token names
     for cookie in state.cookies:
         if _is_bound(cookie.value):
             yield TravelFinding(kind="key-bound", travels=False, what=f"{cookie.domain}: cookie {cookie.name}")
@@ -101,7 +102,7 @@ def _bound(state: CapsuleState) -> Iterator[TravelFinding]:
 
 
 def is_carried(state: CapsuleState, lost: Lost) -> bool:
-    """Whether the files of the profile hold what the capture could not take: a key, or a Blob, of a page."""
+    """True if the files of the profile hold a key or Blob of a page that the capture could not take."""
     kept = lost.what.startswith((_KEY, "blob")) and _WITHIN not in lost.what
     return kept and state.slice.has(origin_of(lost.origin))
 
@@ -131,7 +132,7 @@ def _cookies(state: CapsuleState, now_s: int) -> Iterator[TravelFinding]:
 
 
 def _is_bound(value: str) -> bool:
-    """Whether a web token in ``value`` names the key that its bearer must prove to have (RFC 7800, ``cnf``)."""
+    """True if a web token in ``value`` names a key that its bearer must prove to have (RFC 7800, ``cnf``)."""
     for match in _WEB_TOKEN.finditer(value[: limits.CAPSULE_COOKIE_CHARS_MAX * 4]):
         body = match[1]
         try:
@@ -148,7 +149,7 @@ def _size(entry: Entry) -> int:
 
 
 def asks_to_log_in(page: Observation) -> bool:
-    """Whether a page has a field for a password."""
+    """True if a page has a field for a password."""
     return any(each.traits.input_type == "password" for each in page.elements)
 
 
@@ -160,11 +161,11 @@ def standing(
     answers: bool = False,
     refused: bool = False,
 ) -> tuple[Standing, str]:
-    """Whether the site takes a login, and why.
+    """The reaction of a site to a login, and its reason.
 
-    seen: a page as a fresh browser with the login sees it; strangers: as fresh browsers without it do, at least one.
-    shows: a text that only who is logged in sees. answers: basic authentication let the login pass, and strangers were asked
-    for it. refused: the site did not take what answered it.
+    seen: the page in a fresh browser with the login. strangers: the page in fresh browsers without it, at least one. shows: a text
+    that the page shows only after a login. answers: True if basic authentication let the login pass and strangers were asked for
+    it. refused: True if the site refused the credentials for it.
     """
     if refused:
         return "dead", "the site does not take the user name and the password for its basic authentication"
@@ -180,17 +181,17 @@ def standing(
         return "dead", "the page asks to log in"
     if elsewhere:
         return "alive", "a browser without the login is sent elsewhere"
-    # A page that differs from visit to visit says nothing by differing here.
+    # If the page differs from visit to visit, a difference here proves nothing.
     if len({each.state for each in strangers}) == 1 and seen.state != strangers[0].state:
         return "alive", "a browser without the login sees another page"
     return "unknown", "a browser without the login sees the same page"
 
 
 def logout_control(page: Observation, *, everywhere: bool = False) -> Element | None:
-    """The control that ends the login, if the page has one that says so.
+    """The control that logs out, if the name of one says so.
 
-    Of several, one that ends this login alone comes first; with ``everywhere`` one that ends those of all devices. Then links and
-    buttons of forms, which do it by an address; then what stands first.
+    Preferred are, in order: one that ends this login only, or with ``everywhere`` the logins of all devices; links and buttons of
+    forms; the first on the page.
     """
     named = [each for each in page.elements if each.role in ("link", "button", "menuitem") and not each.frame]
     found = [(all_of_them, each) for each in named if (all_of_them := _logs_out(each.name)) is not None]
@@ -199,7 +200,7 @@ def logout_control(page: Observation, *, everywhere: bool = False) -> Element | 
 
 
 def _logs_out(name: str) -> bool | None:
-    """Whether a control of this name ends the logins of all devices; None if it is none that logs out."""
+    """True if a control of this name ends the logins of all devices, False if only this one; None if it does not log out."""
     said = " ".join(name.split())
     if _EVERYWHERE.fullmatch(said):
         return True
@@ -211,13 +212,13 @@ def _leads(control: Element) -> bool:
 
 
 def place_of(page: Observation, control: Element) -> int:
-    """Which of the elements with its role and name ``control`` is, from 0."""
+    """The place of ``control`` among the elements with its role and name, from 0."""
     alike = [each.ref for each in page.elements if (each.role, each.name) == (control.role, control.name)]
     return alike.index(control.ref)
 
 
 def verdict_of(found: Standing, notes: Sequence[TravelFinding], *, offered: bool) -> Verdict:
-    """What all of it comes to."""
+    """The verdict that follows from the standing and the findings."""
     if found == "dead":
         return "dead"
     if any(each.kind == "key-bound" for each in notes):

@@ -1,6 +1,7 @@
-"""By what one page shows whether a site takes a login: found out when the login is captured, asked before each use. Pure.
+"""The probe of a login: the signs by which one page shows if the site accepts it. It is learned at the capture and used before each
+use. Pure.
 
-A capture compares a browser with the login to one without it. What differed is kept, so that later one look is enough.
+A capture compares a browser with the login to one without it. The differences are kept, so that later one look is enough.
 """
 
 from __future__ import annotations
@@ -17,33 +18,33 @@ from protocol.goal.condition import Condition, holds
 from protocol.page.seen.observation import Observation
 
 Proven = Literal["proven", "unknown"]
-"""What a capture found: a fresh browser with the login was taken for who has logged in, or nothing showed whether it was."""
+"""The result of a capture: the site accepted the login in a fresh browser, or nothing showed if it did."""
 
 
 class Probe(msgspec.Struct, frozen=True, kw_only=True):
-    """What tells the page of a login from the page of a stranger. All empty: nobody knows."""
+    """The differences between the page of a login and the page of a stranger. If all are empty, none is known."""
 
     until: Condition | None = None
-    """Holds with the login, and not without it."""
+    """A condition that the page meets only with the login."""
     asks: bool = False
-    """A stranger is asked for a password or a code, and who is logged in is not."""
+    """True if only a stranger is asked for a password or a code."""
     leads: Annotated[str, msgspec.Meta(max_length=limits.URL_CHARS_MAX)] = ""
-    """Where a stranger is led, without query; empty if the page stays where it is."""
+    """The address to which a stranger is redirected, without query; empty if there is no redirect."""
     refused: bool = False
-    """A stranger is led to where the browser may not go, as to a site that does logins."""
+    """True if a stranger is redirected to where the browser may not go, for example to a login site."""
     challenged: bool = False
-    """A stranger is asked for HTTP basic authentication, which the login answers."""
+    """True if a stranger is asked for HTTP basic authentication, which the login answers."""
     leaves: bool = False
-    """The page has a control that logs out, which a stranger does not see."""
+    """True if the page has a control that logs out, which a stranger does not see."""
 
     @property
     def decides(self) -> bool:
-        """Whether one look at the page tells a login from none."""
+        """True if one look at the page can tell a login from none."""
         return self.until is not None or self.asks or self.challenged or self.refused or bool(self.leads)
 
 
 def learned(without: Sequence[Look], given: Observation, until: Condition | None) -> Probe:
-    """What tells ``given`` from what browsers without the login got."""
+    """The differences between ``given`` and the looks of browsers without the login."""
     if until is not None:
         return Probe(until=until)
     seen = [look.seen for look in without if look.seen is not None]
@@ -58,10 +59,10 @@ def learned(without: Sequence[Look], given: Observation, until: Condition | None
 
 
 def judge_page(probe: Probe, page: str, asked: str, seen: Observation) -> Standing:
-    """Whether ``seen`` shows that the site takes the login.
+    """Judge by ``seen`` whether the site accepts the login. page: the address that ``probe`` is about. asked: the address that was
+    opened.
 
-    page: the address that ``probe`` is about; asked: the address that was opened. Of another address, only what can mean
-    nothing else counts: the rest is ``unknown``.
+    If it is another one, only unambiguous signs count: anything else is ``unknown``.
     """
     there = plain(asked) == plain(page)
     if probe.until is not None:
@@ -78,5 +79,5 @@ def judge_page(probe: Probe, page: str, asked: str, seen: Observation) -> Standi
 
 
 def plain(url: str) -> str:
-    """An address without query and fragment: what stands there may be of one visit, or a secret."""
+    """An address without query and fragment, which may belong to one visit or hold a secret."""
     return url.partition("#")[0].partition("?")[0]

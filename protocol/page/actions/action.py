@@ -30,14 +30,14 @@ class _Record(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
 
 class _Action(_Record, frozen=True, kw_only=True):
     timeout_ms: Annotated[int, msgspec.Meta(ge=0, le=limits.ACTION_TIMEOUT_MS_MAX)] = 0
-    """How long it may take. Its element may come as late as that, too. 0 for the limit of its kind."""
+    """The time limit, which includes the wait for its element. 0 means the limit of its kind."""
 
 
 class Within(_Record, frozen=True, kw_only=True):
-    """What an element is looked for in: a row, card, section or dialog.
+    """The row, card, section or dialog in which an element is looked for.
 
-    By role, and name or a text that stands in it unless it is the only one; or by selectors, of which the first that matches
-    decides. It must be one element.
+    It is given by role, with a name or a text in it unless it is the only one, or by selectors, of which the first that matches
+    decides. Exactly one element must fit.
     """
 
     role: Word = ""
@@ -58,12 +58,12 @@ class Locator(_Record, frozen=True, kw_only=True):
     role: Word = ""
     name: Text = ""
     nth: Annotated[int, msgspec.Meta(ge=0, le=limits.OBSERVATION_ELEMENTS_MAX)] | None = None
-    """The place among the elements of this role and name, from 0. Without it there must be one only, or links to one address."""
+    """The place among the elements of this role and name, from 0. Without it only one element may fit, or links to one address."""
     frame: Annotated[Plain, msgspec.Meta(max_length=32)] = ""
     """The frame's prefix in the observation (``f1``); empty for the main frame."""
     selectors: Annotated[tuple[Text, ...], msgspec.Meta(max_length=limits.LOCATOR_SELECTORS_MAX)] = ()
     within: Within | None = None
-    """Where it is looked for; without it, in the whole frame."""
+    """Limits the search to this container; without it, the whole frame is searched."""
 
 
 class Secret(_Record, frozen=True, kw_only=True):
@@ -83,7 +83,7 @@ class Back(_Action, frozen=True, kw_only=True, tag="back", tag_field="type"):
 
 
 class Forward(_Action, frozen=True, kw_only=True, tag="forward", tag_field="type"):
-    """Go forward to the page that was gone back from."""
+    """Go forward again, to the page from which the browser went back."""
 
 
 class Reload(_Action, frozen=True, kw_only=True, tag="reload", tag_field="type"):
@@ -91,14 +91,14 @@ class Reload(_Action, frozen=True, kw_only=True, tag="reload", tag_field="type")
 
 
 class SwitchTab(_Action, frozen=True, kw_only=True, tag="switch_tab", tag_field="type"):
-    """Bring a tab to the front: what follows is done in it. If it is not there yet, it is waited for."""
+    """Bring a tab to the front; later actions are performed in it. If the tab is not open yet, wait for it."""
 
     tab: Annotated[int, msgspec.Meta(ge=1, le=limits.TABS_OPENED_MAX)]
-    """Its number, in the order in which the tabs of the session were opened, from 1. A tab keeps its number."""
+    """The number of the tab, from 1, in the order in which the session's tabs were opened. A tab keeps its number."""
 
 
 class CloseTab(_Action, frozen=True, kw_only=True, tag="close_tab", tag_field="type"):
-    """Close the tab in front. The one that was in front before it comes back, if there still is one."""
+    """Close the front tab. The tab that was in front before returns to the front, if it is still open."""
 
 
 class Click(_Action, frozen=True, kw_only=True, tag="click", tag_field="type"):
@@ -122,7 +122,7 @@ class Drag(_Action, frozen=True, kw_only=True, tag="drag", tag_field="type"):
 
     target: Locator
     onto: Locator
-    """Where it is released."""
+    """The element at which the mouse is released."""
 
 
 class Focus(_Action, frozen=True, kw_only=True, tag="focus", tag_field="type"):
@@ -143,16 +143,18 @@ class Fill(_Action, frozen=True, kw_only=True, tag="fill", tag_field="type"):
     target: Locator
     value: Text | Secret
     typed: bool = False
-    """Whether it is typed key by key, at the caret, and replaces nothing. Not for secrets: a page could lead the keys elsewhere."""
+    """True to type key by key at the caret, and replace nothing. Not allowed for secrets, because a page could move the focus
+    meanwhile.
+    """
 
 
 class Select(_Action, frozen=True, kw_only=True, tag="select", tag_field="type"):
-    """Choose the option with this label; in a list that takes several, exactly those that are named."""
+    """Choose the option with this label. A list that takes several then has exactly the named ones."""
 
     target: Locator
     option: Text
     also: Annotated[tuple[Text, ...], msgspec.Meta(max_length=limits.OPTIONS_CHOSEN_MAX)] = ()
-    """Further options that are chosen with it."""
+    """Further options to choose."""
 
 
 class Upload(_Action, frozen=True, kw_only=True, tag="upload", tag_field="type"):
@@ -162,7 +164,7 @@ class Upload(_Action, frozen=True, kw_only=True, tag="upload", tag_field="type")
     files: Annotated[tuple[Text, ...], msgspec.Meta(min_length=1, max_length=limits.UPLOAD_FILES_MAX)]
     """Names inside the folders of ``browser.upload_folders``, with ``/`` between the parts."""
     digests: Annotated[tuple[Digest, ...], msgspec.Meta(max_length=limits.UPLOAD_FILES_MAX)] = ()
-    """SHA-256 of each file, as it was recorded. A replay needs the same files."""
+    """The recorded SHA-256 of each file. A replay needs the same files."""
 
     def __post_init__(self) -> None:
         if len(self.digests) not in (0, len(self.files)):
@@ -177,7 +179,7 @@ class Check(_Action, frozen=True, kw_only=True, tag="check", tag_field="type"):
 
 
 class Press(_Action, frozen=True, kw_only=True, tag="press", tag_field="type"):
-    """Press a key (``Enter``, ``Control+A``), on an element or on what has the focus."""
+    """Press a key (``Enter``, ``Control+A``), on an element or on the focused one."""
 
     key: Key
     target: Locator | None = None
@@ -191,14 +193,15 @@ class Scroll(_Action, frozen=True, kw_only=True, tag="scroll", tag_field="type")
 
 
 class Wait(_Action, frozen=True, kw_only=True, tag="wait", tag_field="type"):
-    """Wait until ``text`` is visible, an element is, the address is reached, or a request is answered; without any of them, until
-    the page is still."""
+    """Wait until ``text`` or an element is visible, an address is reached, or a request is answered; without any of these, until
+    the page is still.
+    """
 
     text: Text = ""
     timeout_ms: Annotated[int, msgspec.Meta(ge=1, le=limits.ACTION_TIMEOUT_MS_MAX)] = 5_000
     target: Locator | None = None
     state: Literal["visible", "hidden"] = "visible"
-    """What is waited for of the element."""
+    """The state of the element to wait for."""
     address: Text = ""
     """A part of the address."""
     response: Text = ""
@@ -206,11 +209,11 @@ class Wait(_Action, frozen=True, kw_only=True, tag="wait", tag_field="type"):
     method: Annotated[Plain, msgspec.Meta(pattern=r"^[A-Z]{0,16}\Z")] = ""
     """The method of that request; empty for any."""
     still_ms: Annotated[int, msgspec.Meta(ge=0, le=30_000)] = 0
-    """How long nothing may change; 0 for a moment, which need not come."""
+    """The time without a change that counts as still. With 0 a moment is enough, and the action succeeds without it."""
 
 
 ValueType = Literal["text", "number", "money", "date", "ago", "pattern"]
-"""What a text is read as: its first number, amount of money, date, relative time, or part of a form."""
+"""The type of value to read from a text: its first number, amount of money, date, relative time, or part that fits a pattern."""
 
 
 class Extract(_Action, frozen=True, kw_only=True, tag="extract", tag_field="type"):
@@ -219,11 +222,11 @@ class Extract(_Action, frozen=True, kw_only=True, tag="extract", tag_field="type
     name: Annotated[Plain, msgspec.Meta(max_length=64, min_length=1)]
     target: Locator | None = None
     kind: ValueType = "text"
-    """A replay compares the value of this type, and not its spelling."""
+    """A replay compares values of this type, and not their spelling."""
     pattern: Annotated[Plain, msgspec.Meta(max_length=256)] = ""
     """The form of the value (``pattern``): ``#`` is a run of digits, ``*`` anything within the line."""
     compare: Literal["value", "none"] = "value"
-    """Whether a replay must read the same value again. ``none``: it may read any, as of an id that is another one in each run."""
+    """``value``: a replay must read the same value. ``none``: it may read any, for example an id that is new in each run."""
 
 
 Asserted = Literal[
@@ -248,30 +251,32 @@ Asserted = Literal[
 
 
 class Assert(_Action, frozen=True, kw_only=True, tag="assert", tag_field="type"):
-    """Check the page or an element, again and again until it holds or the time is over."""
+    """Check the page or an element repeatedly, until the condition holds or the time is over."""
 
     what: Asserted
-    """``address``, ``title``, ``text`` (of the page, without a target), or something of the element. ``value`` is what a field
-    shows, of a list the label of what is chosen; ``sent`` is what its form would send, of a list the value of what is chosen."""
+    """``address``, ``title``, ``text`` (of the page, without a target), or a property of the element. ``value`` is the text that a
+    field shows, or the label of the chosen option of a list; ``sent`` is the value that its form would send.
+    """
     expected: Text = ""
-    """The text, address or number (``count``) that must be there; not used for the states."""
+    """The expected text, address or number (``count``); not used for states."""
     match: Literal["is", "contains"] = "is"
-    """Whether all of the text must be equal, or a part of it. White space is folded."""
+    """``is``: the whole text must be equal. ``contains``: a part of it. White space is folded."""
     target: Locator | None = None
     attribute: Annotated[Plain, msgspec.Meta(max_length=64)] = ""
     """The name of the attribute (``attribute``)."""
     soft: bool = False
-    """Whether the session goes on if it fails. Its step is not ok in either case."""
+    """True to go on with the session if it fails. Its step is not ok in either case."""
     timeout_ms: Annotated[int, msgspec.Meta(ge=1, le=limits.ACTION_TIMEOUT_MS_MAX)] = 5_000
     sha256: Annotated[Plain, msgspec.Meta(pattern=r"^([0-9a-f]{64})?\Z")] = ""
-    """What the content of the file must have (``download``), in hexadecimal."""
+    """The expected hash of the file (``download``), in hexadecimal."""
     row: Text = ""
     """A text in the row (``cell``)."""
     column: Text = ""
     """The header of the column (``cell``, ``order``)."""
     items: Annotated[tuple[Text, ...], msgspec.Meta(max_length=limits.ASSERTED_ITEMS_MAX)] = ()
-    """The texts that must be there in this order (``order``); without them, ``expected`` is ``ascending`` or ``descending``. Of
-    ``sent`` the values of all that is chosen; without them, ``expected`` is the only one."""
+    """The expected texts in their order (``order``); without them, ``expected`` is ``ascending`` or ``descending``. For ``sent``,
+    the values of all chosen options; without them, ``expected`` is the only value.
+    """
 
 
 Action = (
@@ -320,11 +325,11 @@ def with_target(action: Action, target: Locator) -> Action:
 
 
 WITHHELD: Final = "REDACTED"
-"""Stands for a text that is not recorded, as it stands in addresses."""
+"""The placeholder for a text that is not recorded, as in addresses."""
 
 
 def describe(action: Action) -> str:
-    """One line a person understands; never the value of a secret."""
+    """The action in one line for people; it never has the value of a secret."""
     match action:
         case Goto(url=url):
             return f"open {url}"
@@ -386,7 +391,7 @@ def describe(action: Action) -> str:
 
 
 def demand(assertion: Assert) -> str:
-    """What an assertion demands, in words: ``button “Buy” to be enabled``."""
+    """The demand of an assertion, in words: ``button “Buy” to be enabled``."""
     what, expected, subject = assertion.what, assertion.expected, "the page"
     if assertion.target is not None:
         subject = _named(assertion.target)
@@ -418,10 +423,10 @@ def demand(assertion: Assert) -> str:
 
 
 def _named(target: Locator) -> str:
-    if target.selectors and not (target.role and target.name):  # “paragraph “” (number 2)” says nothing
+    if target.selectors and not (target.role and target.name):  # “paragraph “” (number 2)” would mean nothing
         return target.selectors[0] + _scoped(target.within)
     place = f" (number {target.nth + 1})" if target.nth and not target.within else ""
-    # A box that only a script and the cursor make a control has no role that says anything.
+    # A box that only a script makes a control has no meaningful role.
     role = "" if target.role == "generic" else f"{target.role} "
     return f"{role}“{visible(target.name)}”{place}{_scoped(target.within)}"
 

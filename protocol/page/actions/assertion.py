@@ -1,4 +1,4 @@
-"""Judges assertions by what was seen of a page. The kinds are those of Playwright's ``expect``."""
+"""Judges assertions by observed facts about a page. The kinds are those of Playwright's ``expect``."""
 
 from __future__ import annotations
 
@@ -16,26 +16,28 @@ _ITEMS_SHOWN = 12
 
 
 class Seen(msgspec.Struct, frozen=True, kw_only=True):
-    """What an assertion is judged by."""
+    """The observed facts by which an assertion is judged."""
 
     count: int = 0
-    """How many visible elements fit the locator."""
+    """The number of visible elements that fit the locator."""
     element: Element | None = None
-    """The one that the locator means; None if it means none, or does not say which."""
+    """The element that the locator means; None if it fits none, or several."""
     text: str | None = None
     """The address, title, text, value or attribute as it was read; None if there is none."""
     instead: str = ""
-    """What was found that is not the recorded element; empty if nothing was."""
+    """A found element that is not the recorded one, in words; empty if there is none."""
     downloads: tuple[Download, ...] = ()
-    """What was downloaded so far."""
+    """The downloads so far."""
     why: str = ""
-    """What hides or disables the element, as a sentence."""
+    """The reason why the element is hidden or disabled, as a sentence."""
     items: tuple[str, ...] = ()
     """The texts whose order is asserted, or the errors in the console."""
 
 
 def condition_of(action: Action) -> Assert | None:
-    """What must come true before ``action`` is done: of an assertion, and of a wait for an element or an address."""
+    """The condition for which ``action`` waits: that of an assertion, or of a wait for an element or an address; None for other
+    actions.
+    """
     match action:
         case Assert():
             return action
@@ -48,10 +50,10 @@ def condition_of(action: Action) -> Assert | None:
 
 
 def of_one_element(assertion: Assert) -> bool:
-    """Whether ``assertion`` is about one element that a replay must find again: its state, value or attribute.
+    """True if ``assertion`` is about one element that a replay must find again: its state, value or attribute.
 
-    Not its text, which tells itself whether it is the right one, unless it is to be empty. And not whether something of a role and
-    name is there: any of them will do.
+    A non-empty text does not count, because the text itself shows if it is the right element. The presence of an element with a
+    role and name does not count either, because any such element will do.
     """
     target = assertion.target
     if target is None or assertion.what in ("count", "hidden") or (assertion.what == "text" and assertion.expected):
@@ -60,12 +62,12 @@ def of_one_element(assertion: Assert) -> bool:
 
 
 def demands_absence(assertion: Assert) -> bool:
-    """Whether ``assertion`` says that an element is not there, or not visible."""
+    """True if ``assertion`` demands that an element is missing or not visible."""
     return assertion.what == "hidden" or (assertion.what == "count" and assertion.expected.strip() == "0")
 
 
 def fits_response(wait: Wait, method: str, url: str) -> bool:
-    """Whether ``wait`` waits for the answer to this request: its parts stand in the address, in this order."""
+    """True if ``wait`` waits for the answer to this request: the address holds the parts of its pattern in this order."""
     if wait.method not in ("", method):
         return False
     place = 0
@@ -78,7 +80,7 @@ def fits_response(wait: Wait, method: str, url: str) -> bool:
 
 
 def holds(assertion: Assert, seen: Seen) -> bool:
-    """Whether ``seen`` is what ``assertion`` demands. What could not be read never is."""
+    """True if ``seen`` meets the demand of ``assertion``. A text that could not be read never does."""
     element = seen.element
     match assertion.what:
         case "download":
@@ -105,7 +107,8 @@ def holds(assertion: Assert, seen: Seen) -> bool:
         case "checked":
             return element is not None and "checked" in element.states
         case "unchecked":
-            # A box can also be half checked (``checked=mixed``), which is neither. Of anything but a box it would always hold.
+            # A box can also be half checked (``checked=mixed``), which is neither. An element that is no box is never
+            # ``unchecked``.
             if element is None or element.role not in CHECKABLE_ROLES:
                 return False
             return not any(state.startswith("checked") for state in element.states)
@@ -114,7 +117,7 @@ def holds(assertion: Assert, seen: Seen) -> bool:
 
 
 def _sends(assertion: Assert, seen: Seen) -> bool:
-    """Whether the element would send the values that are expected. A list without a choice sends none, or an empty one."""
+    """True if the element would send the expected values. A list without a choice sends none, or an empty one."""
     if seen.element is None or seen.text is None:
         return False
     if assertion.match == "contains":
@@ -134,7 +137,7 @@ def fold(text: str) -> str:
 
 
 def found(assertion: Assert, seen: Seen) -> str:
-    """What is there instead, in words; a long text is cut."""
+    """The found state in words, for the error; a long text is cut."""
     what, element = assertion.what, seen.element
     if what == "count":
         return str(seen.count)
@@ -165,7 +168,7 @@ def found(assertion: Assert, seen: Seen) -> str:
 
 
 def _around(assertion: Assert, text: str) -> str:
-    """The part of ``text`` that is most like what was expected: where the words of the expectation begin."""
+    """The part of ``text`` that is most like the expected one: it begins where the expected words begin."""
     if len(text) <= _FOUND_CHARS_MAX:
         return text
     first = next((text.find(word) for word in assertion.expected.split() if word in text), 0)
@@ -177,7 +180,7 @@ def _around(assertion: Assert, text: str) -> str:
 def failed(assertion: Assert, seen: Seen, stored: Seen) -> MeshError:
     """The error for an assertion that did not come true.
 
-    stored: ``seen`` as it is stored. What was found is cut, and what is cut in two would not be known again.
+    stored: ``seen``, redacted. It is redacted before it is cut, because half a secret would not be recognised.
     """
     return MeshError(
         "action.assertion_failed",
@@ -188,7 +191,7 @@ def failed(assertion: Assert, seen: Seen, stored: Seen) -> MeshError:
 
 
 def count_named(target: Locator, page: Observation) -> int:
-    """How many elements of ``page`` have role and name of ``target``; one that it does not give may be any."""
+    """The number of elements of ``page`` with the role and name of ``target``. A missing role or name fits any."""
     wanted = fold(target.name[: limits.ELEMENT_NAME_CHARS_MAX]).casefold()
     return sum(
         item.frame == target.frame

@@ -1,7 +1,7 @@
 """Dialogs that a page opens, the answer that an action expects to give, and the risk of giving it.
 
-Every dialog is dismissed unless the step expects it and accepts it. What is accepted must be what was judged: the text of a
-dialog is written by the page, so it is judged again when it is there.
+Every dialog is dismissed unless the step expects it and accepts it. The page writes the text of a dialog, so an accepted dialog is
+judged again when it appears.
 """
 
 from __future__ import annotations
@@ -26,20 +26,20 @@ class Dialog(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     kind: DialogKind
     """``beforeunload``: the page asks whether it may be left."""
     message: Annotated[Message, Kind.PAGE_TEXT] = ""
-    """What the page says in it, cut at the limit. Browsers show a text of their own for ``beforeunload``."""
+    """The message of the page, cut at the limit. For ``beforeunload`` browsers show a text of their own."""
     accepted: bool = False
 
 
 class Answer(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
-    """The dialog that a step is meant to cause, and the answer to it."""
+    """The dialog that a step should cause, and the answer to it."""
 
     kind: DialogKind
     text: Message = ""
-    """A part of what it says; empty for any text."""
+    """A part of its message; empty for any message."""
     accept: bool = False
-    """Whether it is accepted. An alert has only one answer."""
+    """True to accept it. An alert has only one answer."""
     reply: Message = ""
-    """What is entered in a prompt that is accepted."""
+    """The text to enter in an accepted prompt."""
 
     def __post_init__(self) -> None:
         if self.reply and not (self.accept and self.kind == "prompt"):
@@ -49,9 +49,9 @@ class Answer(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
 
 
 def fits(answer: Answer | None, dialog: Dialog, grade: Grade = "part") -> bool:
-    """Whether ``dialog`` is the one that is expected. White space is folded, and the case of letters counts.
+    """True if ``dialog`` is the expected one.
 
-    grade: how much of what it says the expected text must be.
+    White space is folded, and case counts. grade: how much of the message the expected text must be.
     """
     if answer is None or answer.kind != dialog.kind:
         return False
@@ -60,14 +60,14 @@ def fits(answer: Answer | None, dialog: Dialog, grade: Grade = "part") -> bool:
 
 
 def grade_of(answer: Answer | None, dialogs: Sequence[Dialog]) -> Grade:
-    """How much of what a recorded dialog says is the text that was expected of it. Both as they are stored."""
+    """How much of a recorded dialog's message the expected text is. Both are given as stored."""
     met = next((dialog for dialog in dialogs if fits(answer, dialog)), None)
     found = graded(answer.text, met.message) if answer is not None and met is not None and answer.text else None
     return found or "part"
 
 
 def unexpected(dialogs: Sequence[Dialog], answer: Answer | None, grade: Grade = "part") -> tuple[Dialog, ...]:
-    """Those of ``dialogs`` that are not the one expected, or were not answered so. grade: as for ``fits``."""
+    """The ``dialogs`` other than the expected one with the expected answer. grade: as for ``fits``."""
     left, met = [], False
     for dialog in dialogs:
         wanted = answer is not None and (dialog.accepted == answer.accept or dialog.kind == "alert")

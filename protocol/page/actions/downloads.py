@@ -1,4 +1,4 @@
-"""Files that a page lets the browser download: what is recorded of them is their name, size and hash."""
+"""Downloaded files, of which a recording has name, size and hash."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from protocol.kinds import PageText
 
 
 class Download(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
-    """A file that a step let the browser download. It is deleted as soon as it is hashed."""
+    """A file that the browser downloaded in a step. It is deleted as soon as it is hashed."""
 
     name: Annotated[PageText, msgspec.Meta(max_length=limits.DOWNLOAD_NAME_CHARS_MAX)]
     """The name that the site or the page proposes."""
@@ -20,8 +20,9 @@ class Download(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     sha256: Annotated[bytes, msgspec.Meta(max_length=32)] = b""
     """32 bytes; empty with a ``fault``."""
     fault: Literal["", "failed", "too_large"] = ""
-    """``failed``: it broke off, or did not end in time; ``too_large``: it was ended since the downloads of the step
-    reached ``DOWNLOAD_BYTES_MAX``."""
+    """``failed``: it broke off, or did not end in time. ``too_large``: it was stopped because the downloads of the step reached
+    ``DOWNLOAD_BYTES_MAX``.
+    """
 
     def __post_init__(self) -> None:
         if bool(self.fault) == bool(self.sha256) or len(self.sha256) not in (0, 32):
@@ -36,7 +37,7 @@ def describe_download(download: Download) -> str:
 
 
 def named(downloads: Sequence[Download], name: str, *, part: bool, digest: str = "") -> Download | None:
-    """The last of ``downloads`` that came whole and has this name, or (``part``) has it in its name, and this hash in hex."""
+    """The last complete download with this name, or with ``part`` a name that contains it, and with this hash in hex."""
     for download in reversed(downloads):
         fits = name in download.name if part else name == download.name
         if fits and not download.fault and digest in ("", download.sha256.hex()):

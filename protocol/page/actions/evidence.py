@@ -1,7 +1,7 @@
-"""Evidence: what a recorder saw of an element it acted on, so that a replay knows whether it has found the same one.
+"""Evidence: facts about an element on which a recorder acted, by which a replay recognises the element.
 
-Does an element agree with it (``Judge.differs``), and which element of a page does (``choose``)? Nothing is weighed: one cell that
-told a row from its neighbours and reads otherwise now is a difference. docs/adr/0032.
+``Judge.differs`` compares an element with it, and ``choose`` finds the element of a page that agrees. Nothing is weighed: one
+changed cell that told a row from its neighbours is a difference. docs/adr/0032.
 """
 
 from __future__ import annotations
@@ -26,10 +26,10 @@ from protocol.page.seen.observation import INTERACTIVE_ROLES, Element, Observati
 from protocol.page.seen.whole import require_only, require_whole
 
 RECORD_ROLES: Final = frozenset({"row", "listitem", "article", "figure", "treeitem"})
-"""Roles of what holds one record each."""
+"""Roles of elements that hold one record each."""
 _CELL_ROLES: Final = frozenset({"cell", "gridcell", "rowheader", "columnheader"})
 _UNSAID_ROLES: Final = INTERACTIVE_ROLES - {"link"}
-"""Controls: their names are those of what can be done, the same in each row."""
+"""Controls, whose names are the same in each row, because they name what can be done."""
 _AGO: Final = re.compile(
     r"\b(ago|just now|yesterday|today|tomorrow)\b|\bin \d+ (second|minute|hour|day)s?\b|\b\d\d?:\d\d\b"
 )
@@ -38,7 +38,7 @@ _SHOWN_MAX: Final = 3
 _NEAREST_AMONG: Final = 50
 _CELL_CHARS_MAX: Final = 80
 _NAME_CHARS_MAX: Final = 80
-"""More is not the name of a record."""
+"""A longer text is not the name of a record."""
 
 
 _Places = Annotated[
@@ -52,16 +52,16 @@ _Link = Annotated[Url, Kind.PAGE_ADDRESS]
 
 
 class Record(msgspec.Struct, frozen=True, kw_only=True):
-    """What one row, item or card of a page says, but for the element in question and other controls."""
+    """The texts of one row, item or card of a page, without the element in question and other controls."""
 
     role: str
     cells: tuple[str, ...]
-    """In order. Of a row, one for each column, also the empty ones."""
+    """In order. A row has one for each column, empty ones included."""
     links: tuple[str, ...] = ()
 
 
 class Evidence(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
-    """What an element was, and where it stood, when it was acted on."""
+    """The identity and place of an element when it was acted on."""
 
     role: Word = ""
     name: _Said = ""
@@ -72,18 +72,19 @@ class Evidence(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     group: Word = ""
     """Role of the row, item or card around it; empty if there was none."""
     cells: Annotated[tuple[Text, ...], msgspec.Meta(max_length=limits.EVIDENCE_CELLS_MAX), Kind.PAGE_TEXT] = ()
-    """What the row, item or card said, in order; of a row, one for each column."""
+    """The texts of the row, item or card, in order; a row has one for each column."""
     telling: _Places = ()
-    """Places in ``cells`` of those that told it from at least one look-alike."""
+    """Places in ``cells`` of the texts that at least one look-alike did not have."""
     only: _Places = ()
-    """Those of them that no look-alike had."""
+    """The places among them whose text no look-alike had."""
     links: Annotated[tuple[_Link, ...], msgspec.Meta(max_length=limits.EVIDENCE_LINKS_MAX)] = ()
-    """Where it and its row lead, without secrets: those that told it from the look-alikes."""
+    """The link targets of the element and its row that no look-alike had, without secrets."""
     attributes: Annotated[tuple[tuple[Word, _Said], ...], msgspec.Meta(max_length=4)] = ()
     """``id``, ``name``, ``type`` and ``data-testid``."""
     fits: Annotated[tuple[Fit, ...], msgspec.Meta(max_length=FITS_MAX)] = ()
-    """How the texts of the action's target were matched; of those that nothing is said of, it is decided anew. An action without an
-    element can have only this."""
+    """How the texts of the action's target were matched. A text without an entry is matched anew. An action without an element can
+    have only this field.
+    """
 
 
 def collect(element: Element, observation: Observation) -> Evidence:
@@ -113,23 +114,22 @@ class Judge:
     """Compares the elements of one page with evidence."""
 
     def __init__(self, evidence: Evidence, observation: Observation, text: Redact, address: Redact) -> None:
-        """text, address: how the page is redacted before it is compared, as the evidence was."""
+        """text, address: redact the page before the comparison, as the evidence was redacted."""
         self._evidence = evidence
         self._observation = observation
         self._forest = forest_of(observation)
-        # What stands around one candidate holds what stands around the next one, so the same is redacted many times over.
+        # Neighbouring candidates share their surroundings, so the same texts would be redacted many times.
         self._placed: tuple[list[Element], list[int]] | None = None
         self._text = cache(text)
         self._address = cache(address)
 
     def differs(self, element: Element, *, reads: bool, writes: bool, placed: bool = False) -> str:
-        """What of ``element`` is not as recorded; empty if it agrees.
-
-        reads: the action only reads: the name may differ, because it is often the content; placed: its row may not. writes: a row
-        that could not be told from others when it was recorded must at least have the same name.
+        """The difference of ``element`` from the recorded one, in words; empty if it agrees. reads: the action only reads, so the
+        name may differ, because it is often the content. placed: the row may not differ. writes: the name of a row must be equal
+        even if nothing told the row from others when it was recorded.
         """
         evidence = self._evidence
-        # What was a link may be a button today. One that writes must be of the role that it was.
+        # A link may have become a button. An element that writes must still have its role.
         rebuilt = not (reads or writes) and bool(evidence.name) and akin(element.role, evidence.role)
         if element.role != evidence.role and not rebuilt:
             return f"a {element.role}, recorded was a {evidence.role}"
@@ -155,7 +155,7 @@ class Judge:
         return f"one at “{shown}”, recorded was one at “{self._recorded()}”{self._other_cells(here)}"
 
     def is_whole(self, element: Element) -> bool:
-        """True if the row of ``element`` says all that the recorded one said, but for times, and that one was told from others."""
+        """True if the row of ``element`` has all recorded texts except times, and the recorded row differed from others."""
         evidence = self._evidence
         if not any(map(fold, evidence.cells)) or (evidence.alike and not evidence.telling):
             return False
@@ -169,7 +169,7 @@ class Judge:
         return any(len(row) == len(wanted) and all(map(same, row, wanted)) for row in rows)
 
     def choose(self, locator: Locator, pool: list[Element], *, writes: bool) -> Element:
-        """The one of ``pool``, all of the role and name of ``locator``, that agrees with the self._evidence.
+        """The element of ``pool`` that agrees with the evidence; all of ``pool`` have the role and name of ``locator``.
 
         Errors: ``action.target_differs`` (none agrees), ``action.target_ambiguous`` (several do), ``page.cut``.
         """
@@ -189,7 +189,7 @@ class Judge:
         ):
             if len(narrowed) == 1 and not self._evidence.telling:
                 return narrowed[0]
-        # Nothing told them apart when it was recorded either, and they are as many as then: the place is all there is.
+        # Nothing told them apart at the recording either, and their number is the same, so only the place is left.
         if not self._evidence.telling and len(pool) == self._evidence.alike + 1 and (locator.nth or 0) < len(pool):
             return pool[locator.nth or 0]
         if agreeing[0].link and len({item.link for item in agreeing}) == 1:
@@ -197,7 +197,7 @@ class Judge:
         raise self._several(locator, max(2, len(agreeing)))
 
     def _is_disputed(self, chosen: Element, pool: list[Element]) -> bool:
-        """Whether its links speak for ``chosen``, and what another of ``pool`` says for that one."""
+        """True if the links speak for ``chosen``, but the text of another element of ``pool`` speaks for that one."""
         others = self._forest.places(pool)
         return bool(self._evidence.telling) and any(
             self._says(record, writes=True)
@@ -207,7 +207,7 @@ class Judge:
         )
 
     def _places_of(self, pool: list[Element]) -> list[int]:
-        """Where ``pool`` stands in the tree; made once, since all of a pool are asked about one after the other."""
+        """The places of ``pool`` in the tree. They are kept, because the elements of a pool are judged one after another."""
         if self._placed is None or self._placed[0] is not pool:
             self._placed = pool, self._forest.places(pool)
         return self._placed[1]
@@ -235,7 +235,7 @@ class Judge:
         )
 
     def _other_cells(self, record: Record | None) -> str:
-        """Which cells of ``record`` are not those that told the recorded one from others, in words."""
+        """The cells of ``record`` that differ from those that told the recorded one from others, in words."""
         cells, places = self._evidence.cells, self._evidence.telling or range(len(self._evidence.cells))
         if record is None:
             return ""
@@ -252,7 +252,7 @@ class Judge:
         return "".join(f"; {one}" for one in other[:_SHOWN_MAX])
 
     def _nearest(self, pool: list[Element]) -> str:
-        """Which cells differ in the one of ``pool`` that has the most of what was recorded; empty if none has any."""
+        """The differing cells of the element of ``pool`` that has most of the recorded ones, in words; empty if none has any."""
         wanted = {fold(cell) for cell in self._evidence.cells if fold(cell)}
         most, near = 0, None
         for item in pool[:_NEAREST_AMONG]:
@@ -266,7 +266,7 @@ class Judge:
         return _shown(cells or self._evidence.cells)
 
     def _records(self, element: Element, alike: list[int]) -> list[Record]:
-        """What could be the recorded row of ``element``: the nearest of the same role, else wrappers no larger than it was."""
+        """Candidates for the recorded row of ``element``: the nearest of the same role, else wrappers that are not larger."""
         group = self._evidence.group
         found = self._forest.records(element, alike) or [Record(role="", cells=(), links=(element.link,))]
         if group in RECORD_ROLES:
@@ -285,35 +285,36 @@ class Judge:
         ]
 
     def _says(self, record: Record, *, writes: bool) -> bool:
-        """Whether ``record`` says what told the recorded one from others."""
+        """True if ``record`` has the texts that told the recorded one from others."""
         evidence = self._evidence
         if evidence.telling:
-            # What only reads may go by what is unique: a count or a state changes sooner than a name.
+            # An action that only reads may rely on unique texts alone: a count or a state changes sooner than a name.
             places = evidence.telling if writes else evidence.only or evidence.telling
             wanted = [(place, evidence.cells[place]) for place in places]
             return _contains(record.cells, wanted, same_size=len(record.cells) == len(evidence.cells))
         if evidence.links and evidence.alike:
-            return False  # nothing but its links told it from others
+            return False  # only its links told it from others
         place = self._names(evidence.cells)
         return not writes or place < 0 or fold(evidence.cells[place]) in {fold(cell) for cell in record.cells}
 
     def _is_said(self) -> bool:
-        """Whether the page says what named the row of an element that was the only one, and is. Now it stands in no row.
+        """True if the page still has the name of the recorded row, for an element that was and is the only one, and is in no row
+        now.
 
-        So a table that only laid out the page may go. Its "name" is longer than that of any record.
+        So a table that only served layout may go. Its "name" is longer than that of any record.
         """
         place = self._names(self._evidence.cells)
         name = fold(self._evidence.cells[place]) if place >= 0 else ""
         return len(name) > _NAME_CHARS_MAX or name in fold(self._text(self._observation.text))
 
     def _is_linked(self, record: Record) -> bool:
-        """Whether it leads where only the recorded one led: a renamed record keeps its number."""
+        """True if a link of it leads where only the recorded one led: a renamed record keeps its number."""
         if not self._evidence.telling:
             return any(path_of(link) in map(path_of, self._evidence.links) for link in record.links)
         return bool(identities(record.links) & identities(self._evidence.links))
 
     def _is_other(self, record: Record) -> bool:
-        """Whether it has a number, and another one: the same text is another record then."""
+        """True if both have numbers, and different ones: then the same text belongs to another record."""
         mine, recorded = numbers(record.links), numbers(self._evidence.links)
         return bool(mine and recorded) and not mine & recorded
 
@@ -324,7 +325,7 @@ class Judge:
 
 
 def _contains(cells: tuple[str, ...], wanted: list[tuple[int, str]], *, same_size: bool) -> bool:
-    """Whether ``cells`` have what is ``wanted``: at the same places, or in the same order where there are more or fewer of them."""
+    """True if ``cells`` have the ``wanted`` texts: at the same places, or in the same order if the number of cells changed."""
     folded = [fold(cell) for cell in cells]
     if same_size:
         return all(folded[place] == fold(cell) for place, cell in wanted)
@@ -333,7 +334,7 @@ def _contains(cells: tuple[str, ...], wanted: list[tuple[int, str]], *, same_siz
 
 
 def _telling(cells: tuple[str, ...], others: list[Record | None]) -> tuple[tuple[int, ...], tuple[int, ...]]:
-    """Places of the cells that at least one look-alike has not, and of those that none has."""
+    """Places of the cells that at least one look-alike lacks, and of the cells that all lack."""
     elsewhere = [frozenset(fold(cell) for cell in other.cells) if other else frozenset[str]() for other in others]
     stated = [(i, fold(cell)) for i, cell in enumerate(cells) if fold(cell) and not _AGO.search(fold(cell))]
     telling = tuple(i for i, cell in stated if not all(cell in other for other in elsewhere))
@@ -397,7 +398,7 @@ class Forest:
         self._end = observation.tree.ends
 
     def places(self, elements: list[Element]) -> list[int]:
-        """Where ``elements`` stand in the tree, in order."""
+        """The places of ``elements`` in the tree, in order."""
         nodes = self._observation.nodes
         return sorted(nodes[item.ref] for item in elements if item.ref in nodes)
 
@@ -410,9 +411,8 @@ class Forest:
         return named or (found[-1] if found and any(place != own for place in alike[:2]) else None)
 
     def records(self, element: Element, alike: list[int]) -> list[Record]:
-        """What stands around ``element`` and says something, from the inside out, up to what holds another of ``alike`` too.
-
-        alike: places of look-alikes, in order; that of ``element`` may be among them.
+        """The nodes around ``element`` that have text, from the inside out, up to the first that also holds a look-alike. alike:
+        places of the look-alikes, in order; that of ``element`` may be among them.
         """
         start = node_of(element, self._observation)
         if start < 0:
@@ -423,7 +423,7 @@ class Forest:
         after = alike[at] if at < len(alike) else len(self._end)
         found: list[Record] = []
         node = self._tree.parents[start]
-        # Of those before and behind it, the nearest are the first that anything around it holds.
+        # A node around it holds the nearest look-alike on either side before any other.
         while node >= 0 and not (node <= before or after < self._end[node]):
             record = self._read(node, start)
             if any(map(fold, record.cells)):
@@ -432,7 +432,7 @@ class Forest:
         return found
 
     def _read(self, root: int, element: int) -> Record:
-        """What the node ``root`` says beside ``element``."""
+        """The texts in the node ``root``, without ``element``."""
         cells: list[str] = []
         links: list[str] = []
         node = root + 1
@@ -452,7 +452,7 @@ class Forest:
         return Record(role=self._tree.roles[root], cells=tuple(cells), links=tuple(links))
 
     def _joined(self, cell: int, element: int, links: list[str]) -> str:
-        """All that a cell says; empty if it holds only controls."""
+        """The whole text of a cell; empty if it holds only controls."""
         parts: list[str] = []
         node = cell
         while node < self._end[cell]:

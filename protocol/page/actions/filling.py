@@ -1,8 +1,7 @@
-"""Judges whether a field shows what it was to be filled with, and says in words what it shows instead. Pure.
+"""Judges whether a field shows the text that was filled in, and describes a difference. Pure.
 
-An action is done when the field shows what the author asked for. A form of writing that changes no letter and no digit is the
-same text, and so is the same number. A text that is cut at the end is less than what was asked for: that is noted. Anything else is
-something that nobody asked for, and the action is not done.
+The action succeeds if the field shows the requested text. Another form of it with the same letters and digits, or of the same
+number, counts as the same. A text that is cut at the end succeeds with a note. With any other text the action fails.
 """
 
 from __future__ import annotations
@@ -14,7 +13,7 @@ from typing import Final, Literal
 from protocol.page.actions.values import only_number, read_value
 
 Taken = Literal["same", "formed", "cut", "other", "empty"]
-"""The text itself, in another form of writing, a beginning of it, something else, or nothing."""
+"""The same text, the same in another form, its beginning, another text, or none."""
 
 _FORMS: Final = {
     "color": "a colour such as #1e90ff",
@@ -31,9 +30,8 @@ _SHOWN_CHARS_MAX: Final = 80
 
 
 def accepted_form(kind: str, limits: tuple[str, str, str] = ("", "", "")) -> str:
-    """What a field of the type ``kind`` takes, in words; empty for one that takes any text.
-
-    limits: its least and its greatest value, and the step between values, as far as it has them.
+    """The form that a field of the type ``kind`` takes, in words; empty if it takes any text. limits: its minimum, maximum and
+    step, each empty if the field has none.
     """
     form = _FORMS.get(kind, "")
     least, most, step = limits
@@ -45,7 +43,7 @@ def accepted_form(kind: str, limits: tuple[str, str, str] = ("", "", "")) -> str
 
 
 def taken(wanted: str, shown: str, kind: str = "") -> Taken:
-    """How a field of the type ``kind`` that was filled with ``wanted`` shows it."""
+    """How a field of the type ``kind`` shows the text ``wanted`` that was filled in."""
     wanted, shown = wanted.replace("\r\n", "\n"), shown.replace("\r\n", "\n")
     if wanted == shown:
         return "same"
@@ -53,7 +51,7 @@ def taken(wanted: str, shown: str, kind: str = "") -> Taken:
         return "empty" if wanted.strip() else "formed"
     if kind in _FORMS:
         return "same" if _same_in_form(wanted, shown, kind) else "other"
-    # What begins with a zero and another digit is a code, and no number that could lose it.
+    # A text that begins with a zero and another digit is a code, and not a number that may lose the zero.
     if (number := _number(wanted)) is not None and not re.match(r"\s*0\d", wanted):
         return "formed" if _same_number(number, wanted, shown) else "other"
     has_letters = any(map(str.isalpha, wanted))
@@ -73,14 +71,14 @@ def typed_into(before: str, wanted: str, after: str) -> Taken:
 
 
 def instead(how: Taken, shown: str, form: str) -> str:
-    """What the field shows in place of what was asked for. shown: as it may be quoted; empty if it may not be."""
+    """A sentence about the text that the field shows instead. shown: the text to quote; empty if it may not be quoted."""
     quoted = f"“{shown[:_SHOWN_CHARS_MAX]}”" if shown else "something else"
     takes = f"the field takes {form}, and " if form else "the field "
     return takes + ("stays empty" if how == "empty" else f"shows {quoted} instead")
 
 
 def noted(how: Taken, shown: str) -> str:
-    """The note beside a step whose field shows what was asked for in another form, or a beginning of it; empty for no note."""
+    """The note on a step whose field shows the requested text in another form, or only its beginning; empty without a note."""
     quoted = f"“{shown[:_SHOWN_CHARS_MAX]}”" if shown else "it"
     match how:
         case "formed":

@@ -1,7 +1,7 @@
-"""Which keys a ``press`` names: one key, and the modifiers held meanwhile.
+"""Reads the keys that a ``press`` names: one key, and the modifiers that are held meanwhile.
 
-Browsers know several names for one key (``Enter``, ``NumpadEnter``, a line break). Whoever judges a key judges what is read
-here, so that no spelling of a key is judged as another key.
+Browsers know several names for one key (``Enter``, ``NumpadEnter``, a line break). All judgements use the key that is read here, so
+that no spelling passes as another key.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ _MODIFIERS: Final = {
     "Control": "Control",
     "Alt": "Alt",
     "Meta": "Meta",
-    # As a browser resolves it, it is one of the two; both are judged alike.
+    # A browser resolves it to one of the two; both are judged alike.
     "ControlOrMeta": "Control",
     **{f"{name}{side}": name for name in ("Shift", "Control", "Alt", "Meta") for side in ("Left", "Right")},
 }
@@ -32,7 +32,7 @@ _ALIASES: Final = {
     **{f"Digit{digit}": digit for digit in "0123456789"},
 }
 MOVING_KEYS: Final = frozenset({"ArrowUp", "ArrowDown", "ArrowLeft", "ArrowRight", "PageUp", "PageDown", "Home", "End"})
-"""They move the view or the text cursor; in a list, a group of radio buttons or a slider they choose."""
+"""Keys that move the view or the text cursor. In a list, a group of radio buttons or a slider they choose."""
 EDITING_KEYS: Final = frozenset({"Backspace", "Delete", "Insert"})
 _NAMED: Final = MOVING_KEYS | EDITING_KEYS | {"Enter", "Space", "Tab", "Escape"}
 
@@ -47,15 +47,15 @@ class Stroke(NamedTuple):
 
     @property
     def commands(self) -> bool:
-        """Whether a modifier makes it a command to the page or the browser, instead of a character."""
+        """True if a modifier makes it a command to the page or the browser, instead of a character."""
         return bool(self.modifiers - {"Shift"})
 
 
 @lru_cache(maxsize=256)  # a recording names the same few keys thousands of times
 def read_key(key: str) -> Stroke | None:
-    """The keys that ``key`` names; None if it names any that is not in the lists of this module.
+    """The keys that ``key`` names; None if one is not in the lists of this module.
 
-    Modifiers stand before the key, joined by ``+``. Only they may: a browser would press ``Enter+a`` as two keys.
+    Only modifiers may precede the key, joined by ``+``: a browser would press ``Enter+a`` as two keys.
     """
     *held, last = _split(key)
     if not all(name in _MODIFIERS for name in held):
@@ -69,7 +69,7 @@ def read_key(key: str) -> Stroke | None:
 
 
 def _split(key: str) -> list[str]:
-    """As browsers read it: a ``+`` that follows nothing is the key ``+``."""
+    """The parts between ``+`` signs, as browsers read them: a ``+`` that follows nothing is the key ``+``."""
     parts = [""]
     for character in key:
         if character == "+" and parts[-1]:

@@ -1,4 +1,4 @@
-"""What a link says of the record that it leads to."""
+"""Reads the identity of a record from links to it."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def identities(links: Iterable[str]) -> frozenset[str]:
 
 
 def path_of(link: str) -> str:
-    """Path and query; empty for what is no address."""
+    """Path and query of a link; empty if it is no address."""
     try:
         parts = urlsplit(link)
     except ValueError:

@@ -29,9 +29,9 @@ FORMS: Final = (
     "aria/",
     "pierce/",
 )
-"""How a selector can begin."""
+"""The prefixes of selectors."""
 ENTER_FRAME: Final = "internal:control=enter-frame"
-"""The part of a selector that goes on in the document of a frame, as Playwright writes it. Such a selector begins at the page."""
+"""The part of a selector that enters the document of a frame, as Playwright writes it. Such a selector begins at the page."""
 _ARIA: Final = re.compile(r'(?P<name>.*?)(?:\[role="(?P<role>[^"]*)"\])?\Z', re.DOTALL)
 _PATH: Final = re.compile(r"https?://[^/?#]*(/[^?#]{0,80})")
 _PLACELESS: Final = re.compile(r"(?:^|\d)x\d+\Z")
@@ -43,10 +43,10 @@ _NEAR_CHARS_MAX: Final = 60
 def resolve(locator: Locator, observation: Observation, pins: Pins = UNPINNED) -> Element:
     """The one element that ``locator`` names by role and name.
 
-    Exact role and name first; else the name without regard to case and space. Links to one address are as good as one link.
+    Exact role and name come first, then a name that reads alike. Several links to one address count as one link.
     pins: as for ``fitting``.
-    Errors: ``action.target_missing``, ``action.target_ambiguous`` (several fit a locator that gives no place), ``page.cut`` (what
-    was not read may have it, or another one).
+    Errors: ``action.target_missing``, ``action.target_ambiguous`` (several fit a locator that gives no place), ``page.cut`` (the
+    unread part of the page may have it, or another one).
     """
     pool = _of_role(locator, observation)
     loose = fitting(locator, observation, pins)
@@ -77,7 +77,7 @@ def _lead_to_one(found: list[Element]) -> bool:
 
 
 def _alike(locator: Locator, found: list[Element]) -> MeshError:
-    """The refusal of a locator that several elements fit: where each of them is, and how to say which."""
+    """The error for a locator that several elements fit. It says where each is, and how to choose one."""
     places = [f"nth {place}{_place(item)}" for place, item in enumerate(found)]
     more = f" and {len(found) - _ALIKE_MAX} more" if len(found) > _ALIKE_MAX else ""
     return MeshError(
@@ -92,15 +92,14 @@ def _alike(locator: Locator, found: list[Element]) -> MeshError:
 
 
 def _place(element: Element) -> str:
-    """What tells ``element`` from its look-alikes: the group it is in, and where it leads."""
+    """The place of ``element`` among look-alikes, in words: its group, and its link target."""
     leads = _PATH.match(element.url)
     return (f" in “{visible(element.context)}”" if element.context else "") + (f" to {leads[1]}" if leads else "")
 
 
 def fitting(locator: Locator, observation: Observation, pins: Pins = UNPINNED) -> list[Element]:
-    """The elements with role and name of ``locator``: those with exactly this name, else those whose name reads alike.
-
-    pins: where a name that reads alike was there when it was recorded, only exactly this name will do.
+    """The elements with the role and name of ``locator``: those with exactly this name, else those whose name reads alike. pins:
+    they demand the exact name if the recorded page also had a name that reads alike.
     """
     name = locator.name[: limits.ELEMENT_NAME_CHARS_MAX]
     if locator.role and (exact := observation.named(locator.role, name, locator.frame)):
@@ -109,12 +108,12 @@ def fitting(locator: Locator, observation: Observation, pins: Pins = UNPINNED) -
     found = [item for item in pool if item.name == name]
     if not found and pins.of("name") is None:
         found = [item for item in pool if same_name(item.name, name)]
-    # Who gives a name alone means the control, and not the label that calls it so.
+    # A name without a role means the control, and not the label with this text.
     return found if locator.role else [item for item in found if item.traits.tag != "label"] or found
 
 
 def name_fit(locator: Locator, element: Element, observation: Observation) -> tuple[Fit, ...]:
-    """That only exactly the name of ``locator`` meant ``element``; empty if no other name reads alike."""
+    """A fit that demands exactly the name of ``locator``, if another name on the page reads alike; else empty."""
     name = locator.name[: limits.ELEMENT_NAME_CHARS_MAX]
     others = (item for item in _of_role(locator, observation) if item.name != name)
     told = bool(name) and element.name == name and any(same_name(item.name, name) for item in others)
@@ -130,13 +129,13 @@ def _of_role(locator: Locator, observation: Observation) -> list[Element]:
 
 
 def confirm(locator: Locator, element: Element, selector: str, *, reads: bool, recorded: bool = False) -> None:
-    """Return if ``element``, found by ``selector``, has the role and name of ``locator``, as far as it gives them.
+    """Check that ``element``, found by ``selector``, has the role and name of ``locator``, if these are given.
 
-    reads: the action only reads. The name of what is read is often its content, and may change; its role may not.
-    recorded: role and name are what was recorded, not what an author wrote: whether a role akin is enough is left to the evidence.
-    Errors: ``action.target_differs``.
+    reads: the action only reads, so the name may differ, because it is often the content; the role may not. recorded: role and name
+    come from a recording and not from an author, so the evidence decides if a related role is enough. Errors:
+    ``action.target_differs``.
     """
-    # A page that changed may match the same selector with another element; clicking that could do harm.
+    # On a changed page the selector may match another element, and clicking that could do harm.
     alike = not locator.role or element.role == locator.role
     alike = alike or (recorded and bool(locator.name) and akin(locator.role, element.role))
     if not reads:
@@ -154,7 +153,7 @@ def confirm(locator: Locator, element: Element, selector: str, *, reads: bool, r
 
 
 def disagrees(locator: Locator | None, element: Element, found: str) -> MeshError:
-    """The error for an element that a selector found and that is not the recorded one. found: what is different."""
+    """The error for an element that a selector found but that is not the recorded one. found: the difference."""
     selector = " or ".join(locator.selectors) if locator else ""
     return MeshError(
         "action.target_differs",
@@ -166,10 +165,10 @@ def disagrees(locator: Locator | None, element: Element, found: str) -> MeshErro
 
 
 def same_element(one: Element, other: Element) -> bool:
-    """Whether two selectors lead to the same place: to one element, or to a control and something in it."""
+    """True if two selectors found the same element, or a control and a part of it."""
     if one.ref == other.ref or one.inside == other.ref or other.inside == one.ref:
         return True
-    # What has no place in the observation gets a new ref each time it is found.
+    # An element without a place in the observation gets a new ref each time it is found.
     return (
         bool(_PLACELESS.search(one.ref) and _PLACELESS.search(other.ref))
         and one.role == other.role
@@ -178,7 +177,7 @@ def same_element(one: Element, other: Element) -> bool:
 
 
 def two_ways(first: str, one: Element, second: str, other: Element) -> MeshError:
-    """The refusal of a locator whose selectors find two elements."""
+    """The error for a locator whose selectors find two elements."""
     return MeshError(
         "action.target_differs",
         f"{first} finds {_said(one.role, one.name)}, but {second} finds {_said(other.role, other.name)}",
@@ -209,12 +208,12 @@ def require_selector(selector: str) -> None:
 
 
 def is_selector(text: str) -> bool:
-    """Whether ``text`` has one of the ``FORMS``, and something behind it."""
+    """True if ``text`` begins with one of the ``FORMS`` and goes on."""
     return any(text.startswith(form) and len(text) > len(form) for form in FORMS)
 
 
 def said_forms() -> str:
-    """What a text that is no selector lacks."""
+    """A sentence about the prefixes, for a text that is no selector."""
     return f"a selector must start with {', '.join(FORMS[:-1])} or {FORMS[-1]}"
 
 
@@ -227,25 +226,25 @@ def by_aria(selector: str, frame: str) -> Locator | None:
 
 
 def malformed(selector: str, reason: str) -> MeshError:
-    """The refusal of a selector that is not written as its form demands."""
+    """The error for a selector with a wrong syntax."""
     return MeshError("action.target_missing", f"{selector} cannot be read: {reason}", selector=selector)
 
 
 def several(selector: str, count: int) -> MeshError:
-    """The refusal of a selector that matches more than one visible element."""
+    """The error for a selector that matches more than one visible element."""
     return MeshError(
         "action.target_ambiguous", f"{selector} matches {count} visible elements", selector=selector, count=count
     )
 
 
 def hidden(selector: str, why: str = "") -> MeshError:
-    """The refusal of a selector that matches only what is not shown. why: what hides the first of them, as a sentence."""
+    """The error for a selector that matches only hidden elements. why: the reason why the first is hidden, as a sentence."""
     said = f"what {selector} matches is not visible" + (f": {why}" if why else "")
     return MeshError("action.not_possible", said, selector=selector, count=0)
 
 
 def unseen(locator: Locator, why: str = "", *, shown: bool = False) -> MeshError:
-    """The refusal of an element that the page has and does not show, or that takes no input. why: what keeps it, as a sentence."""
+    """The error for an element that is hidden or takes no input. why: the reason, as a sentence."""
     hidden = f"is there and {'takes no input' if shown else 'hidden'}{f' ({why})' if why else ''}"
     return MeshError(
         "action.not_possible",
@@ -256,7 +255,7 @@ def unseen(locator: Locator, why: str = "", *, shown: bool = False) -> MeshError
 
 
 def unlisted(selector: str) -> MeshError:
-    """The refusal of a selector that matches an element which the observation leaves out."""
+    """The error for a selector that matches an element which the observation leaves out."""
     return MeshError(
         "action.not_possible",
         f"what {selector} matches is not an element in the observation",
@@ -276,7 +275,9 @@ def _near(locator: Locator, pool: list[Element]) -> list[str]:
 
 
 def _other_role(locator: Locator, observation: Observation) -> str:
-    """The element that has this name and another role, in words: a field for a number is a ``spinbutton``. Empty if none is."""
+    """The element that has this name but another role, in words; empty if there is none. Example: a field for a number is a
+    ``spinbutton``.
+    """
     if not (locator.role and locator.name) or fitting(locator, observation):
         return ""
     named = next(
@@ -290,7 +291,7 @@ def locate(element: Element, observation: Observation, selectors: tuple[str, ...
     if observation.element(element.ref) is None:
         return Locator(role=element.role, name=element.name, frame=element.frame, selectors=selectors)
     alike = observation.alike(element)
-    # Of a page that was not read to its end, only the place is known: more of them may follow.
+    # If the page was not read to its end, the place is given, because more look-alikes may follow.
     placed = len(alike) > 1 or bool(observation.cut)
     nth = next(i for i, item in enumerate(alike) if item.ref == element.ref) if placed else None
     return Locator(role=element.role, name=element.name, nth=nth, frame=element.frame, selectors=selectors)

@@ -33,7 +33,7 @@ def end_of(node: int, tree: Tree) -> int:
 
 
 def stands_in(element: Element, outer: Element, observation: Observation) -> bool:
-    """Whether ``element`` stands in ``outer``."""
+    """True if ``element`` is inside ``outer``."""
     start, node = node_of(outer, observation), node_of(element, observation)
     return 0 <= start < node < end_of(start, observation.tree)
 
@@ -41,8 +41,8 @@ def stands_in(element: Element, outer: Element, observation: Observation) -> boo
 def container(within: Within, frame: str, observation: Observation, pins: Pins = UNPINNED) -> Element:
     """The one element with the role of ``within``, and its name or a text in it.
 
-    The text is first compared with each text as a whole, and with parts only where none is equal: “Beer” is no “Root Beer”.
-    pins: how it was matched when it was recorded, which is how it must be matched then.
+    The text must equal a whole text in it. Only if none is equal, a part counts: “Beer” is not “Root Beer”. pins: the recorded
+    match, which must be met again.
     Errors: ``action.target_missing``, ``action.target_ambiguous``, ``page.cut``.
     """
     pool = [item for item in observation.elements if item.frame == frame and item.role == within.role]
@@ -75,7 +75,7 @@ def _saying(text: str, texts: list[tuple[Element, list[str]]], pins: Pins) -> li
 
 
 def fit_of(within: Within | None, outer: Element | None, observation: Observation) -> tuple[Fit, ...]:
-    """How the text of ``within`` was matched by ``outer``, which it found; empty if it has none."""
+    """The match of the text of ``within`` in ``outer``, the element that was found; empty without a text."""
     if within is None or outer is None or not within.text:
         return ()
     said = _texts(outer, observation)
@@ -91,13 +91,13 @@ def _texts(element: Element, observation: Observation) -> list[str]:
     if node < 0:
         return [element.name]
     said = observation.tree.said[node : end_of(node, observation.tree)]
-    # Its own name repeats all that it holds; without anything in it the name is what it says.
+    # Its name repeats its content, so the name counts only if it has no content.
     return [text for text in said[1:] if text] or [said[0]]
 
 
 def _innermost(pool: list[Element], observation: Observation) -> list[Element]:
-    """Without those that hold another one of them: a row within a row."""
-    # In document order whatever one holds comes next.
+    """``pool`` without the elements that contain another one of it, such as a row around a row."""
+    # In document order, the content of an element follows it directly.
     nodes = sorted(node_of(item, observation) for item in pool)
     following = dict(itertools.pairwise(nodes))
     ends = observation.tree.ends
@@ -109,7 +109,7 @@ def _innermost(pool: list[Element], observation: Observation) -> list[Element]:
 
 
 def part(outer: Element | None, observation: Observation) -> Observation:
-    """``observation`` with those elements only that stand in ``outer``, without a tree; all of it if there is no ``outer``."""
+    """``observation`` reduced to the elements in ``outer``, without a tree; unchanged without ``outer``."""
     if outer is None:
         return observation
     start, tree = node_of(outer, observation), observation.tree

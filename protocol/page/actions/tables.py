@@ -1,4 +1,4 @@
-"""Reads tables and lists of an observation: a cell by its row and column, and whether values are in order. Pure."""
+"""Reads tables and lists of an observation: finds a cell by row and column, and checks the order of values. Pure."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ _CELLS: Final = frozenset({"cell", "gridcell", "rowheader", "columnheader"})
 
 def cell_text(row: str, column: str, table: Element | None, page: Observation, pins: Pins = UNPINNED) -> str | None:
     """The text of the cell in the row that has a cell with the text ``row``, below the header ``column``; None if not exactly one
-    fits. table: where it is looked for; None for all of the page. pins: how the row was matched when it was recorded.
+    fits. table: the element to search; None for the whole page. pins: the recorded match of the row.
 
-    A text of a cell must be equal; only where none is, a part of it is enough.
+    The text of a cell must be equal; only if none is equal, a part is enough.
     """
     rows = _rows(row, column, _body(table, page), pins)
     if len(rows) != 1 or len(rows[0][0]) != len(rows[0][1]):
@@ -34,7 +34,7 @@ def cell_text(row: str, column: str, table: Element | None, page: Observation, p
 
 
 def row_fit(row: str, column: str, table: Element | None, page: Observation) -> tuple[Fit, ...]:
-    """How ``row`` was matched; empty if it names not exactly one row."""
+    """The match of ``row``; empty unless it fits exactly one row."""
     rows = _rows(row, column, _body(table, page), UNPINNED)
     if len(rows) != 1:
         return ()
@@ -81,11 +81,10 @@ def named_texts(target: Locator, page: Observation) -> tuple[str, ...]:
 
 
 def in_order(values: Sequence[str], order: str) -> bool:
-    """Whether ``values`` are ``ascending`` or ``descending``: as dates or numbers if all of them are, else as texts.
+    """True if ``values`` are in the given ``order``.
 
-    Texts with other letters before their numbers (“Pump 2”, “Fan 10”) are texts.
-
-    Equal neighbours are in order. Fewer than two values say nothing, and are not.
+    They are compared as dates or numbers if all are such, else as texts. Numbers behind different letters (“Pump 2”, “Fan 10”) are
+    texts. Equal neighbours are in order. Fewer than two values have no order: False.
     """
     if len(values) < 2:
         return False
@@ -105,7 +104,7 @@ def _keys(values: Sequence[str]) -> list[tuple[float, str]]:
 
 
 def _place(column: str, header: Sequence[str]) -> int:
-    """Where in ``header`` the column stands; -1 if it is not there, or twice."""
+    """The place of the column in ``header``; -1 if it is missing or ambiguous."""
     found = [place for place, text in enumerate(header) if fold(text) == fold(column)]
     return found[0] if len(found) == 1 else -1
 
@@ -136,7 +135,7 @@ def _body(table: Element | None, page: Observation) -> list[_Row]:
 
 
 def _text(node: int, tree: Tree) -> str:
-    """What a node says: its own name or text, else what stands in it."""
+    """The text of a node: its own name or text, else the text of its children."""
     if node < 0:
         return ""
     if tree.said[node]:

@@ -1,7 +1,7 @@
-"""Reads typed values out of the text of a page, so that values are compared and not their spelling.
+"""Reads typed values from the text of a page, so that values are compared, and not their spelling.
 
-``£1,234.50`` and ``1.234,50 GBP`` are the same amount; ``7 minutes ago`` and ``2 hours ago`` are both a time that is past.
-Numbers are decimal, and no pattern takes longer than a few walks through the text.
+``£1,234.50`` and ``1.234,50 GBP`` are the same amount; ``7 minutes ago`` and ``2 hours ago`` are both a past time. Numbers are
+decimal, and each pattern needs only a few passes through the text.
 """
 
 from __future__ import annotations
@@ -26,11 +26,11 @@ _NUMBER: Final = re.compile(
 _SPACE: Final = r"[ \u00a0\u202f]?"
 _MAGNITUDE: Final = r"thousand|[mb]illion(?:en)?|milliarden?|trillion|lakhs?|crores?|tsd\.?|mio\.?|mrd\.?"
 _SIDE: Final = r"(?i:[cd]r)(?!\w)"
-"""In accounts: credit or debit."""
+"""Marks of credit or debit in accounts."""
 _SCALE: Final = re.compile(
     rf"{_SPACE}[%‰]|(?:[kKmMB]|bn|mn)(?!\w)|[-−](?!\S)|{_SPACE}(?:(?i:{_MAGNITUDE})(?!\w)|{_SIDE})"
 )
-"""Behind a number, what makes it another one: a magnitude, a percentage, a minus of accounts."""
+"""A suffix that changes the value of a number: a magnitude, a percentage, the minus sign of accounts."""
 _SIGNS: Final[Mapping[str, str]] = {"€": "EUR", "£": "GBP", "$": "USD", "¥": "JPY", "₹": "INR", "₽": "RUB", "₩": "KRW"}
 _DOLLARS: Final[Mapping[str, str]] = {
     "US": "USD",
@@ -49,7 +49,7 @@ _SIDE_BEHIND: Final = re.compile(rf"\s*(?:{_CURRENCY.pattern})\s*({_SIDE})")
 _SIDE_BEFORE: Final = re.compile(rf"(?<!\w)({_SIDE})\.?\s*(?:{_CURRENCY.pattern})?\s*\Z")
 _BEFORE_CHARS: Final = 20
 _BETWEEN: Final = re.compile(rf"\s*(?:{_CURRENCY.pattern})?\s*(?:[-−–—~]|to|bis)\s*(?:{_CURRENCY.pattern})?\s*")
-"""What stands between the ends of a range."""
+"""The separator between the ends of a range."""
 _INDIAN: Final = re.compile(r"-?\d{1,2}(?:,\d{2})+,\d{3}")
 _MONTHS: Final = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
 _GERMAN: Final[Mapping[str, str]] = {"mär": "mar", "mai": "may", "okt": "oct", "dez": "dec"}
@@ -72,12 +72,12 @@ _REFERENCE: Final = re.compile(r"\$\{([^{}$]{1,64})\}")
 
 
 class Value(msgspec.Struct, frozen=True, kw_only=True):
-    """A value that was read out of a text."""
+    """A value that was read from a text."""
 
     text: str
-    """As it is used in a later action."""
+    """The text to use in a later action."""
     key: str
-    """Equal for values that are the same, however they are written."""
+    """The key for comparison: equal for the same value in any spelling."""
 
 
 def read_value(kind: ValueType, text: str, pattern: str = "") -> Value | None:
@@ -99,12 +99,12 @@ def read_value(kind: ValueType, text: str, pattern: str = "") -> Value | None:
 
 
 def is_typed(action: Action) -> bool:
-    """Whether ``action`` reads a value of a type, and not a text."""
+    """True if ``action`` reads a typed value, and not a text."""
     return isinstance(action, Extract) and action.kind != "text"
 
 
 def same_value(action: Extract, recorded: str, met: str) -> bool:
-    """Whether ``action`` read the same value now as when it was recorded; a text that has no such value equals itself only."""
+    """True if ``action`` read the recorded value again. A text without a value of the type is compared as a text."""
     if action.compare == "none":
         return True
     if action.kind != "text":
@@ -120,7 +120,7 @@ def require_value(action: Extract, text: str) -> Value:
     if value is None:
         of = f"{action.kind} “{action.pattern}”" if action.pattern else action.kind
         shown = " ".join(text.split())[:80]
-        # Not cut: it is stored without personal data, which would not be known again if it were cut in two.
+        # Not cut here: personal data is redacted later, and would not be recognised if it were cut.
         raise MeshError("action.not_of_type", f"“{shown}” has no {of}", found=text[: limits.ACTION_TEXT_CHARS_MAX])
     return value
 
@@ -137,7 +137,7 @@ def _number(text: str) -> Value | None:
 
 
 def _ranged(key: str, text: str, numbers: Sequence[re.Match[str]], place: int) -> str:
-    """``key`` of the number at this ``place``, with the other end of the range that it is an end of, if it is."""
+    """``key`` of the number at this ``place``; if the number is an end of a range, the other end is added."""
     if place + 1 < len(numbers) and _is_range(text, numbers[place], numbers[place + 1]):
         return f"{key} to {_end(text, numbers[place + 1])}"
     if place and _is_range(text, numbers[place - 1], numbers[place]):
@@ -164,7 +164,7 @@ def only_number(text: str) -> Decimal | None:
 
 
 def _scale(text: str, number: re.Match[str]) -> str:
-    """What stands around ``number`` in ``text`` and makes it another one: the `k` of `5k`, the brackets of `(5.00)`."""
+    """The text around ``number`` that changes its value: the `k` of `5k`, the brackets of `(5.00)`."""
     behind = _SCALE.match(text, number.end())
     scale = f" {behind[0].strip().lower()}" if behind else ""
     before = text[max(0, number.start() - _BEFORE_CHARS) : number.start()]
@@ -188,11 +188,11 @@ def _plain(number: Decimal) -> str:
 
 
 def _decimal(text: str) -> Decimal | None:
-    """The number in ``text``, whichever of comma and point its thousands are divided by.
+    """The number in ``text``, with comma or point as its thousands separator.
 
-    Of several kinds of marks the last one is the decimal mark. One mark alone, three digits before the end, divides thousands:
-    ``1,234`` and ``1.234.567``; a single point is a decimal point, as in ``1.234``. Commas may divide as in India: ``12,34,567``.
-    None of a text with marks in other places: only the same text is the same number.
+    If there are both marks, the last one is the decimal mark. A mark of one kind, three digits before the end, separates thousands:
+    ``1,234`` and ``1.234.567``. But a single point is a decimal point: ``1.234``. Commas may be placed as in India: ``12,34,567``.
+    The result is None for marks in other places: such a text equals only itself.
     """
     text = re.sub(r"[ \u00a0\u202f'’]", "", text.replace("−", "-").replace("–", "-"))
     text, *power = re.split("[eE]", text)
@@ -278,20 +278,20 @@ def _ago(text: str) -> Value | None:
 
 
 def _pattern(text: str, pattern: str) -> Value | None:
-    """The first part of a line that fits: ``#`` is a run of digits, ``*`` anything, all else stands for itself."""
+    """The first part of a line that fits the pattern: ``#`` is a run of digits, ``*`` any text, and everything else is literal."""
     # Possessive, and without a choice inside: no piece is tried twice at the same place.
     pieces = [re.compile(re.escape(piece).replace(r"\#", r"\d++")) for piece in pattern.split("*")]
     for line in text.split("\n"):
         fit = _fit(line, pieces)
         if fit is not None:
             start, end = fit
-            # The key is the pattern: an id is another one in every run, and its form is what stays.
+            # The key is the pattern, because an id changes with every run, and only its form stays.
             return Value(text=line[start : len(line) if pattern.endswith("*") else end], key=pattern)
     return None
 
 
 def _fit(line: str, pieces: list[re.Pattern[str]]) -> tuple[int, int] | None:
-    """Where ``pieces`` stand in ``line``, one after the other: each at the first place it can."""
+    """Start and end of ``pieces`` in ``line``, in sequence, each at the first possible place."""
     start, end = -1, 0
     for piece in pieces:
         found = piece.search(line, end)
@@ -305,7 +305,9 @@ def _fit(line: str, pieces: list[re.Pattern[str]]) -> tuple[int, int] | None:
 
 
 def text_of(action: Action) -> str | None:
-    """The text of ``action`` in which values may be used: what it types, chooses or expects. Never a selector, address or key."""
+    """The text of ``action`` in which references are allowed: the text that it types, chooses or expects. Never a selector, address
+    or key.
+    """
     match action:
         case Fill(value=str(text)) | Select(option=text) | Assert(expected=text):
             return text
@@ -336,7 +338,7 @@ def filled_in(action: Action, values: Mapping[str, str]) -> Action:
     text = text_of(action)
     if text is None or not values:
         return action
-    # One pass: a value that holds a reference itself is text of a page, and stays as it is.
+    # Only one pass: a reference inside a value is text of a page, and stays as it is.
     whole = _REFERENCE.sub(lambda found: values.get(found[1], found[0]), text)
     if len(whole) > limits.ACTION_TEXT_CHARS_MAX:
         raise MeshError(

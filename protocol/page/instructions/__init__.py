@@ -1,1 +1,1 @@
-"""Text of a page that speaks to the model that reads it."""
+"""Finds text of a page that addresses the model that reads it."""

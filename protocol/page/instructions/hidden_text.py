@@ -1,6 +1,7 @@
-"""Text of a page that no person sees, or no reader of its accessibility tree, and what of it speaks to a model. Pure.
+"""Finds hidden text of a page that addresses a model. Hidden means that no person sees it, or no reader of the accessibility tree.
+Pure.
 
-A page can speak to a program that reads its source and show a person nothing of it. docs/adr/0044.
+A page can address a program that reads its source, and show a person nothing of it. docs/adr/0044.
 """
 
 from __future__ import annotations
@@ -44,15 +45,15 @@ WHY: Final[Mapping[Why, str]] = {
     "template": "in a template",
     "noscript": "for browsers without scripts",
 }
-"""In words: what keeps a text from being seen."""
+"""The reasons why a text is hidden, in words."""
 _SHOWN_ATTRIBUTES: Final = frozenset(
     {"alt", "title", "placeholder", "label", "aria-label", "aria-description", "aria-placeholder", "value", "content"}
 )
-"""What a browser shows a person, if only beside something: judged as visible text is."""
+"""Attributes that a browser shows to a person, if only beside an element. They are judged as visible text."""
 
 
 class HiddenText(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
-    """A text and what keeps it from being seen."""
+    """A text, and the reason why it is hidden."""
 
     why: Why
     at: Annotated[Done, msgspec.Meta(max_length=limits.HIDDEN_AT_CHARS_MAX)] = ""
@@ -62,28 +63,26 @@ class HiddenText(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
 
 
 class HiddenTexts(msgspec.Struct, frozen=True, kw_only=True):
-    """What of a page is hidden and may speak to a model."""
+    """The hidden texts of a page that may address a model."""
 
     texts: tuple[HiddenText, ...] = ()
     whole: bool = True
-    """Whether the page was read to its end."""
+    """True if the page was read to its end."""
 
 
 def in_words(why: Why, at: str) -> str:
-    """What keeps a text from being seen, for a person."""
+    """The reason why a text is hidden, in words."""
     return f"{WHY[why]} {at}".rstrip()
 
 
 def unseen_by_people(one: HiddenText) -> bool:
-    """Whether nobody reads ``one`` but a program."""
+    """True if only a program reads ``one``."""
     return one.why != "tree" and one.at not in _SHOWN_ATTRIBUTES
 
 
 def speaking(texts: Iterable[HiddenText], stored: Callable[[str], str]) -> tuple[tuple[HiddenText, ...], bool]:
-    """Those of ``texts`` that speak to a model, each cut to the part that does, and as they are stored; and whether these are all:
-    only the first ``HIDDEN_PER_STEP_MAX`` are kept.
-
-    stored: takes secrets and personal data out.
+    """The ``texts`` that address a model, each cut to that part and redacted, and True if these are all: only the first
+    ``HIDDEN_PER_STEP_MAX`` are kept. stored: redacts secrets and personal data.
     """
     found: dict[HiddenText, None] = {}
     for one in texts:
@@ -99,14 +98,14 @@ def _kept(one: HiddenText, stored: Callable[[str], str]) -> HiddenText | None:
     hidden = unseen_by_people(one)
     if not instructions_in(one.text, hidden=hidden):
         return None
-    # Redacted before it is cut: what is cut in the middle of a secret is not found any more.
+    # Redacted before it is cut, because half a secret would not be recognised.
     text = stored(one.text)
     part = next((each for each in _parts(text) if instructions_in(each, hidden=hidden)), None)
     return None if part is None else msgspec.structs.replace(one, text=part)
 
 
 def _parts(text: str) -> Iterator[str]:
-    """Overlapping parts of ``text``, of the length that is kept."""
+    """Overlapping parts of ``text``, each as long as a kept text."""
     size = limits.HIDDEN_KEPT_CHARS_MAX
     for start in range(0, max(len(text) - size // 2, 1), size // 2):
         yield text[start : start + size]

@@ -1,7 +1,7 @@
-"""More wordings by which text speaks to a model, by family: name of the rule, points, pattern. Read by ``instruction_rules``.
+"""More wordings of text that addresses a model, by family: name of the rule, points, pattern. Read by ``instruction_rules``.
 
-Each family is an order, what the order is about, and what makes it one to a program: words that an author of a page for people has
-no use for. Patterns match text in lower case without accents and marks, in which ``й`` is ``и`` too.
+A rule of a family fits an order, its object, and words that only make sense to a program: a page for people has no use for them.
+Patterns match text in lower case without accents and marks, in which ``й`` is ``и`` too.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _SEND: Final = (
 )
 
 FAMILIES: Final = (
-    # Earlier orders count no longer; the task is another one.
+    # Earlier orders no longer count; the task changes.
     ("override", 4, rf"\b(?:previous|prior|earlier|above|preceding|former|original|initial) {_TOLD}\b(?:\W{{1,8}}\w{{1,20}}){{0,3}}?\W{{1,8}}(?:are|is|were|was|have been|has been|no longer)\W{{1,4}}(?:now |hereby |all )?(?:void|obsolete|invalid|outdated|cancell?ed|revoked|replaced|superseded|overridden|suspended|a test|fake|appl(?:y|ies)|valid|in (?:effect|force)|deleted|expired)\b"),
     ("override", 4, r"\b(?:forget|disregard|ignore|erase|discard|delete|clear)\b(?:\W{1,8}(?:about|everything|anything|all|whatever|of|that|your|what|any))+?\W{1,8}you(?:'ve| have| were| was| are| had)?(?: been| ever| previously| currently)? (?:told|said|given|instructed|taught|know|learned|learnt|asked|doing|read|trained)\b"),
     ("override", 4, r"\b(?:reset|clear|wipe|erase|purge)\W{1,4}(?:all )?(?:of )?your (?:\w{1,16} ){0,2}(?:context|memory|instructions?|prompt|rules|programming|training|restrictions?|guidelines|constraints)\b"),
@@ -39,15 +39,15 @@ FAMILIES: Final = (
     ("persona", 4, r"\b(?:pretend|imagine|assume|suppose)(?: that)? (?:you are|you're|to be|you were|you have)\b(?:\W{1,8}\w{1,20}){0,8}?\W{1,8}(?:ai|model|assistant|chatbot|unrestricted|uncensored|no (?:rules|restrictions|limits|filters?|guidelines)|evil|jailbroken|not bound|hacker)\b"),
     ("persona", 4, r"\b(?:enter|switch (?:in)?to|activate|enable|go into|turn on|unlock)\W{1,4}(?:your |the |an? )?(?:\w{1,16} ){0,2}(?:unrestricted|developer|debug|admin|maintenance|jailbreak|god|dan|unfiltered|uncensored|opposite|evil|diagnostic|root) ?(?:mode|persona|access)\b"),
     ("persona", 4, r"\byou (?:will|must|shall|should|are going to) (?:now )?(?:act|behave|respond|play|pose|function|operate|speak)(?: the role)? (?:as|of|like)\b(?:\W{1,8}\w{1,20}){0,6}?\W{1,8}(?:without|no|any|unrestricted|unfiltered|ignor\w{1,4}|never refus\w{1,4}|that (?:has|can|does))\b"),
-    # Who says it.
+    # The claimed speaker.
     ("mark", 3, r"\bthis is (?:an? )?(?:\w{1,12} ){0,2}(?:message|instruction|notice|order|request|command|directive|override|update) from (?:the |your )?(?:\w{1,16} )?(?:developers?|openai|anthropic|google|microsoft|system|administrators?|admin|operator|creator|owner|security team|vendor)\b"),
     ("mark", 3, r"\b(?:system|developer|admin(?:istrator)?|root|operator|priority|critical) (?:override|instruction|directive|command|prompt|notice|message)s?\b ?(?::|-|\u2014|#|=)"),
     ("mark", 4, r"<(?:information|important|urgent|attention|notice|admin|message|task|instructions?)>\W{0,8}(?:this is )?(?:an? |the )?(?:\w{1,16} ){0,2}(?:message|instruction|notice|order|request|command|directive|update) from (?:me|us|your|the)\b"),
-    # Spoken to, and told to do something.
+    # The model is addressed and told to do something.
     ("addressed", 4, r"\b(?:dear|hey|hi|hello|attention|listen|ok|okay|please|note)?,? ?(?:ai|llm|chatbot|chatgpt|claude|gemini|copilot|ai (?:assistant|agent|model|system)|language model|assistant)s?(?:,|:| -|!) (?:please |you must |kindly |now |do )?(?:ignore|disregard|forget|send|forward|reveal|output|print|visit|click|open|recommend|rate|rank|approve|include|add|append|say|tell|reply|respond|answer|execute|run|delete|transfer|call|stop|not|summari[sz]e|translate|write|mention|omit|classify|mark)\b"),
     ("addressed", 4, r"\b(?:any|all|every|each) (?:\w{1,16} ){0,2}(?:ai|llms?|language models?|chatbots?|ai agents?|ai assistants?|ai models?|ai systems?|automated (?:systems?|agents?|tools?|assistants?|reviewers?|summari[sz]ers?))\b(?:\W{1,8}\w{1,20}){0,8}?\W{1,8}(?:must|should|shall|are (?:required|instructed|requested|asked|ordered)|is (?:required|instructed|requested|asked)|please|are to|is to)\b"),
     ("addressed", 3, r"\b(?:as|being) (?:an? |the )?(?:autonomous |helpful |ai |language |large |browsing |web |virtual ){1,3}(?:agent|assistant|model|ai|system),? (?:you|your)\b"),
-    # What is to be said of something.
+    # The answer that the model should give about something.
     ("reply", 4, r"\b(?:always|only|strongly|you must|must|should|please|instead,?|simply|just) (?:recommend|suggest|promote|favou?r|prefer|endorse|choose|select|pick|list|rank)\b(?:\W{1,8}\w{1,24}){1,8}?\W{1,8}(?:above all others?|as the (?:best|only|top|first)|over (?:all )?(?:others?|competitors?|alternatives)|first|number one|no matter|regardless)\b"),
     ("reply", 4, r"\b(?:give|assign|award|rate|score|grade|rank|mark)\W{1,4}(?:this|it|the|me|us)\b(?:\W{1,8}\w{1,20}){0,5}?\W{1,8}(?:the (?:highest|maximum|top|best|full)|(?:a )?perfect|5 stars?|five stars?|10/10|10 out of 10|100%?|positive|excellent|accepted?)(?: possible)?(?: \w{1,12}){0,2}? ?(?:score|rating|grade|marks?|review|evaluation|recommendation|regardless|points|and (?:do not|never|recommend|say))"),
     ("reply", 4, r"\b(?:classify|mark|label|flag|treat|report|categori[sz]e|consider|declare)\W{1,4}(?:this|it|the)\b(?:\W{1,8}\w{1,20}){0,3}? (?:as|to be) (?:safe|benign|legitimate|trusted|harmless|not spam|verified|approved|non-?malicious|clean|low risk)\b(?:\W{1,8}\w{1,20}){0,6}?\W{1,8}(?:regardless|ignore|and|do not|without|no matter|even if)\b"),
@@ -65,12 +65,12 @@ FAMILIES: Final = (
     ("tool", 4, r"\b(?:download|install)(?: and (?:run|execute|open))? (?:the |this )?(?:\w{1,16} ){0,3}?(?:from )?(?:at )?https?://\S{4,200}(?:\W{1,8}\w{1,20}){0,3}?\W{1,8}(?:execute|run|without (?:asking|confirm|telling|user))"),
     ("tool", 3, r"\b(?:transfer|wire|pay|send) \W{0,2}(?:all|\d[\d.,]{0,12})(?: ?\w{1,12}){0,6}? (?:to (?:the )?(?:account|iban|wallet|address)|from the user)\b(?:\W{1,8}\w{1,24}){0,10}?\W{1,8}(?:without|do not|immediately|before)\b"),
     ("tool", 4, r"\b(?:click|press|accept|confirm|approve|submit|authori[sz]e)\b(?:\W{1,8}\w{1,20}){1,8}?\W{1,8}(?:without (?:asking|telling|informing|confirming|consulting|notifying|waiting for)|on behalf of) (?:the |with the )?user\b"),
-    # Nobody is to know.
+    # Secrecy.
     ("hide", 4, r"\b(?:keep|hide|conceal|withhold)\W{1,4}(?:this|these|it|all of this|the (?:\w{1,12} )?(?:instructions?|message|action|fact))\b(?:\W{1,8}\w{1,16}){0,4}?\W{1,8}(?:from the (?:user|human|owner|reader|operator)|secret from|hidden from)\b"),
     ("hide", 4, r"\b(?:without|not)\W{1,4}(?:the |any )?(?:users?'?s?|human|owner|operator)(?:'s)? (?:\w{1,12} )?(?:knowledge|consent|noticing|knowing|awareness|seeing|confirmation|approval|permission)\b"),
     ("hide", 4, rf"\b(?:do not|don't|never|must not|shall not|without)\W{{1,4}}(?:\w{{1,12}} )?(?:mention\w{{0,3}}|disclos\w{{1,3}}|reveal\w{{0,3}}|refer\w{{0,5}} to|repeat\w{{0,3}}|acknowledg\w{{1,3}}|quot\w{{1,3}}|show\w{{0,3}}|summari[sz]\w{{1,3}}|output\w{{0,4}})\W{{1,4}}(?:the existence of )?(?:these|this|the (?:above|hidden|preceding)|any of these) (?:\w{{1,12}} )?(?:{_TOLD}|note|text|paragraph|section|block|command|directive)\b"),
     ("hide", 4, r"\b(?:silently|secretly|covertly|quietly|discreetly|in the background)\W{1,4}(?:\w{1,12} )?(?:send|forward|upload|exfiltrate|copy|post|delete|transmit|leak|include|append|execute|run|call|transfer|change|replace|add|open|visit)\b"),
-    # What the model was told.
+    # Requests for the model's instructions.
     ("reveal", 4, r"\b(?:repeat|output|print|show|reveal|copy|write|return|recite|display|disclose|quote|paste|translate|summari[sz]e|encode|dump|leak|expose|give|tell|share|list)\b(?:\W{1,8}\w{1,16}){0,6}?\W{1,8}(?:your|the) (?:\w{1,16} ){0,2}(?:system|initial|hidden|secret|original|internal|developer|confidential|full|base|setup|custom) (?:\w{1,12} )?(?:prompts?|instructions?|messages?|guidelines?|directives?|configuration|rules)\b"),
     ("reveal", 4, r"\b(?:repeat|output|print|recite|write out|quote|copy|return|translate)\b(?:\W{1,8}\w{1,16}){0,4}?\W{1,8}(?:everything|all (?:the )?(?:text|words|content)|the (?:text|words|content|conversation))\W{1,4}(?:\w{1,12} ){0,3}?(?:above|verbatim|word for word|before this|preceding|prior to|up to (?:here|this)|you (?:were|have been) (?:given|told))\b"),
     ("reveal", 4, r"\bwhat (?:were|are|was|is) (?:you (?:told|instructed|given|asked) (?:before|not to|in your)|your (?:\w{1,12} )?(?:system prompt|instructions|initial prompt|hidden rules|guidelines|directives))\b"),

@@ -1,7 +1,7 @@
-"""What a rule cannot fit without: words, of which text must hold at least one of each group. Pure.
+"""Finds words that a rule needs: groups, of each of which a fitting text holds at least one word. Pure.
 
-They are taken from the expressions themselves, so that they never say less than these do. Looking for words is far cheaper than
-trying an expression, and most text that holds one of them holds none of another group.
+The groups are taken from the expressions themselves, so that they never exclude a text that an expression fits. A search for words
+is far cheaper than trying an expression, and most text has words of one group only.
 """
 
 from __future__ import annotations
@@ -12,21 +12,22 @@ from itertools import product
 from typing import Any, Final
 
 Words = frozenset[str]
-"""Of these at least one stands in all that fits."""
+"""A group: every text that fits contains at least one of these words."""
 
 _WORD_BYTES_MIN: Final = 4
-"""A group with a shorter word is in most text, and is asked for only if there is no other. Two Chinese characters are enough."""
+"""Most texts contain a shorter word, so a group with one is used only if there is no other. Two Chinese characters are long enough.
+"""
 _WORDS_MAX: Final = 64
-"""In a group while words are put together: more are taken apart into several groups."""
+"""The largest group while words are joined. A larger one is split into several groups."""
 _CHARS_MAX: Final = 4
-"""So many characters in brackets are written out."""
+"""The largest set of characters in brackets that is written out."""
 _NOTHING: Final[Words] = frozenset({""})
 
 
 def needs(pattern: str) -> tuple[Words, ...]:
-    """Groups of words of ``pattern``: whatever it fits holds a word of each. It must be without flags.
+    """Groups of words of ``pattern``, which must have no flags: a text that it fits holds a word of each group.
 
-    The parser is the one that compiles it: another one could read it differently.
+    The parser is that of the compiler, because another one could read the pattern differently.
     """
     parser = _Needs()
     parser.read(import_module("re._parser").parse(pattern))
@@ -36,7 +37,7 @@ def needs(pattern: str) -> tuple[Words, ...]:
 
 
 class _Needs:
-    """The groups of one sequence. ``_open`` is all that its last part can be, as long as that is a few words."""
+    """The groups of one sequence. ``_open`` has all texts that its last part can match, as long as these are few."""
 
     def __init__(self) -> None:
         self.groups: list[Words] = []
@@ -46,7 +47,7 @@ class _Needs:
         for kind, value in sequence:
             match str(kind):
                 case "AT" | "ASSERT" | "ASSERT_NOT":
-                    pass  # it takes no place, so what is around it touches
+                    pass  # it matches no characters, so its neighbours touch
                 case "LITERAL":
                     self._add(frozenset({chr(value)}))
                 case "SUBPATTERN":
@@ -61,7 +62,7 @@ class _Needs:
                     self.close()
 
     def close(self) -> None:
-        """What comes next does not touch what was read."""
+        """End the last part: the next one does not touch it."""
         if "" not in self._open:
             self.groups.append(_shortest(self._open))
         self._open = _NOTHING
@@ -93,7 +94,7 @@ class _Needs:
 
 
 def _read(sequence: Any) -> tuple[Words | None, list[Words]]:
-    """All that ``sequence`` can be, None if that is more than a few words; and its groups."""
+    """All texts that ``sequence`` can match, None if these are more than a few; and its groups."""
     part = _Needs()
     part.read(sequence)
     whole = None if part.groups or not _is_written_out(sequence) else part._open
@@ -102,7 +103,7 @@ def _read(sequence: Any) -> tuple[Words | None, list[Words]]:
 
 
 def _is_written_out(sequence: Any) -> bool:
-    """Whether nothing in ``sequence`` ends a word."""
+    """True if nothing in ``sequence`` ends a word."""
     for kind, value in sequence:
         match str(kind):
             case "AT" | "ASSERT" | "ASSERT_NOT" | "LITERAL":
@@ -123,7 +124,7 @@ def _is_written_out(sequence: Any) -> bool:
 
 
 def _written_out(value: Sequence[tuple[Any, Any]]) -> Words | None:
-    """The characters in brackets; None if they are not a few that are named."""
+    """The characters in brackets; None unless they are few, and named one by one."""
     if len(value) > _CHARS_MAX or any(str(kind) != "LITERAL" for kind, _ in value):
         return None
     return frozenset(chr(code) for _, code in value)
@@ -143,5 +144,5 @@ def _weight(group: Words) -> tuple[int, int]:
 
 
 def _bytes(group: Words) -> int:
-    """Of the shortest word."""
+    """The bytes of the shortest word."""
     return min(len(word.encode()) for word in group)

@@ -1,6 +1,6 @@
-"""The rules by which text that speaks to a model is found: name, points, pattern. Read by ``instructions``.
+"""The rules for text that addresses a model: name, points, pattern. Read by ``instructions``.
 
-Patterns match text in lower case without accents. Gaps are bounded, and nothing that repeats contains what repeats without a
+Patterns match text in lower case without accents. Gaps are bounded, and no repeated part contains another repeated part without a
 border, so that no text makes them slow.
 """
 
@@ -83,7 +83,7 @@ _OWN: Final = (
     ("memory", 3, r"\b(?:remember|memory|memori[sz]e|persist\w{0,3}|retain)\b(?:\W{1,8}\w{1,20}){0,14}\W{1,8}(?:every|all|each|any) (?:future|later|subsequent)\b"),
     ("comply", 2, r"\b(?:comply|obey)\b(?:\W{1,8}\w{1,20}){0,3}\W{1,8}(?:every|any|all|following|fully|user)\b|\bfrom now on\b|\bwithout (?:question|exception|confirmation)\b|\bgrant all\b"),
     ("comply", 3, r"\b(?:exempt from|disregard|granted permission|skip all)\b(?:\W{1,8}\w{1,20}){0,5}\W{1,8}(?:restrictions?|polic(?:y|ies)|checks?|confirmations?|rules)\b"),
-    # What follows are wordings that need no word of another rule.
+    # The following wordings need no word of another rule.
     ("addressed", 4, rf"\b(?:attention|warning|hidden instructions?|instructions?|notice|note|message|hint)(?:,| to| for)? (?:the |any |all |every )?{_AI}\b {{0,2}}[:,.]"),
     ("addressed", 4, rf"\b(?:note|notice|message|instructions?|hint|prompt) (?:to|for) (?:the |any |all |every )?{_AI}\b"),
     ("addressed", 4, rf"\b(?:if|since|because|when) (?:you are|you're|this is being read by) an? {_AI}\b(?! \w{{2,20}}(?:er|ist|or)s?\b)"),

@@ -1,8 +1,7 @@
-"""Text of a page that speaks to the model that reads it: findings, never a reason to act. Pure. docs/adr/0044.
+"""Finds text of a page that addresses the model that reads it. A finding is never a reason to act. Pure. docs/adr/0044.
 
-Words that such text needs are looked for first, all at once; only around them the rules are tried, and each rule only where a
-word of each of its parts stands (``instruction_needs``). Each rule is of literal words with bounded gaps, so the time is linear
-in the text.
+First, one search finds all words that such text needs. Rules are tried only around them, each only near a word of each of its
+groups (``instruction_needs``). A rule consists of literal words with bounded gaps, so the time is linear in the text.
 """
 
 from __future__ import annotations
@@ -25,18 +24,18 @@ from protocol.page.instructions.readings import FOLDED, Folded, TextReading, dec
 from protocol.page.seen.names import visible
 
 POINTS_MIN: Final = 4
-"""So many points make a finding of text that a person can see."""
+"""The points from which visible text is a finding."""
 POINTS_MIN_HIDDEN: Final = 2
-"""Of text that nobody sees but a program."""
+"""The points from which text that only a program sees is a finding."""
 FINDINGS_MAX: Final = 50
 _QUOTE_CHARS_MAX: Final = 160
 _PIECE_CHARS: Final = 96 * 1024
 _MARGIN_CHARS: Final = 4 * 1024
-"""So much before and after a piece of text is read with it."""
+"""The characters before and after a piece of text that are read with it."""
 _NEAR_CHARS: Final = 240
 _BEFORE_CHARS: Final = 140
 _AFTER_CHARS: Final = 160
-"""So much around a word that a rule needs is looked at."""
+"""The characters after a needed word in which rules are tried."""
 _CELL_CHARS: Final = 64
 _STEMS: Final = {
     "override": "ignor disregard forget bypass overrid overrule supersed neglect discard abandon set_aside no_attention void drop"
@@ -71,7 +70,7 @@ _STEMS: Final = {
     "memory": "remember memory memori persist retain",
     "comply": "comply obey from_now without_ grant_all exempt disregard granted skip_all this_point here_on henceforth",
 }
-"""What text must hold for the rules of a name to fit; an underscore stands for a space, a tilde for an underscore."""
+"""Words that text needs for the rules of a name; an underscore stands for a space, a tilde for an underscore."""
 _OTHER_WAYS: Final = {"snoitcurtsni": "reversed", "erongi": "reversed", "vtaber": "rot13", "vafgehpgvba": "rot13"}
 _LEET: Final = str.maketrans("013457@$", "oieastas")
 _CODED_CHARS_MIN: Final = 24
@@ -107,19 +106,19 @@ def _stems() -> dict[str, set[str]]:
 
 
 def needed_words() -> tuple[str, ...]:
-    """What text holds that speaks to a model, at least one of them: as it is read without case and accents, or written backwards
-    or shifted. A word can begin or end with a space, or have one inside. Text in another code has none of them.
+    """Words of which text that addresses a model holds at least one: without case and accents, or written backwards or shifted. A
+    word can begin or end with a space, or have one inside. Text in another code has none of them.
     """
     return (*_stems(), *_OTHER_WAYS)
 
 
 class _Rule(msgspec.Struct, frozen=True, kw_only=True):
-    """One expression of a name."""
+    """One expression of a rule name."""
 
     points: int
     pattern: str
     needed: int
-    """A bit for each group of words of which text must hold one."""
+    """One bit for each group of words that the text needs."""
 
     @property
     def fits(self) -> re.Pattern[str]:
@@ -127,16 +126,16 @@ class _Rule(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class _Words(msgspec.Struct, frozen=True, kw_only=True):
-    """What is looked for in a text before a rule is tried."""
+    """The words that are searched for before a rule is tried."""
 
     automaton: ahocorasick.Automaton
-    """By word: the names of the rules near it, and the bits of the groups that it belongs to."""
+    """For each word, the names of the rules that need it, and the bits of its groups."""
     rules: dict[str, tuple[_Rule, ...]]
     """By name."""
 
 
 _compiled = cache(re.compile)
-"""Most rules are tried on no text of a short command, and compiling all of them takes longer than such a command."""
+"""Compiles a rule when it is first tried: compiling all takes longer than a short command, which tries few."""
 
 
 @cache
@@ -161,20 +160,21 @@ def _words() -> _Words:
 
 
 class Instruction(msgspec.Struct, frozen=True, kw_only=True):
-    """Text that speaks to a model."""
+    """A text that addresses a model."""
 
     rules: tuple[str, ...]
-    """Which rules fit: override, persona, mark, addressed, reveal, send, tool, reply, hide, decode, memory, comply."""
+    """The names of the rules that fit: override, persona, mark, addressed, reveal, send, tool, reply, hide, decode, memory, comply.
+    """
     line: int
-    """Of the text, from 1."""
+    """Line of the text, from 1."""
     quote: str
-    """What it says, cut; what cannot be seen in it is shown by its code."""
+    """The text, cut; invisible characters are shown by their codes."""
     hidden: bool = False
-    """Whether it was encoded, or in characters that nobody sees."""
+    """True if it was encoded, or in characters that nobody sees."""
 
 
 def instructions_in(text: str, *, hidden: bool = False) -> tuple[Instruction, ...]:
-    """What of ``text`` speaks to a model, at most ``FINDINGS_MAX``. hidden: whether no person sees the text."""
+    """The parts of ``text`` that address a model, at most ``FINDINGS_MAX``. hidden: True if no person sees the text."""
     finding = _Findings(text).finding
     kept: dict[tuple[int, tuple[str, ...]], Instruction] = {}
     for begin, first, last, stop in _pieces(text):
@@ -188,16 +188,16 @@ def instructions_in(text: str, *, hidden: bool = False) -> tuple[Instruction, ..
 
 
 def _pieces(text: str) -> Iterator[tuple[int, int, int, int]]:
-    """Pieces of ``text`` as (begin, first, last, stop): what is found in one counts if it begins between ``first`` and ``last``.
+    """Pieces of ``text`` as (begin, first, last, stop): a finding in one counts if it begins between ``first`` and ``last``.
 
-    One call of a regular expression holds up every thread, and what leads a reading back to the text takes a hundred bytes for a
-    character: neither may grow with the text.
+    A piece is short because a call of a regular expression blocks every thread, and the map from a reading to its text takes a
+    hundred bytes for each character.
     """
     first = 0
     while first < len(text) or not first:
         last = min(first + _PIECE_CHARS, len(text))
         if last < len(text):
-            # Between lines, if there are some; else what is encoded in one word would be cut.
+            # Pieces end between lines if possible: a cut inside a word would break encoded text.
             last = max(text.rfind("\n", last - _MARGIN_CHARS, last), last - _MARGIN_CHARS) + 1
         yield max(first - _MARGIN_CHARS, 0), max(first - 2 * _NEAR_CHARS, 0), last, min(last + _MARGIN_CHARS, len(text))
         first = last
@@ -206,7 +206,7 @@ def _pieces(text: str) -> Iterator[tuple[int, int, int, int]]:
 
 
 def _found(text: str, *, hidden: bool) -> Iterator[tuple[int, int, tuple[str, ...], bool]]:
-    """Where in ``text`` something speaks to a model, by which rules, and whether it is hidden."""
+    """The parts of ``text`` that address a model, each with its rules, and True if it is hidden."""
     reading = said(TextReading(text))
     for start, end, rules in _scan(reading, hidden=hidden):
         parts = reading.parts(start, end)
@@ -215,7 +215,7 @@ def _found(text: str, *, hidden: bool) -> Iterator[tuple[int, int, tuple[str, ..
     if (escaped := decoded(reading)) is not None:
         for start, end, rules in _scan(escaped, hidden=True):
             first, last = escaped.parts(start, end)[0][0], escaped.parts(start, end)[-1][1]
-            if escaped.text[start:end] not in text[first:last]:  # without an escape in it, it is not hidden
+            if escaped.text[start:end] not in text[first:last]:  # without an escape in it, the text is not hidden
                 yield first, last, rules, True
     for start, end, plain in _coded(text):
         for *_, rules in _scan(TextReading(plain), hidden=True):
@@ -230,7 +230,7 @@ class _Findings:
 
     @cached_property
     def _ends(self) -> list[int]:
-        """Where lines end. Counted once: counting up to each finding would cost the square of a text full of them."""
+        """The ends of lines, computed once: counting lines for each finding would take quadratic time."""
         return [match.start() for match in re.finditer("\n", self._text)]
 
     def finding(self, start: int, end: int, rules: tuple[str, ...], *, hidden: bool) -> Instruction:
@@ -242,7 +242,7 @@ class _Findings:
 
 
 def _scan(reading: TextReading, *, hidden: bool) -> Iterator[tuple[int, int, tuple[str, ...]]]:
-    """Where in ``reading`` rules of enough points fit within ``_NEAR_CHARS`` of each other."""
+    """The places in ``reading`` where rules with enough points fit within ``_NEAR_CHARS`` of each other."""
     folded = Folded(reading, FOLDED)
     needed = POINTS_MIN_HIDDEN if hidden else POINTS_MIN
     hits = sorted(
@@ -280,8 +280,8 @@ def _fitting(text: str) -> Iterator[tuple[str, _Rule, int, int]]:
 
 
 def _windows(text: str) -> tuple[dict[str, list[tuple[int, int]]], list[int]]:
-    """By name of rules, what of ``text`` lies near a word that they need; the groups of words by where each word ends, in parts of
-    ``_CELL_CHARS``.
+    """The parts of ``text`` near a needed word, by the name of the rules; and the bits of the groups found in each cell of
+    ``_CELL_CHARS`` characters.
     """
     found: dict[str, list[tuple[int, int]]] = {}
     cells = [0] * (len(text) // _CELL_CHARS + 1)
@@ -299,7 +299,7 @@ def _windows(text: str) -> tuple[dict[str, list[tuple[int, int]]], list[int]]:
 
 
 def _coded(text: str) -> Iterator[tuple[int, int, str]]:
-    """What is written in another way, and what it says: in tags, spelt, reversed, shifted, with digits for letters, in base64,
+    """Encoded parts of the text, each with its decoded text: in tags, spelt, reversed, shifted, with digits for letters, in base64,
     base32, base85, hexadecimal, binary or Morse code.
     """
     if not text.isascii():
@@ -330,7 +330,7 @@ def _coded(text: str) -> Iterator[tuple[int, int, str]]:
             yield start, min(end, len(text)), part[::-1] if way == "reversed" else codecs.decode(part, "rot13")
     covered = 0
     for match in _SPELT.finditer(text) if _SPELT_BEGINS.search(text) else ():
-        # What begins in the first half of a window has been read in it with what follows: each character is read twice at most.
+        # Windows overlap by half, so text that begins in the first half is read whole, and each character is read twice at most.
         if match.start() >= covered:
             start, covered = match.start(), match.end() + _NEAR_CHARS
             end = min(covered + _NEAR_CHARS, len(text))
@@ -344,7 +344,7 @@ def _coded(text: str) -> Iterator[tuple[int, int, str]]:
 
 
 def _long_words(text: str) -> Iterator[tuple[int, int]]:
-    """Where what no white space divides is long enough to be something in another writing."""
+    """The words that are long enough to be encoded text."""
     at = 0
     for word in text.split():
         if len(word) >= _CODED_CHARS_MIN:

@@ -1,7 +1,7 @@
-"""How a text reads once its disguises are gone, and where each part of a reading stands in the text. Pure.
+"""Removes disguises from a text: a reading is the text without case, accents, invisible characters and white space, or with its
+escapes decoded. Pure.
 
-A reading is the text without case, accents, invisible characters and white space, or with its escapes decoded. What is found
-in a reading is led back to the characters of the text that it was made of.
+A place in a reading can be mapped back to the characters of the text from which it was made.
 """
 
 from __future__ import annotations
@@ -20,14 +20,17 @@ from protocol.page.seen.observation import ROLES
 
 Span = tuple[int, int]
 
-_ESCAPE: Final = re.compile(  # each alternative begins with a letter of its own: the search is fast where there is none
-    r"%[0-9A-Fa-f]{2}(?:%[0-9A-Fa-f]{2})*"
-    r"|&(?:#[0-9]{1,7}|#[xX][0-9A-Fa-f]{1,6}|[A-Za-z][A-Za-z0-9]{1,31});"
-    r"|\\(?:u[0-9A-Fa-f]{4}|u\{[0-9A-Fa-f]{1,6}\}|x[0-9A-Fa-f]{2}|[\\/\"'bfnrt0])"
+_ESCAPE: Final = (
+    re.compile(  # each alternative begins with a different letter, so the search is fast in text without escapes
+        r"%[0-9A-Fa-f]{2}(?:%[0-9A-Fa-f]{2})*"
+        r"|&(?:#[0-9]{1,7}|#[xX][0-9A-Fa-f]{1,6}|[A-Za-z][A-Za-z0-9]{1,31});"
+        r"|\\(?:u[0-9A-Fa-f]{4}|u\{[0-9A-Fa-f]{1,6}\}|x[0-9A-Fa-f]{2}|[\\/\"'bfnrt0])"
+    )
 )
 _LETTERS: Final = {"b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t", "0": "\0"}
 _SCAFFOLD: Final = re.compile(
-    # Of a line of a snapshot what the page does not say: indentation, dash, role, states. The end of the line before it is a part,
+    # The parts of a snapshot line that are not text of the page: indentation, dash, role, states. The end of the previous line is a
+    # part,
     # and both alternatives begin with a character that a search finds fast. The group holds it.
     rf"[\n ](?:(?<=(\n)) *- (?:(?:{'|'.join(sorted(ROLES))}|text)(?=[ :\n]|\Z):?)?"
     r"|(?<= )\[[a-z]{3,12}(?:=[a-z0-9]{1,8})?\](?=\Z|[ :\n]))"
@@ -35,7 +38,7 @@ _SCAFFOLD: Final = re.compile(
 
 
 class Table(dict[int, str | None]):
-    """A table for ``str.translate`` that is made as characters are met. Context-free: a reading is that of its characters."""
+    """A table for ``str.translate`` that grows with the characters that it meets. It reads each character without context."""
 
     def __init__(self, keeps: Callable[[str], bool]) -> None:
         super().__init__()
@@ -66,7 +69,7 @@ LETTERS: Final = Table(lambda char: char.isalnum())
 
 
 class TextReading:
-    """A text as it is written: the reading that others are made of."""
+    """The unchanged text, from which other readings are made."""
 
     def __init__(self, text: str) -> None:
         self.text = text
@@ -76,7 +79,7 @@ class TextReading:
         yield start, end
 
     def parts(self, start: int, end: int) -> tuple[Span, ...]:
-        """``home``, with parts that touch made one."""
+        """As ``home``, with adjacent parts joined."""
         joined: list[Span] = []
         for first, last in self.home(start, end):
             if joined and joined[-1][1] >= first:
@@ -87,7 +90,7 @@ class TextReading:
 
 
 class Folded(TextReading):
-    """``under`` through one of the tables."""
+    """The reading ``under``, translated by one of the tables."""
 
     def __init__(self, under: TextReading, table: Table) -> None:
         super().__init__(under.text.translate(table))
@@ -95,7 +98,7 @@ class Folded(TextReading):
 
     @cached_property
     def _ends(self) -> array[int]:
-        """Where the reading of each character of ``under`` ends. A list of numbers would take ten times as much memory."""
+        """The end of each character of ``under`` in this reading. A list of numbers would take ten times as much memory."""
         table = self._table
         return array("Q", accumulate(len(table[ord(char)] or "") for char in self._under.text))
 
@@ -103,22 +106,22 @@ class Folded(TextReading):
         yield from self._under.home(*self.under_span(start, end))
 
     def written(self, start: int, end: int) -> str:
-        """What stands in ``under`` for ``text[start:end]``, without what the table leaves out."""
+        """The characters of ``under`` from which ``text[start:end]`` was made, without those that the table removes."""
         first, last = self.under_span(start, end)
         return "".join(char for char in self._under.text[first:last] if self._table[ord(char)])
 
     def under_span(self, start: int, end: int) -> Span:
-        """Where ``text[start:end]`` stands in ``under``."""
+        """The place of ``text[start:end]`` in ``under``."""
         if len(self.text) == len(self._under.text) and self._under.text.isascii():
-            return start, end  # of ASCII no character becomes two, so none was left out
+            return start, end  # no ASCII character becomes two, so none was removed
         return bisect_right(self._ends, start), bisect_right(self._ends, end - 1) + 1
 
 
 class Pieces(TextReading):
-    """Pieces of ``under``, each as it is or as something else that stands for all of it."""
+    """A reading of pieces of ``under``, each unchanged or replaced as a whole."""
 
     def __init__(self, under: TextReading, pieces: Iterable[tuple[int, int, str | None]]) -> None:
-        """pieces: start, end, and what is read there instead; None for the same."""
+        """pieces: start, end and replacement of each; None for no replacement."""
         parts: list[str] = []
         # A page can hold more than half a million escapes: a record for each would take a hundred bytes.
         self._sources, self._stops, self._same = array("Q"), array("Q"), bytearray()
@@ -155,7 +158,7 @@ def _unescaped(text: str) -> Iterator[tuple[int, int, str | None]]:
             yield at, start, None
         found = match[0]
         if end == start + 2:
-            # Written out for the shortest escapes, of which there can be so many.
+            # A special case for the shortest escapes, because a text can have very many of them.
             yield start, end, _LETTERS.get(found[1], found[1])
         else:
             yield from _decoded(start, found)
@@ -165,12 +168,12 @@ def _unescaped(text: str) -> Iterator[tuple[int, int, str | None]]:
 
 
 def _decoded(start: int, found: str) -> Iterator[tuple[int, int, str | None]]:
-    """The characters that ``found``, a run of escapes from ``start`` on, stands for, each with its own place."""
+    """The characters that ``found``, a run of escapes from ``start`` on, encodes, each with its place."""
     if found[0] == "%":
         raw = bytes.fromhex(found.replace("%", ""))
         at = 0
         for char in raw.decode("utf-8", "replace"):
-            # A byte that is no UTF-8 is read as one character; what it was does not matter, only where it stands.
+            # A byte that is not UTF-8 is read as one character. Only its place matters, not its value.
             size = 1 if char == "\ufffd" else len(char.encode())
             yield start + 3 * at, start + 3 * min(at + size, len(raw)), char
             at += size
@@ -181,17 +184,17 @@ def _decoded(start: int, found: str) -> Iterator[tuple[int, int, str | None]]:
 
 
 def said(under: TextReading) -> TextReading:
-    """``under`` without what a snapshot writes around the words of the page; the same if it is no snapshot."""
+    """``under`` without the notation of a snapshot around the words of the page; unchanged if it is no snapshot."""
     return _Said(under) if under.text.lstrip(" ").startswith("- ") else under
 
 
 class _Said(TextReading):
-    """Where its parts stand is worked out when it is asked for: mostly nothing is found."""
+    """A reading that computes its places only on demand, because mostly nothing is found."""
 
     def __init__(self, under: TextReading) -> None:
         first = _SCAFFOLD.match(f"\n{under.text}")
         self._under, self._begin = under, first.end() - 1 if first else 0
-        # Split in one call: a page has tens of thousands of lines. Of a line end the end itself stays, of all else nothing.
+        # One call splits all lines, because a page has tens of thousands. The line ends are kept, and nothing else of the notation.
         super().__init__("".join(filter(None, _SCAFFOLD.split(under.text[self._begin :]))))
 
     @cached_property

@@ -1,4 +1,4 @@
-"""Compares names of elements as a person reads them, and shows what cannot be seen in them."""
+"""Compares names of elements as a person reads them, and makes invisible characters visible."""
 
 from __future__ import annotations
 
@@ -20,12 +20,14 @@ _CLICKED: Final = frozenset({"button", "link", "menuitem", "option", "switch", "
 
 
 def akin(one: str, other: str) -> bool:
-    """Whether two roles are those of one control, built in another way: what only chooses or opens something when it is clicked."""
+    """True if two roles can be the same control in another implementation: a control that only chooses or opens something on a
+    click.
+    """
     return one == other or {one, other} <= _CLICKED
 
 
 def fold(text: str) -> str:
-    """``text`` without what cannot be read: icon glyphs and invisible characters; white space folded, case ignored."""
+    """``text`` without unreadable characters (icon glyphs and invisible ones), with white space folded and in lower case."""
     if not text.isascii():
         text = _BLANK.sub("", unicodedata.normalize("NFC", text))
         text = "".join(char for char in text if char.isspace() or unicodedata.category(char) not in _UNSEEN)
@@ -33,13 +35,13 @@ def fold(text: str) -> str:
 
 
 def same_name(one: str, other: str) -> bool:
-    """Whether two names read alike. Names of glyphs alone must be equal: a bin is no pencil."""
+    """True if two names read alike. Names of glyphs only must be equal: a bin is not a pencil."""
     folded = fold(one)
     return folded == fold(other) and (bool(folded) or one.strip() == other.strip())
 
 
 def visible(text: str) -> str:
-    """``text`` with each character that cannot be read as ``‹U+E001›``."""
+    """``text`` with ``‹U+E001›`` for each unreadable character."""
     if text.isascii() and text.isprintable():
         return text
     return "".join(
@@ -51,7 +53,7 @@ def visible(text: str) -> str:
 
 
 def legible(text: str) -> str:
-    """``text`` as one line, as ``visible``: a person says yes to what stands there."""
+    """``text`` as one line, with unreadable characters visible, because a person approves what the line shows."""
     return one_line(visible(text))
 
 
@@ -64,6 +66,6 @@ def shortened(text: str, most: int) -> str:
 
 
 def together(cells: tuple[str, ...], text: Callable[[str], str]) -> tuple[str, ...]:
-    """Each of ``cells`` redacted, also what only together says something that is to be redacted."""
+    """Each of ``cells`` redacted, also if only several cells together say something that must be redacted."""
     lines = text("\n".join(" ".join(cell.split("\n")) for cell in cells)).split("\n")
     return tuple(lines) if len(lines) == len(cells) else tuple(map(text, cells))

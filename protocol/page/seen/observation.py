@@ -40,7 +40,7 @@ INTERACTIVE_ROLES = frozenset(
     ]
 )
 CHECKABLE_ROLES: Final = frozenset({"checkbox", "radio", "switch", "menuitemcheckbox", "menuitemradio"})
-"""What can be checked and unchecked."""
+"""Roles of elements that can be checked and unchecked."""
 ROLES: Final = INTERACTIVE_ROLES | frozenset(
     [
         "alert",
@@ -115,21 +115,25 @@ ROLES: Final = INTERACTIVE_ROLES | frozenset(
 """Every role an element can have: WAI-ARIA 1.2, and ``iframe``. Browsers pass over any other."""
 _VOLATILE = re.compile(r"\d+")
 _QUERY_CHARS_MAX = 16_384
-"""What lies behind it does not tell pages apart."""
+"""The rest of a longer query does not tell pages apart."""
 _BOXES: Final = frozenset(
     {"article", "cell", "figure", "generic", "gridcell", "group", "heading", "listitem", "paragraph", "row"}
 )
-"""What can be the mere box of a control. No dialog and no named part of a page: who means these means them."""
+"""Roles that can be a mere box around a control. Dialogs and named parts of a page are not among them, because an author who names
+these means them.
+"""
 _FIELD_TAGS: Final = frozenset({"input", "select", "textarea"})
 _SPACES: Final = re.compile(r"\s+")
 _UNLISTED: Final = re.compile(r"(?:f\d+)?n(\d{1,9})")
-"""Refs of elements that a selector found and that no observation lists: frame, and place in the tree."""
+"""Refs of elements that only a selector found: frame, and place in the tree."""
 _INNER_NODES_MAX: Final = 1_000
-"""What holds more nodes is no control: nobody looks through them, since all elements of a large page may be asked about."""
+"""An element with more nodes is no control, and its nodes are not searched, because this may be done for all elements of a large
+page.
+"""
 
 
 class Traits(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False):
-    """What a risk decision needs and the accessibility tree does not contain."""
+    """The facts that a risk decision needs and the accessibility tree does not contain."""
 
     tag: str = ""
     """Element name in lower case."""
@@ -142,20 +146,22 @@ class Traits(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, gc=F
     form_action: str = ""
     """The form's target path, without query; empty if the form states neither action nor method."""
     tokens: tuple[str, ...] = ()
-    """Words of its id, class, ``name``, ``title`` and icon attributes: what an icon-only control is about."""
+    """Words of its id, class, ``name``, ``title`` and icon attributes, which tell the purpose of a control with only an icon."""
     autocomplete: str = ""
     attributes: tuple[tuple[str, str], ...] = ()
-    """Those of ``id``, ``name`` and ``data-testid`` that it has, as they are written."""
+    """Its ``id``, ``name`` and ``data-testid``, unchanged, as far as it has them."""
     opens: bool = False
     """True if the page says that it opens or closes something (``aria-haspopup``, ``aria-expanded``)."""
     reacts: Literal["", "submit", "script"] = ""
-    """What an attribute such as ``onchange`` does once a field, list or box changes or a ``summary`` opens: submits its form, or
-    runs any other script. Empty if there is none. Listeners that scripts have added are not seen."""
+    """The effect of an attribute such as ``onchange`` when a field, list or box changes or a ``summary`` opens: it submits the
+    form, or runs any other script. Empty if there is none. Listeners that scripts added are not seen.
+    """
     handler: str = ""
-    """A short hash of what an attribute such as ``onclick`` runs, or ``onsubmit`` of the form that it submits, numbers left out: it
-    tells controls apart that look alike."""
+    """A short hash of the script in an attribute such as ``onclick``, or in ``onsubmit`` of its form, without numbers. It tells
+    controls apart that look alike.
+    """
     label: str = ""
-    """Of a hidden control that a label stands for: what the label says, if that is not its name."""
+    """The text of the label that stands for a hidden control, if it differs from the control's name."""
     guarded: bool = False
     """True if it is in a form by GET that holds a hidden token against forged requests (``_wpnonce``, ``csrf_token``)."""
 
@@ -169,22 +175,23 @@ class Element(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, gc=
     frame: str = ""
     """Prefix of its frame (``f1``), empty for the main frame."""
     value: str = ""
-    """What a field holds; always empty for passwords."""
+    """The content of a field; always empty for passwords."""
     states: tuple[str, ...] = ()
     """Sorted: checked, disabled, expanded, pressed, selected, active, level=2 …"""
     url: str = ""
-    """Where a link leads, absolute, also if the page calls it a button and its frame is in reach."""
+    """The absolute target of a link, also of one with the role of a button, if its frame can be read."""
     context: str = ""
-    """Name of the nearest enclosing list item, row, article, region or form: tells look-alikes apart."""
+    """Name of the nearest enclosing list item, row, article, region or form. It tells look-alikes apart."""
     options: tuple[str, ...] = ()
     """Labels of a select's options."""
     clickable: bool = False
-    """It has no role, or is a picture, and no control is in or around it, but the pointer is a hand over it: a script probably
-    handles clicks."""
+    """True if a script probably handles clicks on it: the pointer over it is a hand, and it has no role or is a picture, without a
+    control in or around it.
+    """
     traits: Traits = Traits()
     inside: str = ""
-    """Ref of the control that gets its events: of a label its control; of an element that only a selector found,
-    the control around it."""
+    """Ref of the control that gets its events: the control of a label, or the control around an element that only a selector found.
+    """
 
     @property
     def interactive(self) -> bool:
@@ -194,27 +201,27 @@ class Element(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, gc=
 
     @property
     def link(self) -> str:
-        """``url`` of what the page calls a link: two that lead to one place are as good as one. What scripts do with any other
-        control its address does not tell, nor what they do with a link to “#”, of which a page can have many.
+        """``url`` of an element with the role of a link: two links to one address count as one. It is empty for other controls and
+        for links to “#”, because their address does not tell what scripts do with them.
         """
         leads = self.role == "link" and not self.url.endswith("#") and not self.url.lower().startswith("javascript:")
         return self.url if leads else ""
 
 
 class Tree(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, dict=True):
-    """Every node of a snapshot in document order, mere wrappers too: what stands together with what."""
+    """Every node of a snapshot in document order, wrappers included, which shows the nodes that belong together."""
 
     parents: tuple[int, ...] = ()
-    """Of each node the one around it; -1 for the outermost."""
+    """The parent of each node; -1 for the outermost."""
     roles: tuple[str, ...] = ()
     said: tuple[str, ...] = ()
-    """Its own name, else its own text; empty for fields."""
+    """The own name of each node, else its own text; empty for fields."""
     elements: tuple[int, ...] = ()
-    """Which element of the observation it is; -1 if none."""
+    """The element of the observation for each node; -1 if there is none."""
 
     @cached_property
     def ends(self) -> tuple[int, ...]:
-        """Of each node the place after the last one that it holds."""
+        """The place after the last node in each node."""
         ends = list(range(1, len(self.parents) + 1))
         for node in range(len(ends) - 1, -1, -1):
             parent = self.parents[node]
@@ -224,16 +231,17 @@ class Tree(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, dict=T
 
 
 class Cut(msgspec.Struct, frozen=True, kw_only=True):
-    """What a bound has left out of an observation: from there on, nothing is known of the page."""
+    """A part that a bound cut from an observation. Nothing is known of that part of the page."""
 
     bound: Literal["lines", "elements", "text", "controls", "frames", "document", "closed"]
-    """What is bounded: lines of the browser's snapshot, elements, lines of the text, controls of frames of other sites, of which
-    no more than role and name is known, frames whose document has not come to its end, the rest of a document that still loads, or
-    texts and controls in closed shadow trees."""
+    """The kind of the missing parts: lines of the browser's snapshot, elements, lines of the text, controls in frames of other
+    sites (of which only role and name are known), frames whose document is incomplete, the rest of a document that still loads, or
+    texts and controls in closed shadow trees.
+    """
     left_out: int
-    """How many of them."""
+    """The number of missing parts."""
     letters: str | None = None
-    """Of closed shadow trees all that their elements can be called by, folded and without spaces; None if that is not known."""
+    """For closed shadow trees, all text from which names of their elements can come, folded and without spaces; None if unknown."""
 
 
 class Observation(msgspec.Struct, frozen=True, kw_only=True, dict=True):
@@ -246,15 +254,18 @@ class Observation(msgspec.Struct, frozen=True, kw_only=True, dict=True):
     elements: tuple[Element, ...]
     """In document order, at most ``OBSERVATION_ELEMENTS_MAX``."""
     lines: tuple[int, ...] = ()
-    """Of each of ``elements`` the line of ``text``, from 0: its own, or the first of what it holds; -1 if there is none."""
+    """The line of ``text`` for each of ``elements``, from 0: its own, or the first of its content; -1 if there is none."""
     tree: Tree = Tree()
     cut: tuple[Cut, ...] = ()
-    """What was left out; empty of a page that was read to its end. Absence, number and uniqueness follow from a whole page only:
-    ``protocol/page/seen/whole.py``."""
+    """The missing parts; empty for a page that was read to its end. Only a whole page shows absence, number and uniqueness:
+    ``protocol/page/seen/whole.py``.
+    """
 
     @cached_property
     def nodes(self) -> dict[str, int]:
-        """Where each element stands in the tree, by its ref. Made once: all elements of a large page may be asked about."""
+        """The place of each element in the tree, by its ref. It is computed once, because it may be needed for all elements of a
+        large page.
+        """
         found = dict[str, int]()
         for node, place in enumerate(self.tree.elements):
             if 0 <= place < len(self.elements):
@@ -262,18 +273,18 @@ class Observation(msgspec.Struct, frozen=True, kw_only=True, dict=True):
         return found
 
     def _node(self, element: Element) -> int:
-        """Where ``element`` stands in the tree, -1 if that is not known. One that only a selector found says it in its ref."""
+        """The place of ``element`` in the tree, -1 if unknown. The ref of an element that only a selector found holds its place."""
         unlisted = None if element.ref in self.nodes else _UNLISTED.fullmatch(element.ref)
         node = int(unlisted[1]) if unlisted else self.nodes.get(element.ref, -1)
         return node if node < len(self.tree.parents) else -1
 
     @cached_property
     def kept(self) -> dict[str, Any]:
-        """What was made of this page once, by a name of whoever made it."""
+        """Cached results for this page, by a name that their maker chooses."""
         return {}
 
     def control_around(self, element: Element) -> Element | None:
-        """The control that gets what is sent to ``element``, if it stands in one: the link of a heading in a card."""
+        """The control around ``element`` that gets its events, if there is one: the link around a heading in a card."""
         if element.inside:
             return self.element(element.inside)
         node = self._node(element)
@@ -286,17 +297,18 @@ class Observation(msgspec.Struct, frozen=True, kw_only=True, dict=True):
         return None
 
     def labelled(self, element: Element) -> Element:
-        """The control that ``element``, which a selector found, is the label of, or stands in the label of; else itself."""
+        """The control whose label is or contains ``element``, an element that a selector found; else ``element`` itself."""
         control = self.control_around(element) if element.inside else None
-        # A field holds nothing: what gets its events from outside is its label.
+        # A field contains nothing, so an element whose events it gets is its label.
         labels = control is not None and (element.traits.tag == "label" or control.traits.tag in _FIELD_TAGS)
         return control if control is not None and labels else element
 
     def sole_control(self, element: Element) -> Element:
-        """The one control in ``element`` if that says the same, or nothing where nothing else is said in it: a link in the box of a
-        menu, an icon in a named box. Else ``element`` itself: who means the row of a person does not mean the icon in it.
+        """The only control in ``element``, if ``element`` has no other text than the control: a link in the box of a menu, an icon
+        in a named box.
 
-        A click on the control reaches what listens on the box, too; so whoever means the box can as well act on the control.
+        Else ``element`` itself: an author who means the row of a person does not mean the icon in it. A click on the control also
+        reaches listeners on the box, so it can replace a click on the box.
         """
         node = self._node(element)
         if element.role not in _BOXES or node < 0:
@@ -310,7 +322,7 @@ class Observation(msgspec.Struct, frozen=True, kw_only=True, dict=True):
                 found.append(self.tree.elements[inner])
         else:
             if len(self.tree.parents) > node + 1 + _INNER_NODES_MAX:
-                return element  # nobody looks through more of it
+                return element  # too many nodes to search
         if len(found) != 1 or found[0] < 0:
             return element
         control = self.elements[found[0]]
@@ -318,13 +330,15 @@ class Observation(msgspec.Struct, frozen=True, kw_only=True, dict=True):
         return control if (name == _SPACES.sub("", element.name) if name else not said) else element
 
     def has_ended(self, element: Element) -> bool:
-        """True if something stands behind ``element``: a browser reads a document in order, so nothing more comes into it."""
+        """True if something follows ``element``. A browser reads a document in order, so the content of ``element`` is then
+        complete.
+        """
         node = self._node(element)
         return node >= 0 and any(parent < node for parent in self.tree.parents[node + 1 :])
 
     @cached_property
     def places(self) -> dict[str, int]:
-        """Where each of ``elements`` stands among them, by its ref."""
+        """The place of each element in ``elements``, by its ref."""
         return {item.ref: place for place, item in enumerate(self.elements)}
 
     @cached_property
@@ -343,7 +357,9 @@ class Observation(msgspec.Struct, frozen=True, kw_only=True, dict=True):
         return self.named(element.role, element.name, element.frame)
 
     def prepare(self) -> None:
-        """Make what is asked of every page, in the thread that has made it: of a large one it takes longer than others may wait."""
+        """Compute the cached facts that every page needs, in the thread that made the page: for a large page this would block
+        others too long.
+        """
         _ = self.state, self.places, self._named, self.tree.ends
 
     def element(self, ref: str) -> Element | None:
@@ -358,11 +374,11 @@ class Observation(msgspec.Struct, frozen=True, kw_only=True, dict=True):
 
 
 BLANK: Final = Observation(url="about:blank", title="", text="", elements=())
-"""A page that has opened nothing yet."""
+"""A tab that has opened no page yet."""
 
 
 def encode(observation: Observation) -> bytes:
-    """The bytes of an observation: what two backends are compared by."""
+    """The bytes of an observation, by which backends are compared."""
     return cbor.encode(observation)
 
 
@@ -375,9 +391,9 @@ def state_hash(observation: Observation) -> bytes:
         parts = urlsplit(observation.url)
     except ValueError:
         parts = SplitResult("", "", observation.url, "", "")
-    # Values of a query are left out: ids and page numbers differ between visits of the same page.
+    # Values of a query are left out, because ids and page numbers differ between visits of the same page.
     keys = sorted({key for key, _ in parse_qsl(parts.query[:_QUERY_CHARS_MAX], keep_blank_values=True)})
-    # A multiset: the order of elements may change between visits, their number matters.
+    # A multiset, because the order of elements may change between visits, but their number matters.
     seen = Counter(
         (item.role, _VOLATILE.sub("#", item.name), ",".join(s for s in item.states if s != "active"), bool(item.value))
         for item in observation.elements

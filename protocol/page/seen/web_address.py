@@ -1,4 +1,4 @@
-"""Which addresses a browser may be sent to."""
+"""Checks the addresses that a browser may open."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from urllib.parse import urlsplit
 from protocol.errors import MeshError
 
 _CORRECTED: Final = re.compile(r"[\x00-\x1f\x7f\\]|^ | $")
-"""What a browser reads differently than RFC 3986 does: it leaves characters out, and takes a backslash for a slash."""
+"""Characters that a browser reads differently from RFC 3986: it removes some, and reads a backslash as a slash."""
 
 
 def require_plain(url: str) -> None:
     """Errors: ``browser.scheme`` unless everybody reads the same host in ``url``.
 
     A browser opens ``http://a.example\\@b.example/`` at a.example. A recording and the audit trail would name b.example, and a
-    replay would go there. Users before the host serve the same deception of people, and their passwords would be recorded.
+    replay would go there. A user before the host deceives people in the same way, and its password would be recorded.
     """
     try:
         parts = urlsplit(url)

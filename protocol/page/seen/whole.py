@@ -1,6 +1,6 @@
-"""What may be concluded of a page that was not read to its end: what was found on it is there, and nothing else is known. Pure.
+"""Decides what an incompletely read page can show: found elements exist, and nothing else is known. Pure.
 
-Whoever concludes that something is absent, how many there are of it, or that it is the only one, asks here first.
+Code that concludes absence, a number or uniqueness must ask here first.
 """
 
 from __future__ import annotations
@@ -26,47 +26,46 @@ _WORDS: Final = {
 _REST: Final = "parts of the page that are still loading"
 _LOADING: Final = frozenset({"document", "frames"})
 _CSS: Final = re.compile(r"css=(?:[\w.#>+~ -]*[ >+~])?([\w.#-]+)")
-"""A selector of classes, ids and tags alone; its last part is about the element itself."""
+"""A selector of classes, ids and tags only. Its last part is about the element itself."""
 _SAID: Final = re.compile(r'(?:text|label|placeholder|title|alt|testid)="?([^"/>\\]+)"?')
 _ROLE: Final = re.compile(r'role=\w+\[name\*?="([^"\\]+)"(?: [is])?\](?:\[[\w-]+=\w+\])*')
 _WORD: Final = re.compile(r"[\w-]+")
 
 
 def is_whole(page: Observation, *, frame: str = "", text: bool = False, named: str = "") -> bool:
-    """Whether nothing was left out of ``page`` that could be an element of ``frame``; with ``text``, that it could say anywhere.
-
-    named: what the element is called, or the text says; empty for anything.
+    """True if no missing part of ``page`` can be an element of ``frame`` with the name ``named``; with ``text``, if none can hold
+    the text ``named`` anywhere. named: empty for any name.
     """
     return not _missing(page, frame=frame, text=text, named=named)
 
 
 def require_whole(page: Observation, asked: str, *, frame: str = "", text: bool = False, named: str = "") -> None:
-    """Return if ``is_whole``. asked: what cannot be told of a part of a page, in words. Errors: ``page.cut``."""
+    """Check ``is_whole``. asked: the question that an incomplete page cannot answer, in words. Errors: ``page.cut``."""
     _require(_missing(page, frame=frame, text=text, named=named), asked)
 
 
 def require_only(page: Observation, asked: str, *, frame: str = "", named: str = "") -> None:
-    """Return if nothing that ``page`` shows was left out. Errors: ``page.cut``.
+    """Check that no part of the loaded ``page`` is missing.
 
-    What may follow on a page that still loads is no reason not to use what is there: every page can change later.
+    Errors: ``page.cut``. A page that still loads passes, because every page can change later.
     """
     missing = _missing(page, frame=frame, text=False, named=named)
     _require([each for each in missing if each.bound not in _LOADING], asked)
 
 
 def require_open(page: Observation, asked: str, named: str) -> None:
-    """Return if what is called ``named`` stands in no closed shadow tree. Errors: ``page.cut``."""
+    """Check that no closed shadow tree can hold an element with the name ``named``. Errors: ``page.cut``."""
     _require([each for each in page.cut if each.bound == "closed" and _may_say(each, named)], asked)
 
 
 def require_loaded(page: Observation, asked: str, *, frame: str = "") -> None:
-    """Return if ``page`` has loaded, so that the browser can tell of all of its ``frame``. Errors: ``page.cut``."""
+    """Check that ``page`` has loaded, so that the browser knows all of its ``frame``. Errors: ``page.cut``."""
     bounds = _LOADING if frame else {"document"}
     _require([each for each in page.cut if each.bound in bounds], asked)
 
 
 def said(cut: Sequence[Cut]) -> str:
-    """What was left out, in words; empty if nothing was."""
+    """The missing parts, in words; empty if there are none."""
     parts = " and ".join(
         _REST if each.bound == "document" else f"{each.left_out:,} {_WORDS[each.bound]}" for each in cut
     )
@@ -83,18 +82,18 @@ def _require(missing: Sequence[Cut], asked: str) -> None:
 
 
 def cut_by(page: Observation, cut: Cut | None) -> Observation:
-    """``page``, of which ``cut`` was left out too."""
+    """``page``, with ``cut`` as a further missing part."""
     return page if cut is None else msgspec.structs.replace(page, cut=(*page.cut, cut))
 
 
 def letters_of(text: str) -> str:
-    """``text`` as ``Cut.letters`` has it."""
+    """``text`` in the form of ``Cut.letters``."""
     return "".join(fold(text).split())
 
 
 def words_of(selectors: Sequence[str]) -> str:
-    """What an element must be called by that a selector of ``selectors`` finds: its text or name, or classes, id and tag; empty if
-    that is not known.
+    """Words that an element must have if the only selector finds it: its text or name, or classes, id and tag; empty if they are
+    unknown.
     """
     if len(selectors) != 1:
         return ""
@@ -108,15 +107,15 @@ def _missing(page: Observation, *, frame: str, text: bool, named: str) -> list[C
     if text:
         bounds = {"lines", "text", "frames", "document", "closed"}
     else:
-        # A locator says in which frame it looks: the main frame is read whatever other frames do.
+        # A locator names its frame, so missing parts of other frames do not matter to it.
         bounds = {"lines", "elements", "document", "closed", *(("controls", "frames") if frame else ())}
     return [each for each in page.cut if each.bound in bounds and _may_say(each, named)]
 
 
 def _may_say(cut: Cut, named: str) -> bool:
-    """Whether what ``cut`` left out may be called ``named``: in which order its parts name an element is not known.
+    """True if a missing part may have the name ``named``.
 
-    The name of a secret stands for anything.
+    Its words may come in any order, and the placeholder of a secret fits anything.
     """
     letters = cut.letters
     return letters is None or all(word in letters for word in fold(named).split() if "‹" not in word)

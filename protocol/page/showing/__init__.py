@@ -1,1 +1,1 @@
-"""Shows a page to the author of actions: outlines, names, covered pictures."""
+"""Shows a page to the author of actions: outlines, names, and pictures with covered secrets."""

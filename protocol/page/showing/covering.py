@@ -1,7 +1,7 @@
-"""What is covered in a picture: places of a text in which a secret, or personal data, stands. Pure.
+"""Finds the boxes to cover in a picture: those of text with a secret or personal data. Pure.
 
-A picture shows pieces of text, each somewhere. What is searched through is all of them, one below the other: in the order of the
-document, and from left to right and top to bottom as they are painted.
+A picture shows pieces of text at different places. All pieces are searched as one text, twice: in the order of the document, and in
+the order in which they are painted, from left to right and top to bottom.
 """
 
 from __future__ import annotations
@@ -18,10 +18,10 @@ from protocol.page.secrets.personal import personal_data
 from protocol.page.secrets.secrets import Secrets
 
 Find = Callable[[str], Sequence[Span]]
-"""The places of a text that are to be covered."""
+"""Finds the places of a text to cover."""
 
 _LINE_SHARE: Final = 0.5
-"""Two pieces stand in one line if so much of the lower one's height is beside the other."""
+"""Two pieces are in one line if this share of the lower one's height is beside the other."""
 
 
 class Box(msgspec.Struct, frozen=True):
@@ -34,22 +34,22 @@ class Box(msgspec.Struct, frozen=True):
 
 
 class Piece(msgspec.Struct, frozen=True):
-    """Text, and where it is painted."""
+    """A text, and the box in which it is painted."""
 
     text: str
     box: Box
 
 
 class Covering(msgspec.Struct, frozen=True, kw_only=True):
-    """What of a page is covered in its picture."""
+    """The covering of secrets in the picture of a page."""
 
     find: Find
     must: bool
-    """Whether there is something that must be covered: where no place of it is found, there is no picture."""
+    """True if something must be covered. Then there is no picture unless a place of it is found."""
 
 
 def covering_for(secrets: Secrets, *, personal: bool, must: bool) -> Covering | None:
-    """What covers ``secrets``, and with ``personal`` also personal data; None if there is nothing to cover."""
+    """The covering for ``secrets``, and with ``personal`` also for personal data; None if there is nothing to cover."""
     if not secrets and not personal:
         return None
 
@@ -61,7 +61,7 @@ def covering_for(secrets: Secrets, *, personal: bool, must: bool) -> Covering | 
 
 
 def covered_boxes(pieces: Sequence[Piece], find: Find) -> list[Box]:
-    """The boxes of those pieces in which something stands that ``find`` finds, also if it stands in several of them."""
+    """The boxes of the pieces with a find of ``find``, even if the find spans several pieces."""
     return list(dict.fromkeys(box for order in (pieces, _as_painted(pieces)) for box in _found(order, find)))
 
 

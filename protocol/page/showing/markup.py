@@ -1,7 +1,7 @@
-"""The document of a page as text, and where the ways lead by which an element was looked for. Pure.
+"""The document of a page as text, with marks on the elements to which the tried locators lead. Pure.
 
-It is for a person who mends a locator: tags, the attributes by which elements are found, and texts, one line each, indented.
-Whoever shows it escapes it as any other text of a page: no browser is meant to read it again.
+It is for a person who mends a locator: tags, the attributes by which elements are found, and texts, one line each, indented. The
+caller must escape it as any other text of a page: no browser should parse it again.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from protocol import limits
 from protocol.page.secrets.redaction import redact_text, redact_url
 
 ADDRESSES: Final = frozenset({"href", "src", "action", "formaction", "poster"})
-"""Attributes that hold an address; of such a one nothing but the address is shown."""
+"""Attributes that hold an address. Only the address in them is shown."""
 ATTRIBUTES: Final = ADDRESSES.union(
     (
         "id",
@@ -48,9 +48,11 @@ ATTRIBUTES: Final = ADDRESSES.union(
     ("colspan", "rowspan", "tabindex", "autocomplete", "method", "target", "popover", "usemap"),
     ("data-testid", "data-test-id", "data-test", "data-qa", "data-cy"),
 )
-"""These are shown of an element, and ``aria-…``. No handlers, no styles, no data of scripts, and of what a field holds nothing."""
+"""The attributes of an element that are shown, beside ``aria-…``. Handlers, styles, data of scripts and the content of fields are
+not.
+"""
 VALUED: Final = ("button", "checkbox", "image", "radio", "reset", "submit")
-"""Types of fields whose ``value`` their author has written; that of any other is what was typed, or hidden."""
+"""Types of fields whose ``value`` the author of the page wrote. In any other it was typed, or is hidden."""
 CLOSED: Final = ("iframe", "math", "noscript", "object", "embed", "svg", "template", "textarea")
 """Elements of which only the tag is shown."""
 _QUOTE: Final = '"'
@@ -67,9 +69,9 @@ class MarkupNode(msgspec.Struct, frozen=True, kw_only=True, array_like=True):
     attributes: tuple[tuple[str, str], ...] = ()
     text: str = ""
     ways: tuple[int, ...] = ()
-    """Which of ``Markup.ways`` lead to it, by their place."""
+    """The places in ``Markup.ways`` of the ways that lead to it."""
     hidden: bool = False
-    """A way leads to it, and the page does not show it."""
+    """True if a way leads to it, but the page does not show it."""
 
 
 class Way(NamedTuple):
@@ -77,20 +79,20 @@ class Way(NamedTuple):
 
     said: str
     found: int
-    """To how many elements it leads, shown or not."""
+    """The number of elements to which it leads, shown or not."""
 
 
 class Markup(msgspec.Struct, frozen=True, kw_only=True):
-    """A document: at most ``MARKUP_LINES_MAX`` elements and texts, those around the first to which a way leads."""
+    """A part of a document: at most ``MARKUP_LINES_MAX`` elements and texts, around the first to which a way leads."""
 
     nodes: tuple[MarkupNode, ...] = ()
     ways: tuple[Way, ...] = ()
     before: int = 0
-    """How many elements and texts there are before them, …"""
+    """The number of elements and texts before them, …"""
     after: int = 0
     """… and after them, as far as it was read."""
     whole: bool = True
-    """The document was read to its end, and not only up to its first ``MARKUP_NODES_MAX`` nodes."""
+    """True if the document was read to its end, and not only its first ``MARKUP_NODES_MAX`` nodes."""
 
 
 class MarkupLine(NamedTuple):
@@ -106,25 +108,25 @@ class WayShown(NamedTuple):
     """One way in which an element was looked for."""
 
     said: str
-    """Empty for what is most like the element."""
+    """The way in words; empty for the elements most like the wanted one."""
     found: int
     lines: tuple[int, ...]
-    """Which lines it leads to, from 0."""
+    """The lines to which it leads, from 0."""
 
 
 class MarkupShown(NamedTuple):
-    """A document as a person reads it."""
+    """A document in the form for people."""
 
     lines: tuple[MarkupLine, ...]
     ways: tuple[WayShown, ...]
     cut: str
-    """A sentence about what is left out; empty if nothing is."""
+    """A sentence about the missing parts; empty if nothing is missing."""
 
 
 def shown(markup: Markup, secrets: Mapping[str, str]) -> MarkupShown:
     """``markup`` as lines, redacted as a recording is.
 
-    All of its texts are looked through as one, as a reader would take them in: what a page has spread over elements is found too.
+    All texts are searched as one, so that a secret which the page spread over several elements is found too.
     """
     texts = [node.text for node in markup.nodes]
     values = [
@@ -146,7 +148,7 @@ def shown(markup: Markup, secrets: Mapping[str, str]) -> MarkupShown:
 
 
 def _lines(nodes: Sequence[MarkupNode]) -> list[MarkupLine]:
-    """A text that is all that an element holds stands with it in one line."""
+    """The lines of a document. If an element holds only a text, both are in one line."""
     outer = min((node.depth for node in nodes), default=0)
     lines: list[MarkupLine] = []
     place = 0

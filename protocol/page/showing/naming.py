@@ -1,7 +1,7 @@
 """Names elements for the author of an action: locators by which ``resolve`` finds one element of an observation and no other. Pure.
 
-Shortest first: role and name; the same within a row, card, section or dialog; a test id; and, where nothing tells an element from
-its look-alikes, its place among them.
+The shortest comes first: role and name; the same within a row, card, section or dialog; a test id; and last, if nothing tells an
+element from its look-alikes, its place among them.
 """
 
 from __future__ import annotations
@@ -43,9 +43,9 @@ SCOPE_ROLES: Final = RECORD_ROLES | frozenset(
         "tree",
     ]
 )
-"""Roles of what an element is looked for ``within``."""
+"""Roles of the elements that ``within`` can name."""
 _NAME_CHARS_MAX: Final = 60
-"""A longer name is the content of an element rather than its name, and changes with it."""
+"""A longer name is rather the content of an element, and changes with it."""
 _TEXTS_TRIED_MAX: Final = 16
 _CLOCK: Final = re.compile(r"\b(ago|just now|yesterday|today|tomorrow)\b|\d\d?:\d\d")
 _PLAIN_ID: Final = re.compile(r"[A-Za-z][A-Za-z_-]{0,63}\Z")
@@ -56,7 +56,7 @@ _Key = tuple[str, str]
 
 
 class Naming:
-    """The elements of one observation, by what they are called."""
+    """The elements of one observation, by their names."""
 
     def __init__(self, observation: Observation) -> None:
         self._observation = observation
@@ -84,7 +84,7 @@ class Naming:
     def locators(self, element: Element) -> Iterator[Locator]:
         """Locators of ``element``, an element of the observation, each of which finds it and no other; the best first.
 
-        Those by an attribute rely on what the observation knows of attributes: another element may have the same one.
+        Locators by attribute are less sure, because the observation does not have the attributes of all elements.
         """
         place = self._place[element.ref]
         names = _names(element.name)
@@ -103,22 +103,22 @@ class Naming:
                 return
 
     def is_place(self, locator: Locator, element: Element) -> bool:
-        """Whether ``locator``, one of those of ``element``, means it by its place among its look-alikes alone."""
+        """True if ``locator``, one of those of ``element``, tells it from its look-alikes by its place only."""
         if locator.selectors or locator.within is not None:
             return False
         return len(self._fits(element, locator.name)) > 1
 
     def scopes(self, element: Element) -> list[Element]:
-        """What ``element`` stands in that has a role by which people divide a page, from the outside in."""
+        """The elements around ``element`` with roles that divide a page for people, from the outside in."""
         return [self._elements[outer] for outer in reversed(list(self._around(self._place[element.ref])))]
 
     def said(self, element: Element) -> str:
-        """The text of ``element`` itself, and not of what it holds; empty for fields."""
+        """The text of ``element`` itself, without its content; empty for fields."""
         node = self._node[self._place[element.ref]]
         return self._observation.tree.said[node] if node >= 0 else ""
 
     def called(self, element: Element) -> str:
-        """What people call something that others stand in: a record by a text that only it says, else by its name; or empty."""
+        """The name of a container for people: a text that only this record has, else its name; empty if neither is unique."""
         if element.ref not in self._called:
             within = next(self._withins(self._place[element.ref]), None)
             self._called[element.ref] = (within.text or within.name) if within else ""
@@ -127,14 +127,13 @@ class Naming:
     # --- by name ---
 
     def _fits(self, element: Element, name: str, within: int = -1) -> list[int]:
-        """What ``fitting`` finds: elements of this role with exactly ``name``, else those whose name reads alike.
-
-        within: the place of the element in which they are looked for; -1 for the whole frame.
+        """The elements that ``fitting`` would find: those of this role with exactly ``name``, else those whose name reads alike.
+        within: the place of the element to search; -1 for the whole frame.
         """
         folded = fold(name)
         pool = self._by_fold.get((element.frame, element.role, folded), [])
         if within >= 0:
-            # Elements stand in the order of the document, so that those in one of them follow each other.
+            # Elements are in document order, so the content of one is a contiguous range.
             start, end = self._span(within)
             node_of = self._node.__getitem__
             pool = pool[bisect_right(pool, start, key=node_of) : bisect_left(pool, end, key=node_of)]
@@ -150,14 +149,14 @@ class Naming:
             for outer in self._around(place)
             for name in [each for each in names if self._fits(element, each, outer) == [place]][:1]
         ]
-        # A name, or what a record says, is what people call it; the text of a whole list is a last resort.
+        # People use the name, or a text of the record. The text of a whole list is a last resort.
         for withins in (self._withins, self._by_text):
             for name, outer in found:
                 for within in withins(outer):
                     yield Locator(role=element.role, name=name, frame=element.frame, within=within)
 
     def _around(self, place: int) -> Iterator[int]:
-        """The places of what the element stands in, from the inside out: of the same frame, and of one of ``SCOPE_ROLES``."""
+        """The places of the elements around it with one of ``SCOPE_ROLES`` in the same frame, from the inside out."""
         node = self._node[place]
         tree = self._observation.tree
         while node >= 0:
@@ -170,7 +169,9 @@ class Naming:
                 yield outer
 
     def _withins(self, outer: int) -> Iterator[Within]:
-        """How people call the element at ``outer``, so that ``container`` finds it and no other: a record by what it says."""
+        """The ``Within`` by which ``container`` finds the element at ``outer`` and no other; a record is preferably named by a text
+        in it.
+        """
         found = self._elements[outer]
         by_name = [
             Within(role=found.role, name=name)
@@ -193,7 +194,7 @@ class Naming:
                 yield Within(role=found.role, text=_names(text)[0])
 
     def _said_by(self, frame: str, role: str) -> dict[str, list[int]]:
-        """Which elements of a role say a text, folded: as ``container`` compares it with each text as a whole."""
+        """The elements of a role by their folded texts, for the comparison with whole texts in ``container``."""
         if (frame, role) not in self._texts:
             said: dict[str, list[int]] = defaultdict(list)
             for place in self._by_role[frame, role]:
@@ -214,7 +215,7 @@ class Naming:
         return (node, self._ends[node]) if node >= 0 else (-1, -1)
 
     def _innermost(self, pool: list[int]) -> list[int]:
-        """Without those that hold another one of them, as ``container`` takes a row within a row."""
+        """The elements of ``pool`` that contain no other one of it, as ``container`` chooses the inner row of two."""
         nodes = sorted(self._span(place)[0] for place in pool)
         inner = []
         for place in pool:
@@ -240,18 +241,18 @@ class Naming:
 
 
 def _telling(texts: list[str]) -> list[str]:
-    """Those of ``texts`` that something may be called by, at most ``_TEXTS_TRIED_MAX``; what has letters and no time is first."""
+    """The ``texts`` that can serve as a name, at most ``_TEXTS_TRIED_MAX``; texts with letters and without a time come first."""
     sorts: list[dict[str, None]] = [{}, {}, {}, {}]
     for text in texts:
         if len(text) <= _NAME_CHARS_MAX and (folded := fold(text)):
             sorts[2 * bool(_CLOCK.search(folded)) + (not any(map(str.isalpha, text)))][text] = None
             if len(sorts[0]) == _TEXTS_TRIED_MAX:
-                break  # a table says a hundred thousand
+                break  # a table can have a hundred thousand texts
     return [text for sort in sorts for text in sort][:_TEXTS_TRIED_MAX]
 
 
 def _names(name: str) -> list[str]:
-    """How ``name`` can be written: as a person reads it, else as it is. A name of invisible characters alone is only itself."""
+    """The spellings of ``name``: as a person reads it, then unchanged. A name of invisible characters has the second only."""
     kept = "".join(char for char in unicodedata.normalize("NFC", name) if char.isspace() or visible(char) == char)
     readable = " ".join(kept.split())
     whole = [name] if len(name) <= limits.ACTION_TEXT_CHARS_MAX else []

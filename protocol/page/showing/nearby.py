@@ -1,4 +1,4 @@
-"""What is on a page in place of an element that was not found: how the elements most like it can be addressed. Pure."""
+"""Lists the elements of a page most like one that was not found, in the form in which actions name them. Pure."""
 
 from __future__ import annotations
 

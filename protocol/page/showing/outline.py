@@ -1,7 +1,7 @@
 """Formats an observation as lines for an agent, with refs by which actions name elements.
 
-A ref holds the number of its observation (``s3e5`` is element ``e5`` of observation 3), so that an older one is told.
-It stands at the beginning of its line, where no text of the page can stand; within text of the page, ``[ref=`` reads ``(ref=``.
+A ref holds the number of its observation (``s3e5`` is element ``e5`` of observation 3), so that an outdated ref is recognised. It
+is at the beginning of its line, where text of the page never is. In text of the page, ``[ref=`` is replaced by ``(ref=``.
 """
 
 from __future__ import annotations
@@ -22,13 +22,14 @@ _REF: Final = re.compile(r"s([0-9]{1,9})((?:f[0-9]{1,6})?e[0-9]{1,6})", re.ASCII
 _FORGED: Final = re.compile(r"\[(?=[\W_]*ref(?![a-z]))", re.IGNORECASE)
 _SPACE: Final = re.compile(r"\s+")
 CUT: Final = "- (the rest of the page is left out: it is too long)"
-"""Of what an observation lacks, no further look shows more."""
+"""The last line of a cut observation, of which no further look shows more."""
 
 
 def outline(observation: Observation, number: int) -> tuple[str, ...]:
-    """The lines of ``observation``, the ``number``-th of its live session: one a node, indented, ``- [ref=s3e5] link "Mugs"``.
+    """The lines of ``observation``, the ``number``-th of its live session: one for each node, indented, ``- [ref=s3e5] link
+    "Mugs"``.
 
-    An element without a line of its own, a wrapper that can be clicked, gets one above what it holds.
+    An element without a line, such as a clickable wrapper, gets one above its content.
     """
     shown = observation.text.split("\n") if observation.text else []
     lines: list[str] = []
@@ -56,8 +57,8 @@ def outline(observation: Observation, number: int) -> tuple[str, ...]:
 
 
 def window(lines: Sequence[str], start: int) -> tuple[str, ...]:
-    """As many of ``lines``, from the ``start``-th on, as ``OUTLINE_CHARS_MAX`` allows, at least one; if these are not all, a last
-    line says which they are and how to see the rest.
+    """The ``lines`` from the ``start``-th on, as many as ``OUTLINE_CHARS_MAX`` allows, but at least one. If these are not all, a
+    last line says which they are and how to see the rest.
     """
     first = max(0, min(start, len(lines)) - 1)
     chars, end = 0, first
@@ -79,7 +80,7 @@ def _words(element: Element) -> str:
 
 
 def _plain(text: str) -> str:
-    """Text of a page as part of one line, without what reads like a ref."""
+    """Text of a page for a part of a line, with everything that looks like a ref changed."""
     return _FORGED.sub("(", _SPACE.sub(" ", text))
 
 
@@ -101,9 +102,10 @@ def element_of(ref: str, observation: Observation, number: int) -> Element:
 
 
 def still_there(element: Element, then: Observation, now: Observation) -> Locator:
-    """The locator of ``element``, seen ``then``, if it means the same element on the page as it is ``now``.
+    """The locator of ``element``, seen ``then``, if it still means the same element on the page ``now``.
 
-    It does on the same address, if as many look alike as before, each in the context that it had. Errors: ``live.stale_ref``.
+    It does if the address is the same, and the look-alikes are as many as before, each in its old context. Errors:
+    ``live.stale_ref``.
     """
     if _address(then) == _address(now) and _alike(element, then) == _alike(element, now):
         return locate(element, then)

@@ -1,8 +1,8 @@
-"""What a person does on a page, as actions: several events of one act become one action. Pure.
+"""Turns the acts of a person on a page into actions: several events of one act become one action. Pure.
 
-A browser reports more than was meant. Enter in a search box is a key, a change, a click on the default button and a submission; a
-click on a label is also one on its field; a word typed is an event for each letter. What a person did is kept, what followed from
-it is left out, because a replay causes it again.
+A browser reports more than the person meant. Enter in a search box is a key, a change, a click on the default button and a
+submission; a click on a label is also one on its field; a typed word is an event for each letter. The act of the person is kept.
+Its consequences are left out, because a replay causes them again.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from protocol.page.actions.action import (
 from protocol.page.secrets.redaction import redact_url
 
 _SAME_ACT_MS: Final = 60
-"""A click of the default button comes in the task of the key that causes it."""
+"""The time within which a click of the default button belongs to the key that caused it."""
 
 
 ActKind = Literal[
@@ -49,28 +49,28 @@ ActKind = Literal[
     "close",
     "other",
 ]
-"""What a person does; ``other`` cannot be an action."""
+"""The kind of an act; ``other`` cannot become an action."""
 
 
 class Act(msgspec.Struct, frozen=True, kw_only=True):
-    """One thing that a browser reports of a person."""
+    """One event of a person that a browser reports."""
 
     kind: ActKind
     target: Locator | None = None
     node: str = ""
-    """Which element it was: equal for the same element of the same document."""
+    """The id of the element: equal for the same element of the same document."""
     text: str = ""
-    """What was typed, the address, or what cannot be an action (``other``)."""
+    """The typed text, the address, or a description of an act that cannot become an action (``other``)."""
     texts: tuple[str, ...] = ()
-    """The options that are chosen now, at least one; names of files."""
+    """The chosen options, at least one; or the names of files."""
     secret: str = ""
-    """Name of the secret that was typed: ``text`` is empty."""
+    """The name of the secret that was typed; ``text`` is then empty."""
     checked: bool = False
     key: str = ""
     by_key: bool = False
-    """Of a click: it was made without a pointer."""
+    """True for a click that was made without a pointer."""
     field: bool = False
-    """Of a click: it went into a text field, which at first only takes the focus."""
+    """True for a click into a text field, which at first only takes the focus."""
     at_ms: float = 0
 
 
@@ -85,7 +85,7 @@ class Script:
 
     @property
     def steps(self) -> tuple[Action | str, ...]:
-        """Actions, and texts that say what could not be one."""
+        """The actions, with texts about acts that could not become one."""
         return tuple(step for step, _ in self._steps)
 
     @property
@@ -94,7 +94,7 @@ class Script:
         return tuple(step for step, _ in self._steps if not isinstance(step, str))
 
     def take(self, act: Act) -> bool:
-        """Add what ``act`` means; whether it changed anything."""
+        """Add the meaning of ``act``. True if the script changed."""
         match act.kind:
             case "text":
                 return self._text(act)
@@ -134,7 +134,7 @@ class Script:
 
     def _text(self, act: Act) -> bool:
         value = f"secret {act.secret}" if act.secret else f"text {act.text}"
-        if self._typed.get(act.node) == value:  # the change that ends what the letters were told of one by one
+        if self._typed.get(act.node) == value:  # the final event for letters that were reported one by one
             return self._forget(act.node, Click, 1)
         self._typed[act.node] = value
         self._forget(act.node, Click, 1)
@@ -142,7 +142,7 @@ class Script:
         return self._add(Fill(target=_of(act), value=Secret(secret=act.secret) if act.secret else act.text), act)
 
     def _files(self, act: Act) -> bool:
-        """An upload to a file field, or else to what was clicked before, which opened the file chooser."""
+        """Add an upload to a file field, or else to the element that was clicked before and opened the file chooser."""
         last = self._steps[-1][0] if self._steps else None
         target = act.target or (last.target if isinstance(last, Click) else None)
         if target is None:
@@ -162,7 +162,7 @@ class Script:
         return True
 
     def _forget(self, node: str, kind: type[Action], count: int) -> bool:
-        """Take back up to ``count`` of the last steps, if they are a ``kind`` on the same element; whether one was."""
+        """Remove up to ``count`` of the last steps, if they are a ``kind`` on the same element. True if one was removed."""
         before = len(self._steps)
         for _ in range(count):
             if self._steps and isinstance(self._steps[-1][0], kind) and self._steps[-1][1].node == node:

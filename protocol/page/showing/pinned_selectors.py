@@ -20,7 +20,7 @@ _ENGINE: Final = re.compile(rf"internal:(?P<engine>text|label|has-text)={_QUOTED
 _ATTRIBUTE: Final = re.compile(rf"internal:attr=\[(?P<name>[\w-]+)={_QUOTED}i\]\Z")
 _ROLE: Final = re.compile(rf"\[name\*={_QUOTED}( [is])?\]")
 _SAYS: Final = re.compile(rf""":(?P<form>has-text|text)\(\s*(?P<text>{_QUOTED}|'(?:[^'\\]|\\.)*')\s*\)""")
-"""The pseudo-classes of Playwright's CSS that match a part of a text, wherever they stand."""
+"""The pseudo-classes of Playwright's CSS that match a part of a text, anywhere in a selector."""
 _SPLIT: Final = re.compile(rf"{_QUOTED}|'(?:[^'\\]|\\.)*'|(?P<next>\s*>>\s*)")
 _SPECIAL: Final = re.compile(r"[\\^$.*+?()\[\]{}|/\-]")
 
@@ -31,20 +31,20 @@ def matches_parts(selector: str) -> bool:
 
 
 def pinned(selector: str, grade: Grade) -> str:
-    """``selector``, which then matches no less than ``grade`` of each text that it names.
+    """``selector``, changed to match at least ``grade`` of each text that it names.
 
-    That something ``has`` a text, of which it says more, is never all of it: there whole words are the most.
+    For a ``has`` text whole words are the most, because the element may have more text.
     """
     if grade == "part":
         return selector
     first, *rest = _pieces(selector)
     pieces = [_form(first, grade, alone=not rest), *(_piece(each, grade) for each in rest)]
-    # A selector of a form of ours that is joined with others is read by Playwright as it stands.
+    # Playwright reads a joined selector unchanged, even if a part has one of our forms.
     return " >> ".join(pieces)
 
 
 def worded(text: str, grade: Grade) -> str:
-    """The selector of what says ``text``, and no less than ``grade`` of its own."""
+    """The selector of elements whose text matches ``text`` by at least ``grade``."""
     return f"internal:text={_expression(text, grade)}"
 
 
@@ -81,7 +81,7 @@ def _piece(piece: str, grade: Grade) -> str:
 
 
 def _more(said: re.Match[str], grade: Grade) -> str:
-    """The pseudo-class to add to ``said``: Playwright matches no regular expression with ``:has-text`` itself."""
+    """The pseudo-class to add to ``said``, because ``:has-text`` of Playwright takes no regular expression."""
     has = said["form"] == "has-text"
     expression, _, flags = _expression(_read(said["text"]), "words" if has else grade)[1:].rpartition("/")
     matches = f":text-matches({json.dumps(expression, ensure_ascii=False)}, {json.dumps(flags)})"

@@ -26,26 +26,27 @@ _ROLES: Final[dict[str, AlertRole]] = {"alert": "alert", "alertdialog": "alertdi
 _WITH_DIGIT: Final = re.compile(r"\S*[0-9]\S*")
 _ALERTS_MAX: Final = 50
 _LINES_MAX: Final = 100
-"""Of one alert. A page can nest them, so without a limit the work would grow with the square of its size."""
+"""The lines of one alert that are read. A page can nest alerts, so without a limit the work would grow with the square of its size.
+"""
 
 
 class Alert(NamedTuple):
-    """An element by which a page speaks up without being asked."""
+    """An element by which a page announces something by itself."""
 
     role: AlertRole
     words: str
     key: str
-    """``words`` as they are compared: folded, without what changes by itself, and words with a digit as ``#``."""
+    """``words`` for comparison: folded, masked, and with ``#`` for each word that has a digit."""
 
 
 def alerts(text: str) -> tuple[Alert, ...]:
     """The alerts of ``text``, a snapshot, that say something: the first ``_ALERTS_MAX`` in their order.
 
-    A status counts only if it complains: most of them say that all is well, or count something.
+    A status counts only if it reports a failure: most statuses report success, or a count.
     """
     found: list[Alert] = []
     if not any(role in text for role in _ROLES):
-        return ()  # as on most pages, of which no line need be taken apart
+        return ()  # most pages have none, so their lines need not be parsed
     lines = text.split("\n")
     for place, line in enumerate(lines):
         role = _ROLES.get(parsed(line).role)
@@ -62,9 +63,8 @@ def alerts(text: str) -> tuple[Alert, ...]:
 
 
 def new_alerts(there: Sequence[Alert], title: str, known: Sequence[str]) -> tuple[Alert, ...]:
-    """Those among ``there``, the alerts of a page, that no snapshot of ``known`` has.
-
-    title: of the page. Frameworks announce it in an element of this role when they change the page without loading it.
+    """The alerts among ``there``, those of a page, that no snapshot of ``known`` has. title: the title of the page, which is no
+    news: frameworks announce it in an alert when they change the page without loading it.
     """
     keys = {one.key for text in known for one in alerts(text)} | {_key(mask_text(title))}
     return tuple(one for one in there if one.key not in keys)
@@ -90,5 +90,5 @@ def _words(line: str) -> str:
 
 
 def _key(words: str) -> str:
-    # Another installation has other tokens for the same person.
+    # Installations write different tokens for the same person.
     return fold(_WITH_DIGIT.sub("#", TOKEN.sub(r"‹\1›", words)))

@@ -1,7 +1,7 @@
 """Finds which lines of two texts correspond, in a time that grows with their length and not with its square.
 
 Lines that stand exactly once on both sides are landmarks; between two of them the search goes on. Short stretches without a
-landmark are compared line by line. A long one is left unaligned, and that is told.
+landmark are compared line by line. A long one stays unaligned, and the result says so.
 """
 
 from __future__ import annotations
@@ -16,10 +16,10 @@ from typing import Final, NamedTuple
 _SHORT: Final = 64
 """Lines of a stretch that is compared line by line."""
 _ROUNDS: Final = 12
-"""How often a text is walked through for landmarks at most."""
+"""The maximum number of passes through a text for landmarks."""
 _COMPARISONS_MAX: Final = 2_000_000
 _COST: Final = 8
-"""Of one comparison, as the search for the longest common stretch begins anew after each find."""
+"""The weight of one comparison, because the search for the longest common stretch starts again after each find."""
 
 
 class Aligned(NamedTuple):
@@ -27,7 +27,7 @@ class Aligned(NamedTuple):
 
     pairs: list[tuple[int, int]]
     whole: bool
-    """False if there was more to compare than is compared."""
+    """False if the texts were too long to be compared completely."""
 
 
 def align(old: Sequence[str], new: Sequence[str]) -> Aligned:
@@ -58,7 +58,7 @@ def align(old: Sequence[str], new: Sequence[str]) -> Aligned:
 def _trimmed(
     old: Sequence[str], new: Sequence[str], stretch: tuple[int, int, int, int], pairs: list[tuple[int, int]]
 ) -> tuple[int, int, int, int]:
-    """``stretch`` without the lines that it begins and ends with on both sides, which are added to ``pairs``."""
+    """``stretch`` without the equal lines at its beginning and end, which are added to ``pairs``."""
     a, b, c, d = stretch
     while a < b and c < d and old[a] == new[c]:
         pairs.append((a, c))

@@ -1,4 +1,4 @@
-"""Compares what the steps of a recording and of a replay have read."""
+"""Compares the texts that steps of a recording and of a replay read."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from protocol.recording.pages.masks import mask_text
 
 
 def same_extracted(action: Action, recorded: str, met: str, *, strict: bool = False) -> bool:
-    """Whether ``action`` read the same as when it was recorded.
+    """True if ``action`` read the same as when it was recorded.
 
-    An ``extract`` is compared by its type, and not masked: its author asked for this value. What other steps have read is compared
-    but for what changes by itself; strict: without that exception.
+    An ``extract`` is compared by its type, and not masked: its author asked for this value. Texts of other steps are masked before
+    they are compared. strict: they are not masked.
     """
     if isinstance(action, Extract):
         return same_value(action, recorded, met)

@@ -1,8 +1,8 @@
-"""What changes by itself between two recordings of the same steps on unchanged data: numbers, and nothing else.
+"""Learns masks from two recordings of the same steps on unchanged data: only numbers are learned.
 
-What one recording cannot see (``protocol.recording.pages.masks``) a later one can: a number of visits, the number of a record
-that the
-flow creates. It is masked only if both pages say the same besides, so a change of the data is refused, and not learned.
+One recording cannot see every number that changes by itself (``protocol.recording.pages.masks``): a number of visits, or the number
+of a record that the flow creates. A later one can. Such a number is masked only if the pages are equal otherwise, so a change of
+the data is refused, and not learned.
 """
 
 from __future__ import annotations
@@ -22,22 +22,23 @@ _AMOUNT: Final = re.compile(r"[0-9][0-9.,]*[.,][0-9]{2}")
 """A number with two decimals may be an amount of money whose currency stands elsewhere."""
 
 Pair = tuple[str, str]
-"""What the earlier recording says, and what the later one says in its place."""
+"""A text of the earlier recording, and the text in its place in the later one."""
 
 
 class Learned(NamedTuple):
-    """What two texts of the same step say about each other."""
+    """The result of comparing two texts of the same step."""
 
     masks: tuple[Mask, ...]
     """Masks of the later text."""
     lines: tuple[Pair, ...]
     """The lines in which a number was seen to change."""
     differences: tuple[Pair, ...]
-    """What else differs, at most ``DIFFERENCE_LINES_MAX``. If there is anything, the masks are of no use."""
+    """Other differences, at most ``DIFFERENCE_LINES_MAX``. If there are any, the masks must not be used."""
 
 
 def learn_between(earlier: str, earlier_masks: Sequence[Mask], text: str, masks: Sequence[Mask]) -> Learned:
-    """``masks`` of ``text``, with the numbers that ``earlier_masks`` cover in ``earlier``, and with those that differ between both.
+    """``masks`` of ``text``, with the numbers that ``earlier_masks`` cover in ``earlier``, and with the numbers that differ between
+    the two texts.
 
     Never learned: amounts of money and numbers with two decimals, names of controls, a number that is all that a line says.
     """
@@ -60,7 +61,7 @@ def learn_between(earlier: str, earlier_masks: Sequence[Mask], text: str, masks:
 
 
 def unlike(earlier: Step, step: Step) -> tuple[Pair, ...]:
-    """What differs between two recordings of one step, but for the text of the page and what changes by itself."""
+    """The differences between two recordings of one step, masked, and without the text of the page."""
     pairs = [
         (earlier.url, step.url, mask_address(earlier.url) == mask_address(step.url)),
         (earlier.title, step.title, mask_text(earlier.title) == mask_text(step.title)),
@@ -74,7 +75,7 @@ def _of_line(masks: Sequence[Mask], line: int) -> list[Mask]:
 
 
 def _line(before: str, after: str, old: Sequence[Mask], new: Sequence[Mask]) -> list[tuple[int, int, bool]] | None:
-    """The numbers of ``after`` to mask, and whether each was seen to change just now; None if anything else differs."""
+    """The numbers of ``after`` to mask, each with True if it differs between the two lines; None if anything else differs."""
     if NUMBER.sub("#", before) != NUMBER.sub("#", after):
         return [] if mask_line(before) == mask_line(after) else None
     found = []
@@ -82,7 +83,7 @@ def _line(before: str, after: str, old: Sequence[Mask], new: Sequence[Mask]) -> 
         was, now = _cover(old, one), _cover(new, other)
         if now is not None:
             if one[0] != other[0] and was is None and now.form != "number":
-                return None  # of another form than it was
+                return None  # its form differs from the earlier one
             continue
         if was is not None and was.form == "number":
             found.append((other.start(), other.end(), one[0] != other[0]))

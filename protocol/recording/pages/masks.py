@@ -1,8 +1,9 @@
-"""Parts of a page's text that change by themselves: times, dates, generated ids, counters. They are found, listed and not compared.
+"""Parts of a page's text that change by themselves: times, dates, generated ids, counters. They are found and listed, and not
+compared.
 
 A mask names a form, and the other text must have the same form in that place: a clock may show another time, but not "closed".
-What a mask never covers: an amount of money, a number that was not seen to change, and the name of a control. The exception is a
-link, whose name may be a time or a date ("2 minutes ago").
+A mask never covers an amount of money, a number that was not seen to change, or the name of a control. One control is an exception:
+the name of a link may be a time or a date ("2 minutes ago").
 """
 
 from __future__ import annotations
@@ -50,7 +51,7 @@ _AGE: Final = re.compile(
     r"""[a-z]+(?: "(?:[^"\\]|\\.)*")?(?: \[[^\]]*\])*: )?)?(?P<ago>[0-9]{1,3}(?:s|min|m|h|d|w|mo|y))$""",
     re.MULTILINE,
 )
-"""A short age that is all that a line says: "17m" beside a post. In a sentence, a cell or a definition it may be a length."""
+"""A short age that is the only text of a line: "17m" beside a post. In a sentence, a cell or a definition it may be a length."""
 NUMBER: Final = re.compile(r"[0-9]+(?:[.,][0-9]+)*")
 """A number of a text, with its separators."""
 _CONTROL: Final = re.compile(r"\s*- ([a-z]+)(?: |:|$)")
@@ -59,14 +60,14 @@ _STRETCHES: Final = re.compile(r"[0-9]+|[A-Za-z]+")
 _MONEY: Final = re.compile(r"[£$€¥₹₽₩]|\b(?:EUR|USD|GBP|CHF|JPY|PLN|SEK|NOK|DKK|CZK|kr|zł)\b")
 _MONEY_CHARS: Final = 5
 _STRETCHES_MIN: Final = 4
-"""How often letters and digits take turns in a generated id at least; "internationalization2" is a word."""
+"""The minimum number of runs of letters or digits in a generated id: "internationalization2" is a word."""
 _MIXED_CHARS_MIN: Final = 16
 _LINK_FORMS: Final = frozenset({"time", "date", "ago"})
 _LEARNED_LINES_MAX: Final = 5_000
 
 
 def find_masks(text: str) -> tuple[Mask, ...]:
-    """What of ``text``, a snapshot, changes by itself as far as its form tells: at most ``MASKS_PER_STEP_MAX``, in order."""
+    """The parts of a snapshot whose form shows that they change by themselves: at most ``MASKS_PER_STEP_MAX``, in order."""
     found: list[Mask] = []
     for number, line in enumerate(text.split("\n"), 1):
         for start, end, form in _in_line(line):
@@ -77,9 +78,9 @@ def find_masks(text: str) -> tuple[Mask, ...]:
 
 
 def learn_masks(text: str, later: str, known: Sequence[Mask]) -> tuple[Mask, ...]:
-    """``known`` with the numbers that differ between ``text`` and ``later``, two snapshots of a page that rested meanwhile.
+    """``known`` with the numbers that differ between ``text`` and ``later``, two snapshots of an idle page.
 
-    Learned is nothing if more than numbers differs: the page did not rest. Amounts of money, names of controls and lines that
+    If more than numbers differs, the page was not idle, and nothing is learned. Amounts of money, names of controls and lines that
     are a number alone are not masked.
     """
     old, new = text.split("\n"), later.split("\n")
@@ -103,17 +104,19 @@ def learn_masks(text: str, later: str, known: Sequence[Mask]) -> tuple[Mask, ...
 
 
 def may_learn(line: str, number: re.Match[str]) -> bool:
-    """Whether ``number`` of ``line`` may be masked if it is seen to change: not in an amount of money, in the name of a control,
-    or where it is all that the line says."""
+    """True if ``number`` of ``line`` may be masked when it is seen to change. Numbers in amounts of money and in names of controls
+    may not, nor may a number that is the only text of a line.
+    """
     alone = not re.search(r"[^\W\d_]", line.partition(":")[2] or line[: number.start()].partition(" ")[2])
     return not (_is_control(line) or _is_money(line, number.start(), number.end()) or alone)
 
 
 def apply_masks(recorded: str, masks: Sequence[Mask], met: str) -> tuple[str, str]:
-    """Both texts with ``‹form›`` for what is masked: of ``recorded`` as ``masks`` lists it, of ``met`` what has such a form.
+    """Both texts with ``‹form›`` in place of masked parts: in ``recorded`` the parts that ``masks`` lists, in ``met`` the parts of
+    the same form.
 
-    Equal results mean that the texts are the same but for what is masked. A mask that no recorder finds there is passed over: the
-    recording may come from somebody who would hide a price behind it.
+    Equal results mean that only masked parts differ. A mask that no recorder would make there is ignored, because the recording may
+    come from somebody who wants to hide a price.
     """
     old, lines = recorded.split("\n"), met.split("\n")
     claimed: dict[int, list[tuple[int, int, str]]] = {}
@@ -131,12 +134,12 @@ def apply_masks(recorded: str, masks: Sequence[Mask], met: str) -> tuple[str, st
 
 
 def mask_line(line: str) -> str:
-    """A line of a snapshot with ``‹form›`` for what changes by itself."""
+    """A line of a snapshot with ``‹form›`` for the parts that change by themselves."""
     return _splice(line, list(_in_line(line)))
 
 
 def _found(line: str, claimed: list[tuple[int, int, str]]) -> list[tuple[int, int, str]]:
-    """Those masks of ``line`` that a recorder finds or may learn."""
+    """The claimed masks of ``line`` that a recorder finds or may learn."""
     spans: set[tuple[int, int, str]] = set(_in_line(line))
     wanted = {(start, end) for start, end, form in claimed if form == "number"}
     numbers = (number for number in NUMBER.finditer(line) if number.span() in wanted)
@@ -145,12 +148,12 @@ def _found(line: str, claimed: list[tuple[int, int, str]]) -> list[tuple[int, in
 
 
 def mask_text(text: str) -> str:
-    """A title or a value with ``‹form›`` for what changes by itself."""
+    """A title or a value with ``‹form›`` for the parts that change by themselves."""
     return _splice(text, sorted(_forms_in(text)))
 
 
 def mask_address(url: str) -> str:
-    """An address with ``‹form›`` for the generated ids in it. Numbers stay: another number can be another record."""
+    """An address with ``‹form›`` for the generated ids in it. Numbers stay: a different number can mean a different record."""
     return _splice(url, [span for span in _forms_in(url) if span[2] in ("uuid", "token")])
 
 
@@ -164,7 +167,7 @@ def _spans_met(line: str, forms: set[str], learned: dict[str, frozenset[int]]) -
 
 
 def _learned(lines: Sequence[str], by_line: dict[int, list[tuple[int, int, str]]]) -> dict[str, frozenset[int]]:
-    """Of lines with masked numbers, by the line without its numbers, which of them are masked."""
+    """The places of masked numbers in lines, by the line with ``#`` for each number."""
     learned: dict[str, frozenset[int]] = {}
     for index, spans in by_line.items():
         starts = {start for start, _, form in spans if form == "number"}
@@ -188,7 +191,7 @@ def _splice(line: str, spans: Sequence[tuple[int, int, str]]) -> str:
 
 
 def _in_line(line: str) -> Iterator[tuple[int, int, Form]]:
-    """What of a line of a snapshot changes by itself, by its form."""
+    """The parts of a line of a snapshot whose form shows that they change by themselves."""
     control = _CONTROL.match(line)
     role = control[1] if control else ""
     for start, end, form in sorted(_forms_in(line)):
@@ -209,7 +212,7 @@ def _forms_in(text: str) -> Iterator[tuple[int, int, Form]]:
 
 
 def _is_generated(word: str) -> bool:
-    """Whether a long word without punctuation is an id that a program made."""
+    """True if a long word without punctuation is an id that a program made."""
     stretches = _STRETCHES.findall(word)
     if len(stretches) < _STRETCHES_MIN:
         return False

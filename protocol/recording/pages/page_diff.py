@@ -1,7 +1,8 @@
-"""How the pages of two snapshots differ, as a person would tell it: what changed where, and what matters most first.
+"""Describes the differences between two snapshots for a person: each change with its place, the most important first.
 
-The place is told by what stands around it: ``table “Orders” › row “Pump 2” › cell “Price”``. What is added, gone or has moved is
-told once, with all that it holds. What differs only since something in it does (a row that is named by its cells) is not told.
+A place is named by the elements around it: ``table “Orders” › row “Pump 2” › cell “Price”``. An element that was added, removed or
+moved is reported once, with its content. An element whose name changed only because its content did (a row is named by its cells)
+is not reported.
 """
 
 from __future__ import annotations
@@ -39,36 +40,35 @@ _ELSEWHERE: Final = "the same elements, grouped in another way"
 
 
 class Change(NamedTuple):
-    """One difference of two pages."""
+    """One difference between two pages."""
 
     weight: int
-    """How much it matters, 0 most (``weight``)."""
+    """Its rank by importance; the lowest comes first (``weight``)."""
     place: str
-    """The place around it; empty for the page."""
+    """The names of the elements around it; empty for the page."""
     recorded: str
-    """Line of the snapshot; empty if it is new."""
+    """The line of the recorded snapshot; empty for a new element."""
     met: str
-    """Empty if it is gone."""
+    """The line of the other snapshot; empty for a removed element."""
     note: str = ""
-    """More that is to be said."""
+    """A further remark."""
 
 
 class Changes(NamedTuple):
-    """How two pages differ."""
+    """The differences between two pages."""
 
     found: list[Change]
-    """Those that matter most first; those that matter alike in the order of the page."""
+    """The most important first; changes of one weight in the order of the page."""
     more: int
-    """How many there are besides."""
+    """The number of further changes."""
     whole: bool
     """False if the pages were not compared to the end."""
 
 
 def differing(recorded: str, met: str, most: int) -> Changes:
-    """How the page ``met`` differs from ``recorded``, two snapshots: the ``most`` important changes. Wrappers and indentation are
-    no difference.
+    """The ``most`` important differences of the snapshot ``met`` from ``recorded``.
 
-    Compared are the first ``OUTLINE_LINES_MAX`` lines of each.
+    Wrappers and indentation do not count. Only the first ``OUTLINE_LINES_MAX`` lines of each are compared.
     """
     old, new, whole = _within_limit(recorded, met)
     if (old.lines, old.parents) == (new.lines, new.parents) and not regrouped(old.wrappers, new.wrappers):
@@ -85,12 +85,12 @@ def differing(recorded: str, met: str, most: int) -> Changes:
 
 
 def _regrouped(pairing: Pairing) -> bool:
-    """Whether a wrapper that stands on both pages holds other elements: of those that are paired, by their recorded numbers."""
+    """True if a wrapper of both pages holds different elements. Only paired elements count."""
     old, new = pairing.old, pairing.new
     numbers = [[i if mate >= 0 else -1 for i, mate in enumerate(old.mates)], new.mates]
     sides: list[list[Wrapper]] = []
     if sum(one.end - one.start for side in (old, new) for one in side.outline.wrappers) > _GROUPED_MAX:
-        return False  # wrappers in wrappers, as no application nests them; whether anything differs is decided without this
+        return False  # no application nests wrappers so deeply; other differences are found without this
     for side, number in zip((old, new), numbers, strict=True):
         held = [
             (one.line, [number[i] for i in range(one.start, one.end) if number[i] >= 0])
@@ -101,7 +101,7 @@ def _regrouped(pairing: Pairing) -> bool:
 
 
 def _within_limit(recorded: str, met: str) -> tuple[Outline, Outline, bool]:
-    """Both outlines, and whether they are those of the whole pages. What long pages end with alike is left out first."""
+    """Both outlines, and True if they are complete. The equal ends of long pages are cut off first."""
     texts, most = [text.split("\n") for text in (recorded, met)], limits.OUTLINE_LINES_MAX
     if max(map(len, texts)) > most:
         ends = zip(reversed(texts[0]), reversed(texts[1]), strict=False)
@@ -112,7 +112,7 @@ def _within_limit(recorded: str, met: str) -> tuple[Outline, Outline, bool]:
 
 
 def _before_the_end(found: Iterable[_Found], pairing: Pairing) -> list[_Found]:
-    """What was found in two pages that were cut, but for what may be gone or new only since they were cut at different places."""
+    """The differences between two cut pages, without those that may come only from the different places of the cuts."""
     ends = [
         max((place for place, mate in enumerate(side.mates) if mate >= 0), default=-1)
         for side in (pairing.old, pairing.new)
@@ -124,8 +124,9 @@ _LEAST: Final = 6
 
 
 def weight(roles: Sequence[str], recorded: str, met: str) -> int:
-    """How much a change of these lines matters: 1 a value (an amount of money, a cell, a record, what a field holds); 2 a control
-    or heading; 3 another text; 5 only a number in a text; 6 decoration."""
+    """The weight of a change of these lines: 1 a value (an amount of money, a cell, a record, the content of a field); 2 a control
+    or heading; 3 another text; 5 only a number in a text; 6 decoration.
+    """
     if any(map(_MONEY.search, (recorded, met))) or any(role in RECORDS | _FIELDS for role in roles):
         return 1
     if any(role in INTERACTIVE_ROLES | {"heading", "alert", "dialog", "alertdialog"} for role in roles):
@@ -136,19 +137,21 @@ def weight(roles: Sequence[str], recorded: str, met: str) -> int:
 
 
 class _Found(NamedTuple):
-    """A difference, before it is put into words."""
+    """A difference that is not yet in words."""
 
     weight: int
     old: int
-    """Place in the recorded page, -1 for what is new."""
+    """Place in the recorded page, -1 for a new element."""
     new: int
-    """Place in the page that was met, -1 for what is gone."""
+    """Place in the page that was met, -1 for a removed element."""
     others: int = 0
-    """How many others have moved with it."""
+    """The number of other elements that moved with it."""
 
 
 class _Telling:
-    """Tells the differences of a pairing, from the inside out, so that what holds another one knows what was told of it."""
+    """Describes the differences of a pairing from the inside out, so that an element knows which differences in its content were
+    described.
+    """
 
     def __init__(self, pairing: Pairing) -> None:
         self._old, self._new = pairing.old, pairing.new
@@ -157,7 +160,7 @@ class _Telling:
         """Words of what was told within an element of the recorded page."""
 
     def found(self) -> list[_Found]:
-        """All differences in the order of the page: what is new stands behind the rest."""
+        """All differences in the order of the page; new elements come last."""
         added = [self._one_sided(self._new, j) for j in self._new.left() if self._is_outermost(self._new, j)]
         found: list[_Found] = []
         moved = self._pairing.moved()
@@ -199,7 +202,7 @@ class _Telling:
         return parent < 0 or side.mates[parent] >= 0
 
     def _one_sided(self, side: Side, place: int) -> _Found:
-        """What is gone or new, with all that it holds."""
+        """A removed or new element, with its content."""
         lines, parent = side.outline, side.outline.parents[place]
         is_gone = side is self._old
         holder = parent if is_gone or parent < 0 else self._new.mates[parent]
@@ -212,7 +215,7 @@ class _Telling:
 
     @staticmethod
     def _shown_whole(side: Side, place: int) -> tuple[str, str]:
-        """The line of an element that is gone, new or has moved, and how much it holds that is so too."""
+        """The line of a removed, new or moved element, and how many such elements it contains."""
         lines = side.outline
         within = sum(side.mates[inner] < 0 for inner in range(place + 1, lines.ends[place]))
         shown = lines.lines[place]
@@ -230,7 +233,7 @@ class _Telling:
         return _Found(_LEAST if is_only_dress else weight(roles, *shown), i, j)
 
     def _order(self, moved: set[int]) -> Iterator[_Found]:
-        """What has moved; of many that stand in another order in the same element only the first."""
+        """The moved elements. If many in one element changed their order, only the first is given."""
         by_holder: dict[int, list[int]] = {}
         for i in sorted(moved):
             if self._old.outline.lines[i] == self._new.outline.lines[self._old.mates[i]]:
@@ -246,13 +249,13 @@ class _Telling:
             self._said.setdefault(place, set()).update(_WORD.findall(words))
 
     def _rise(self, place: int) -> None:
-        """Let what holds ``place`` know what was told in it, if it may be named by that."""
+        """Pass the words of a described difference to the elements around ``place`` that may be named by their content."""
         parent, said = self._old.outline.parents[place], self._said.get(place)
         if said and parent >= 0 and self._old.outline.at(parent).role in _NAMED_BY_CONTENT:
             self._said.setdefault(parent, set()).update(said)
 
     def _follows(self, i: int, j: int) -> bool:
-        """Whether an element differs only in a name that comes from what it holds, where the difference was told."""
+        """True if an element differs only in a name that comes from its content, and the difference there was described."""
         before, after = self._old.outline.at(i), self._new.outline.at(j)
         said = self._said.get(i)
         if not said or (before.role, before.states, before.text) != (after.role, after.states, after.text):
@@ -267,7 +270,7 @@ class _Telling:
 
 
 def place_of(page: Outline, place: int, *, itself: bool = False) -> str:
-    """What an element stands in, the innermost last; without anything that has a name, the heading above it."""
+    """The names of the elements around an element, the innermost last; if none has a name, the heading above it."""
     parts: list[str] = []
     at = place if itself else page.parents[place]
     while at >= 0 and len(parts) < _PLACE_PARTS_MAX:
@@ -294,7 +297,7 @@ def _called(page: Outline, place: int) -> str:
 
 
 def _column(page: Outline, place: int) -> str:
-    """A cell by the header of its column, or by its number."""
+    """The name of a cell: the header of its column, or its number."""
     row = page.parents[place]
     cells = page.children[row]
     index = cells.index(place)

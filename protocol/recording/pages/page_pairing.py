@@ -1,8 +1,8 @@
-"""Finds which elements of two pages are the same one, by what they say and where they stand in the outline.
+"""Pairs the elements of two pages that are the same, by their text and their place in the outline.
 
-Equal lines in the same order come first. Then, below elements that are paired already, what is left is paired: of the same role
-and name, of the same line but for its numbers, at the same place of a row, the most alike, or all in order if there are as many.
-What is left then and stands elsewhere on the other page has moved.
+Equal lines in the same order are paired first. Then remaining elements are paired below elements that are paired already: those of
+the same role and name, those whose lines differ only in numbers, those at the same place of a row, the most alike, or all in order
+if both sides have as many. Remaining equal elements at different places have moved.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from protocol.recording.records.page_outline import Outline
 
 CELLS: Final = frozenset({"cell", "gridcell", "rowheader", "columnheader"})
 RECORDS: Final = frozenset({"row", "listitem", "article", "figure", "treeitem"}) | CELLS
-"""Roles of what holds one record, or a part of it: what is in another one is not the same."""
+"""Roles of elements that hold a record, or a part of it. An element in one record is never paired with one in another."""
 _NUMBER: Final = re.compile(r"[0-9]+(?:[.,][0-9]+)*")
 _BARE: Final = re.compile(r"- [a-z]+\Z")
 _UNTELLING: Final = frozenset({"checkbox", "radio", "button", "img", "switch"})
@@ -43,7 +43,9 @@ class Side:
 
     @cached_property
     def keys(self) -> list[str]:
-        """What each element is aligned by: its line; of one that says nothing itself also the first telling one that it holds."""
+        """The keys for aligning the elements. A key is the element's line; for an element without text, the first telling line in
+        it is added.
+        """
         return [self._key(place) for place in range(len(self))]
 
     def _key(self, place: int) -> str:
@@ -90,7 +92,7 @@ class Pairing:
         self.old.mates[i], self.new.mates[j] = j, i
 
     def _mate_holders(self, pairs: Sequence[tuple[int, int]]) -> None:
-        """Pair what holds equal elements and differs itself: a row of which one cell is another."""
+        """Pair different elements that hold equal ones: a row in which one cell changed."""
         votes: Counter[tuple[int, int]] = Counter()
         for i, j in pairs:
             p, q = self.old.outline.parents[i], self.new.outline.parents[j]
@@ -102,7 +104,7 @@ class Pairing:
                 self._mate(p, q)
 
     def _part_strangers(self, pairs: Sequence[tuple[int, int]]) -> None:
-        """Part equal elements in two different records: the same price of another product."""
+        """Separate equal elements in two different records: the same price of another product."""
         for i, j in pairs:
             p, q = self.old.outline.parents[i], self.new.outline.parents[j]
             if (p >= 0 and self._is_record(self.old, p) and self.old.mates[p] != q) or (
@@ -121,7 +123,7 @@ class Pairing:
                 return
 
     def _pair_by(self, key: Callable[[Side, int], str], *, same_role: bool = True) -> None:
-        """Pair, in order, what stands in the same slot and has the same key. An empty key pairs nothing."""
+        """Pair, in order, elements of the same slot with the same key. An empty key pairs nothing."""
         waiting: dict[tuple[int, str, str], list[int]] = defaultdict(list)
         for j in self.new.left():
             slot = self.new.slot(j)
@@ -138,14 +140,16 @@ class Pairing:
                 taken[group] += 1
 
     def _pair_alike(self) -> None:
-        """Pair what is left of a role in the same slot: the most alike first; the rest in order if there are as many."""
+        """Pair the remaining elements of one role in the same slot: the most alike first, the rest in order if both sides have as
+        many.
+        """
         ours, theirs = self._in_slots(self.old), self._in_slots(self.new)
         for (slot, role), places in ours.items():
             others = theirs.get((self.old.mates[slot] if slot >= 0 else -1, role), [])
             if len(places) * len(others) <= _ALIKE_COMPARED_MAX:
                 self._mate_alike(places, others)
             left = [[i for i in places if self.old.mates[i] < 0], [j for j in others if self.new.mates[j] < 0]]
-            # A row that says nothing in common with another one is another row.
+            # Two rows without a common word are different rows.
             if len(left[0]) == len(left[1]) and all(self._says(self.old, i) for i in left[0]):
                 for i, j in zip(*left, strict=True):
                     self._mate(i, j)
@@ -172,7 +176,7 @@ class Pairing:
                 self._mate(i, j)
 
     def _pair_moved(self, *, early: bool = False) -> None:
-        """Pair equal elements that stand elsewhere. early: only what stands once on both sides, and in no record."""
+        """Pair equal elements at different places. early: only elements that occur once on both sides, and in no record."""
         there: dict[str, list[int]] = defaultdict(list)
         for j in self.new.left():
             there[self.new.keys[j]].append(j)
@@ -190,7 +194,7 @@ class Pairing:
         return (p >= 0 and self._is_record(self.old, p)) or (q >= 0 and self._is_record(self.new, q))
 
     def moved(self) -> set[int]:
-        """The elements of ``old`` that are held by another element now, or stand in another order in the same one."""
+        """The elements of ``old`` that are now in another element, or at another place in the same one."""
         elsewhere: set[int] = set()
         together: dict[tuple[int, int], list[int]] = defaultdict(list)
         for i, j in enumerate(self.old.mates):
@@ -206,7 +210,7 @@ class Pairing:
         return elsewhere
 
     def _is_elsewhere(self, i: int, j: int) -> bool:
-        """Whether another element holds it than did, though what holds it is no wrapper that came or went."""
+        """True if it is in another element now. A wrapper that came or went around it does not count."""
         p, q = self.old.outline.parents[i], self.new.outline.parents[j]
         if (p < 0 and q < 0) or (p >= 0 and self.old.mates[p] == q):
             return False
@@ -242,7 +246,7 @@ class Pairing:
 
     @staticmethod
     def _column(side: Side, place: int) -> str:
-        """The place of a cell in its row, and of how many."""
+        """The place of a cell in its row, and the number of cells."""
         parent = side.outline.parents[place]
         if parent < 0 or side.outline.at(place).role not in CELLS:
             return ""

@@ -1,4 +1,4 @@
-"""Compares the text of a page with the recorded text: whether they are equal, and how two lines are shown that are not."""
+"""Compares the text of a page with the recorded text, and shows two lines that differ."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from protocol.recording.records.session import TextMatch
 
 _NUMBER: Final = re.compile(r"[0-9]+(?:[.,][0-9]+)*")
 _BEFORE_CHARS: Final = 30
-"""How much of a long line is shown before the place where it begins to differ."""
+"""The characters of a long line that are shown before the difference."""
 _WORD_CHARS_MAX: Final = 60
-"""Of a word in which the difference is, how much of it is shown before the difference."""
+"""The characters of a word that are shown before a difference in it."""
 
 
 def compare_text(recorded: str, met: str) -> TextMatch:
@@ -30,7 +30,7 @@ def compare_text(recorded: str, met: str) -> TextMatch:
 
 
 def _between_numbers(text: str) -> Iterator[str]:
-    """What stands before, between and after the numbers of ``text``; piece by piece, so that another thread may go on."""
+    """The parts of ``text`` before, between and after its numbers, one by one, so that other threads can run."""
     end = 0
     for number in _NUMBER.finditer(text):
         yield text[end : number.start()]
@@ -39,9 +39,10 @@ def _between_numbers(text: str) -> Iterator[str]:
 
 
 def contrast(recorded: str, met: str) -> tuple[str, str]:
-    """Both without the indentation that they share, cut around the place where they begin to differ if they are long.
+    """Both texts without their common indentation.
 
-    They are cut between words, unless a word alone is too long. What cannot be seen is written by its number: ``‹U+E001›``.
+    Long ones are cut around the first difference, between words unless one word is too long. Invisible characters are written as
+    numbers: ``‹U+E001›``.
     """
     both = min(len(recorded), len(met))
     shared = next((i for i in range(both) if recorded[i] != met[i]), both)
@@ -52,7 +53,7 @@ def contrast(recorded: str, met: str) -> tuple[str, str]:
 
 
 def _start(alike: str, indent: int) -> int:
-    """Where a long line begins to be shown, of which ``alike`` stands before the difference."""
+    """The place from which a long line is shown. alike: its part before the difference."""
     start = max(indent, len(alike) - _BEFORE_CHARS)
     if start == indent or alike[start - 1].isspace():
         return start
@@ -66,7 +67,7 @@ def _piece(line: str, start: int, indent: int, shared: int) -> str:
     cut = whole[: limits.DIFFERENCE_CHARS_MAX]
     if len(whole) > len(cut):
         end = cut.rfind(" ")
-        # Beyond the difference, of which something has to be seen.
+        # The cut is behind the difference, so that a part of it is shown.
         cut = cut[:end] if end > shared - start else cut
     shown = "".join(" " if char.isspace() else char for char in visible(cut))
     return ("…" if start > indent else "") + shown + ("…" if len(whole) > len(cut) else "")

@@ -1,4 +1,4 @@
-"""What has the form of a time, an id or a counter, and means something all the same: it is compared, and never masked."""
+"""Finds text that looks like a time, an id or a counter but has a meaning. It is compared, and never masked."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Final
 
 _IBAN: Final = re.compile(r"[A-Z]{2}[0-9]{2}[A-Z0-9]{11,30}")
 _WALLET: Final = re.compile(r"0x[0-9a-fA-F]{40}|(?:bc|tb)1[02-9ac-hj-np-z]{11,71}")
-"""Addresses of wallets that no other word looks like: EIP-55, BIP-173."""
+"""Addresses of wallets, in forms that no other word has: EIP-55, BIP-173."""
 _ADDRESS_OR_VERSION: Final = re.compile(r"(?:\bversion|\brelease|\bfirmware|\bbuild|\bv\.?) ?$", re.IGNORECASE)
 _NUMERIC: Final = re.compile(r"([0-9]{1,2})[./]([0-9]{1,2})[./]([0-9]{2}|[0-9]{4})")
 _WORD: Final = re.compile(r"[a-z]{3,}")
@@ -18,10 +18,9 @@ _AFTER_CHARS: Final = 40
 
 
 def means_something(form: str, text: str, start: int, end: int) -> bool:
-    """Whether ``text[start:end]``, which has the ``form`` of what changes by itself, is something that a reader relies on.
-
-    token: the number of a bank account, or a wallet. counter: none at all, or how many are left. date: a part of an IP address, a
-    version, no day of any calendar, and words such as "5 may".
+    """True if ``text[start:end]`` has a meaning, although its ``form`` is one of text that changes by itself. token: the number of
+    a bank account, or a wallet. counter: zero, or a number of items that are left. date: a part of an IP address, a version, an
+    impossible day, or words such as "5 may".
     """
     said = text[start:end]
     match form:
@@ -36,7 +35,7 @@ def means_something(form: str, text: str, start: int, end: int) -> bool:
 
 
 def _is_account(word: str) -> bool:
-    """Whether it is an IBAN with right check digits (ISO 13616, ISO 7064 MOD 97-10)."""
+    """True if it is an IBAN with valid check digits (ISO 13616, ISO 7064 MOD 97-10)."""
     if not _IBAN.fullmatch(word):
         return False
     return int("".join(str(int(char, 36)) for char in word[4:] + word[:4])) % 97 == 1

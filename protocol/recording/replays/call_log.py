@@ -1,4 +1,4 @@
-"""What a replay tried at the step that it could not perform, or whose assertion did not hold, and what came near to it."""
+"""Describes the step at which a replay stopped: what it tried, and the elements most like the wanted one."""
 
 from __future__ import annotations
 
@@ -17,14 +17,15 @@ from protocol.recording.records.session import Step
 
 _NEAR_MAX: Final = 5
 _LIKE_MIN: Final = 0.45
-"""How much two names must have in common, 0 to 1, to be near each other."""
+"""The similarity, 0 to 1, from which two names are near each other."""
 _CELLS_SHOWN: Final = 3
 
 
 def call_log(step: Step, error: MeshError, page: Observation | None, secrets: Mapping[str, str]) -> tuple[str, ...]:
-    """What was to be done, how its element was looked for, on which page, how that ended, and the elements most like it.
+    """Lines about a failed step: its action, the search for its element, the page, the error, and the most similar elements. page:
+    the page at the end.
 
-    page: the page at the end. All of it is redacted as a recording is.
+    All lines are redacted as a recording is.
     """
     target, lines = target_of(step.action), [describe(step.action)]
     if target is not None:
@@ -49,12 +50,13 @@ class PageLine(NamedTuple):
 
     text: str
     marked: bool
-    """An element stands there that is among those most like the one that was looked for."""
+    """True if one of the elements most like the wanted one is on this line."""
 
 
 def page_lines(step: Step, page: Observation, secrets: Mapping[str, str]) -> tuple[PageLine, ...]:
-    """The page at which ``step`` ended a replay, redacted as a recording is: at most ``PAGE_LINES_SHOWN_MAX`` lines, those around
-    the first marked one."""
+    """The page at which ``step`` ended a replay, redacted as a recording is: at most ``PAGE_LINES_SHOWN_MAX`` lines around the
+    first marked one.
+    """
     near = {element.ref for element in likest(step.action, step.evidence, page)}
     marked = {line for element, line in zip(page.elements, page.lines, strict=False) if element.ref in near}
     lines = redact_snapshot(page.text, secrets).split("\n")
@@ -64,13 +66,13 @@ def page_lines(step: Step, page: Observation, secrets: Mapping[str, str]) -> tup
 
 
 def likest(action: Action, evidence: Evidence | None, page: Observation) -> list[Element]:
-    """The elements of ``page`` that are most like the one of ``action``, or the one that was recorded of it."""
+    """The elements of ``page`` that are most like the target of ``action``, or like its recorded element."""
     wanted = _wanted(target_of(action), evidence if evidence is not None and evidence.role else None)
     return _near(*wanted, page) if wanted is not None else []
 
 
 def found_element(element: Element | None, evidence: Evidence | None, secrets: Mapping[str, str]) -> str:
-    """The element that was found for a step, as the page names it now, redacted; empty if there is none."""
+    """The role and present name of the element that was found for a step, redacted; empty if there is none."""
     if element is None:
         return ""
     said = _recorded(evidence) if evidence is not None else _said(element)

@@ -1,7 +1,7 @@
-"""Whether a step that differs from its recording forbids the later steps that write.
+"""Decides if a step that differs from its recording forbids later steps that write. docs/adr/0033.
 
-What only looks different does not: a part of the title, an id in the address, and, at another origin, controls and texts that
-came in addition or are gone. What says that the data or the place is another does: see ``forbids``. docs/adr/0033.
+Cosmetic differences do not forbid: a part of the title, an id in the address, and, at another origin, controls and texts that were
+added or removed. Signs of different data or another place do: see ``forbids``.
 """
 
 from __future__ import annotations
@@ -44,12 +44,12 @@ _READS: Final = ("GET ", "HEAD ", "OPTIONS ", "PROPFIND ", "REPORT ", "SEARCH ",
 
 
 def forbids(step: Step, match: StepMatch, met: Met, recorded: str | None, *, elsewhere: bool, bar: Bar = BAR) -> str:
-    """What of a step that did not match forbids to write after it, in words; empty if nothing does.
+    """The difference, in words, that forbids writes after a step that did not match; empty if none does.
 
-    recorded: the text of the page as it was recorded, None if it is not at hand. elsewhere: the replay is at another origin, where
-    another version of the application may run. Checked in this order: the assertion and what was read; requests; address; title;
-    text. At the same origin the text must be the recorded one. At another one it must not contradict it (``contradiction``).
-    If all that must hold at ``bar`` does, only a new alert counts.
+    recorded: the recorded text of the page, None if it is missing. elsewhere: the replay is at another origin, where another
+    version of the application may run. Checks, in order: the assertion and the extracted text; requests; address; title; text. At
+    the same origin the text must be the recorded one. At another one it must not contradict it (``contradiction``).
+    If everything else holds at ``bar``, only a new alert counts.
     """
     if match.alert and matches(msgspec.structs.replace(match, alert=""), step, bar.level, strict=bar.strict):
         return _alerting(match, met, recorded) if elsewhere else f"a new {match.alert}"
@@ -73,16 +73,16 @@ def forbids(step: Step, match: StepMatch, met: Met, recorded: str | None, *, els
 
 
 def _alerting(match: StepMatch, met: Met, recorded: str | None) -> str:
-    """What forbids to write if only a new alert differs: another version may say in other words that all is well."""
+    """The reason to forbid writes if only a new alert differs. Another version may report success in other words."""
     old, new = ([parsed(line) for line in (text or "").split("\n")] for text in (recorded, met.text))
     return f"a new {match.alert}" if _more_warnings(old, new) or _complaint(old, new) else ""
 
 
 def _is_broken(step: Step, match: StepMatch, met: Met, *, elsewhere: bool) -> bool:
-    """Whether requests newly went wrong.
+    """True if requests newly failed.
 
-    Another version may ask for what it is not given (400 to 499): nothing was changed by that, unless it was the page itself, or
-    the step was to change something: then it did not, and what comes after it may rely on that.
+    At another origin a refused read (400 to 499) does not count, because it changed nothing. It counts if it was the page itself,
+    or if the step should have changed something, on which later steps may rely.
     """
     if not elsewhere:
         return bool(new_faults(match, step))
@@ -98,7 +98,7 @@ def _is_broken(step: Step, match: StepMatch, met: Met, *, elsewhere: bool) -> bo
 
 
 def _same_place(recorded: str, met: str) -> bool:
-    """Whether two addresses differ in numbers of the path and the fragment at most, and in keys of the query that one has not."""
+    """True if two addresses differ only in numbers of path and fragment, and in query keys that one of them lacks."""
     if recorded == met:
         return True
     try:
@@ -117,19 +117,18 @@ def _same_place(recorded: str, met: str) -> bool:
 
 
 def contradiction(recorded: str, met: str, *, same_address: bool = False) -> str:
-    """What ``met`` says against ``recorded``, two snapshots, in words; empty if one of them only says more.
+    """The contradiction between two snapshots, in words; empty if one of them only says more.
 
-    A cell or an amount of money that is not said any more; a heading that is not, unless the address is the same and it has no
-    number: "Login" may be called "Sign in", and "Order 7" is not "Order 8"; a field that holds something else; an alert, dialog or
-    status that came in addition, or a text that says that something went wrong; something else behind the same label; a few words
-    in whose place others stand. Numbers of versions do not count.
+    Contradictions are: a missing cell or amount of money; a missing heading, unless the address is the same and it has no number
+    ("Login" may become "Sign in", but "Order 7" is not "Order 8"); a field with other content; a new alert, dialog or status, or a
+    text about a failure; another text behind the same label; a few words replaced by others. Numbers of versions do not count.
     """
     old, new = ([parsed(_VERSION.sub("#", line)) for line in text.split("\n")] for text in (recorded, met))
     said, whole = {line.said for line in new}, fold(met)
     for line in old:
         is_named = line.role == "heading" and not (same_address and not _NUMBER.search(line.said))
         if "‹" in line.said:
-            continue  # it changes by itself, and may be written otherwise
+            continue  # a masked text changes by itself, and may be written differently
         if (line.role in _CELLS and line.said and line.said not in said) or (is_named and line.said not in whole):
             return f"no {line.role} “{line.name or line.text}” any more"
     if gone := Counter(_MONEY.findall(recorded)) - Counter(_MONEY.findall(met)):
@@ -147,7 +146,7 @@ def contradiction(recorded: str, met: str, *, same_address: bool = False) -> str
 
 
 def _other_field(old: Sequence[Line], new: Sequence[Line]) -> str:
-    """A field of which both have as many by its role and name, and which holds something else or is in another state."""
+    """A field with other content or another state, if both pages have as many fields of its role and name."""
     before, after = _fields(old), _fields(new)
     for key, contents in before.items():
         if key in after and len(after[key]) == len(contents) and after[key] != contents:
@@ -169,7 +168,7 @@ def _more_warnings(old: Sequence[Line], new: Sequence[Line]) -> str:
 
 
 def _complaint(old: Sequence[Line], new: Sequence[Line]) -> str:
-    """A text in addition that says that something went wrong. Many pages say it without the role of an alert."""
+    """A new text about a failure. Many pages report failures without an alert."""
     before = {line.said for line in old}
     for line in new:
         said = line.text or line.name
@@ -181,7 +180,7 @@ def _complaint(old: Sequence[Line], new: Sequence[Line]) -> str:
 
 
 def _other_labelled(old: Sequence[Line], new: Sequence[Line]) -> str:
-    """A label that both say as often, and that has something else behind it: "Customer: Ann". Counts do not count."""
+    """A label that both pages have as often, but with another text behind it: "Customer: Ann". Counters are ignored."""
     before, after = _labelled(old), _labelled(new)
     for label, said in before.items():
         if label in after and len(after[label]) == len(said) and after[label] != said:
@@ -199,7 +198,7 @@ def _labelled(lines: Sequence[Line]) -> dict[str, list[str]]:
 
 
 def _replaced(old: Sequence[Line], new: Sequence[Line]) -> str:
-    """A text in whose place another one of the same role stands, as many as there were."""
+    """A text that another one of the same role replaces, if there are as many as before."""
     texts = [[line for line in lines if line.role not in _CONTROLS | {"heading"}] for lines in (old, new)]
     same = next((i for i, (a, b) in enumerate(zip(*texts, strict=False)) if a != b), min(map(len, texts)))
     ours, theirs = (lines[same : same + limits.DIFFERENCE_LINES_MAX] for lines in texts)
@@ -213,6 +212,6 @@ def _replaced(old: Sequence[Line], new: Sequence[Line]) -> str:
 
 
 def _is_state(line: Line) -> bool:
-    """Whether it is a few words: long texts and counts are written anew with each version."""
+    """True if it is a few words. Versions of an application reword long texts and counts."""
     said = line.said
     return len(said) <= _STATE_CHARS_MAX and ("@" in said or _PUNCTUATION.sub("", said).isalpha())

@@ -1,4 +1,4 @@
-"""Compares two recordings: which steps both have, and what differs after each of those."""
+"""Compares two recordings: pairs their equal steps, and compares the pages after each pair."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ Status = Literal["same", "differs", "only first", "only second"]
 
 
 class StepDiff(msgspec.Struct, frozen=True, kw_only=True):
-    """One step of one of the recordings or of both."""
+    """A step of one recording, or of both."""
 
     first: int = 0
     """Its index in the first recording; 0 if it is not there."""
@@ -36,11 +36,11 @@ class StepDiff(msgspec.Struct, frozen=True, kw_only=True):
 def pair_steps(first: Sequence[Step], second: Sequence[Step]) -> list[tuple[Step | None, Step | None]]:
     """Steps with the same action, in order; steps that only one recording has stand alone.
 
-    Addresses that are opened are compared without their origin.
+    Opened addresses are compared without their origin.
     """
     ours, theirs = ([_key(step) for step in steps] for steps in (first, second))
     pairs: list[tuple[Step | None, Step | None]] = []
-    # Without autojunk: an action that is repeated often is as good a match as a rare one.
+    # Without autojunk, because a frequent action is as good a match as a rare one.
     for kind, a, b, c, d in difflib.SequenceMatcher(None, ours, theirs, autojunk=False).get_opcodes():
         if kind == "equal":
             pairs += zip(first[a:b], second[c:d], strict=True)
@@ -51,7 +51,9 @@ def pair_steps(first: Sequence[Step], second: Sequence[Step]) -> list[tuple[Step
 
 
 def _key(step: Step) -> str:
-    """What makes a step the same in two recordings. The origin does not: the same flow is recorded on two servers."""
+    """The key by which steps of two recordings are equal. It leaves out the origin, because the same flow may be recorded on two
+    servers.
+    """
     match step.action:
         case Goto(url=url):
             return describe(Goto(url=url[len(_origin(url)) :] or "/"))
@@ -68,7 +70,7 @@ def between(first: Session, second: Session) -> Rebase:
 def diff_steps(
     old: Step | None, new: Step | None, snapshots: tuple[bytes | None, bytes | None], mapping: Rebase
 ) -> StepDiff:
-    """How the pages after two paired steps differ. snapshots: the recorded texts of both, as they were stored."""
+    """The differences of the pages after two paired steps. snapshots: the stored texts of both."""
     if old is None or new is None:
         only = old or new
         assert only is not None
@@ -78,7 +80,7 @@ def diff_steps(
             did=describe(only.action),
             status="only first" if old else "only second",
         )
-    # A text that one of them lacks is no difference of the pages.
+    # A missing snapshot is no difference of the pages.
     recorded = snapshots[0] if snapshots[1] is not None else None
     found = explain(old, _met(new, snapshots[1], mapping), recorded)
     outcomes = [("done" if step.ok else f"not performed: {step.error}") for step in (old, new)]
@@ -94,7 +96,7 @@ def diff_steps(
 
 
 def _met(step: Step, snapshot: bytes | None, mapping: Rebase) -> Met:
-    """``step`` as a replay would have met its page."""
+    """``step`` in the form of a page that a replay met."""
     text = mapping.text_homeward(snapshot_text(snapshot) or "")
     return Met(
         state=step.state,

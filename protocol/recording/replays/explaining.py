@@ -1,6 +1,6 @@
-"""Tells a person how a page of a replay differs from the recorded one, and why a step could not be performed.
+"""Explains to a person how a page of a replay differs from the recorded one, and why a step could not be performed.
 
-What is told is redacted as the recording is. It is shown to whoever replays, and signed only where inputs were changed.
+Explanations are redacted as the recording is. They are shown to the caller of the replay, and signed only if inputs were changed.
 """
 
 from __future__ import annotations
@@ -25,16 +25,16 @@ from protocol.recording.records.snapshot import snapshot_text
 from protocol.recording.replays.replay import Met, Rebase, rebased
 
 _BESIDE_THE_PAGE: Final = 4
-"""How much the address and the title weigh among the changes of a page (``protocol.recording.pages.page_diff``)."""
+"""The weight of address and title among the changes of a page (``protocol.recording.pages.page_diff``)."""
 _ONLY_WRAPPERS: Final = "only wrappers and indentation differ"
 _NOT_WHOLE: Final = "the pages differ in too much, or are too long: they were compared in part"
 
 
 def explain(step: Step, met: Met, snapshot: bytes | None, *, strict: bool = False) -> tuple[Difference, ...]:
-    """The differences between page and recording, those first that matter most: at most ``DIFFERENCES_PER_STEP_MAX``. The last one
-    says how many are not listed.
+    """The differences between page and recording, the most important first: at most ``DIFFERENCES_PER_STEP_MAX``.
 
-    Both sides are redacted as the recording is: a secret that was not given to the replay is in ``met`` as the page said it.
+    The last one says how many are not listed. Both sides are redacted as the recording is. A secret that the replay was not given
+    cannot be redacted in ``met``.
     """
     plain = (lambda text: text) if strict else mask_text
     found: list[tuple[int, Difference]] = []
@@ -47,7 +47,7 @@ def explain(step: Step, met: Met, snapshot: bytes | None, *, strict: bool = Fals
     if met.alert:
         add(0, "alert", contrast("", met.alert.words))
     if not same_extracted(step.action, *common(step.extracted, met.extracted), strict=strict):
-        # Not masked: of two dates that were read as dates both are the same mask.
+        # Not masked, because two different dates would show as the same mask.
         add(0, "extracted", contrast(step.extracted, met.extracted))
     parts: tuple[tuple[Aspect, str, str], ...] = (("address", step.url, met.url), ("title", step.title, met.title))
     for what, recorded, other in parts:
@@ -68,7 +68,7 @@ def explain(step: Step, met: Met, snapshot: bytes | None, *, strict: bool = Fals
 def _page_differences(
     step: Step, met: Met, recorded: str | None, *, strict: bool
 ) -> tuple[list[tuple[int, Difference]], int]:
-    """What differs in the text of the page, each with its weight, and how much more there is."""
+    """The differences in the text of the page, each with its weight, and the number of further ones."""
     if recorded is None or recorded == met.text:
         return [], 0
     recorded, text = common(recorded, met.text)
@@ -99,9 +99,9 @@ def explain_stop(
     mapping: Rebase = Rebase(),  # noqa: B008 - frozen
     what: Aspect = "action",
 ) -> tuple[Difference, ...]:
-    """What was to be done or to hold, and why it was not or did not: redacted as the recording is.
+    """The failed action or condition, and the reason, redacted as the recording is.
 
-    An address is given as it was tried.
+    An address is the one that was tried.
     """
     tried = rebased(step.action, mapping)
     reason = f"{describe(tried)}: {error.message}" if isinstance(tried, Goto) else str(error.message)

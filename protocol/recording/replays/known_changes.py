@@ -1,4 +1,4 @@
-"""Changes that an earlier step of a replay has shown: a new prefix of all titles, an id in all addresses. Each is one finding."""
+"""Remembers changes from earlier steps of a replay, such as a new prefix of titles or a new id in addresses. Each counts once."""
 
 from __future__ import annotations
 
@@ -12,30 +12,30 @@ _NUMBER: Final = re.compile(r"[0-9]+")
 
 
 class KnownChanges:
-    """Changes of titles and addresses that were met already: they differ once, and not in every step."""
+    """Known changes of titles and addresses: each counts as one difference, and not as one in every step."""
 
     def __init__(self) -> None:
         self._titles: set[tuple[str, str]] = set()
         self._numbers: dict[str, str] = {}
 
     def covers(self, recorded: str, met: str) -> bool:
-        """Whether an earlier title changed in the same way."""
+        """True if an earlier title changed in the same way."""
         return changed_part(mask_text(recorded), mask_text(met)) in self._titles
 
     def add(self, recorded: str, met: str) -> None:
-        """A title changed. Only a part of it counts: another title altogether is a difference each time."""
+        """Remember a changed title. Only a changed part is remembered: a completely different title counts each time."""
         titles = mask_text(recorded), mask_text(met)
         change = changed_part(*titles)
         if change not in (titles, ("", "")):
             self._titles.add(change)
 
     def covers_address(self, recorded: str, met: str) -> bool:
-        """Whether the addresses differ in numbers only, and each of them changed in an earlier address in the same way."""
+        """True if the addresses differ only in numbers, and each number changed in the same way in an earlier address."""
         changes = _other_numbers(recorded, met)
         return bool(changes) and all(self._numbers.get(old) == new for old, new in changes)
 
     def add_address(self, recorded: str, met: str) -> None:
-        """An address changed. Only numbers count, and of each the first change: a record has one id."""
+        """Remember a changed address. Only numbers count, each with its first change, because a record has one id."""
         for old, new in _other_numbers(recorded, met):
             self._numbers.setdefault(old, new)
 

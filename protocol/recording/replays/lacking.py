@@ -9,9 +9,9 @@ from protocol.recording.records.session import Step, StepMatch
 
 
 def lacking(steps: Sequence[Step], matches: Sequence[StepMatch], stop: MeshError | None, refused: Sequence[str]) -> str:
-    """What the call lacked at the first step that did not match, and the option to add; empty if it lacked nothing.
+    """The permission that the call lacked at the first step that did not match, with the option to add; empty if it lacked none.
 
-    Later steps do not count: an earlier difference stands, whatever the call lacked after it. steps: the recorded ones. stop:
+    Later steps do not count, because the earlier difference would remain. steps: the recorded steps. stop:
     why the last of ``matches`` was not performed. refused: requests (``METHOD …``) that the guard refused up to and including
     the first step that did not match, and that an option can allow.
     """
@@ -23,7 +23,7 @@ def lacking(steps: Sequence[Step], matches: Sequence[StepMatch], stop: MeshError
         said = _not_permitted(step, stop)
         if said:
             return said
-    # What the guard also refused in the recording is part of what was recorded.
+    # A request that the guard refused in the recording too is no difference.
     before = {entry for step in steps for entry in step.blocked}
     new = next((entry for entry in refused if entry not in before), "")
     if not new:

@@ -57,15 +57,16 @@ class Rebase(msgspec.Struct, frozen=True):
         return _swap(url, self.recorded, self.replayed)
 
     def homeward(self, url: str) -> str:
-        """The address the recording would show for one that was met.
+        """The address that the recording would show for one that was met.
 
-        One at the recorded origin is shown at the other one: a page that leads there has left the origin of the replay.
+        An address at the recorded origin is moved to the replayed one, because a page that leads there has left the origin of the
+        replay.
         """
         home = _swap(url, self.replayed, self.recorded)
         return _swap(url, self.recorded, self.replayed) if home == url and self.active else home
 
     def text_homeward(self, text: str) -> str:
-        """What a page that names its own addresses would say on the recorded origin."""
+        """A text of the page, with its own origin replaced by the recorded one."""
         if not self.recorded:
             return text
         # A longer host or port is another origin: example.com.evil.example, or port 8080 for 80.
@@ -79,8 +80,7 @@ def _swap(url: str, old: str, new: str) -> str:
 
 
 def rebase(start_url: str, base_url: str) -> Rebase:
-    """The mapping for a session that began at ``start_url`` and is replayed at the origin ``base_url`` (empty: the
-    same).
+    """The mapping for a session that began at ``start_url`` and is replayed at the origin ``base_url`` (empty for the same).
 
     Errors: ``input.invalid`` when ``base_url`` is more or less than an http(s) origin.
     """
@@ -123,9 +123,9 @@ class Met(msgspec.Struct, frozen=True, kw_only=True):
     extracted: PageText
     text: Done
     digest: bytes
-    """SHA-256 of ``text``: where it equals ``Step.snapshot``, the text is the same, and was stored as it is."""
+    """SHA-256 of ``text``. If it equals ``Step.snapshot``, the texts are the same."""
     faults: tuple[RequestFault, ...] = ()
-    """Requests of the step that went wrong."""
+    """The failed requests of the step."""
     held: bool = True
     """As ``StepMatch.held``."""
     dialogs: tuple[Dialog, ...] = ()
@@ -140,7 +140,7 @@ class Met(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Bar(msgspec.Struct, frozen=True, kw_only=True):
-    """What must hold of a step."""
+    """The demands on a step."""
 
     level: Level = "text"
     strict: bool = False
@@ -165,9 +165,8 @@ def as_recorded(
     unsent: tuple[int, ...] = (),
     blocked: tuple[str, ...] = (),
 ) -> Met:
-    """``page`` and what was ``extracted`` from it, brought home and then through the redactions of a recording.
-
-    exchange: inputs that the replay has changed.
+    """``page`` and the text ``extracted`` from it, with addresses mapped to the recorded origin, then redacted as a recording is.
+    exchange: inputs that the replay changed.
     """
     page, extracted = exchange.page_home(page), exchange.home(extracted)
     home = msgspec.structs.replace(page, url=mapping.homeward(page.url))
@@ -199,10 +198,10 @@ def compare(
     bar: Bar = BAR,
     known: KnownChanges | None = None,
 ) -> StepMatch:
-    """How the page ``met`` after the action of ``step`` compares with what was recorded, and whether it matches at ``bar``.
+    """Compare the page ``met`` after the action of ``step`` with the recording.
 
-    snapshot: the recorded text as it was stored, if it is at hand; without it, a text that is not the same to the byte
-    ``differs``. known: the changes of titles that earlier steps have shown.
+    The result says if it matches at ``bar``. snapshot: the stored text, if available; without it, any text that is not identical
+    ``differs``. known: changes that earlier steps showed.
     """
     plain = (lambda text: text) if bar.strict else mask_text
     titles = tuple(map(plain, common(step.title, met.title)))
@@ -225,7 +224,7 @@ def compare(
         downloads=met.downloads,
         tab=met.tab,
         unsent=met.unsent,
-        # What equals the recorded text but for masks has no words of its own.
+        # A text that equals the recorded one after masking has no new alert.
         alert=met.alert.role if met.alert is not None and text in ("numbers", "differs") else "",
     )
     return msgspec.structs.replace(match, matched=matches(match, step, bar.level, strict=bar.strict))
@@ -274,7 +273,7 @@ def not_performed(step: Step, error: str, duration_ms: int) -> StepMatch:
 
 
 def differences(match: StepMatch) -> tuple[str, ...]:
-    """What differs from the recording, in words: empty for a step that matched."""
+    """The differences from the recording, in words; empty for a step that matched."""
     if not match.performed:
         return (f"not performed: {match.error}",)
     parts = (
@@ -289,7 +288,7 @@ def differences(match: StepMatch) -> tuple[str, ...]:
 
 
 def text_counts(matches: Sequence[StepMatch]) -> dict[str, int]:
-    """How many steps' text was ``same``, ``numbers``, ``differs``; steps without a comparison are in none of them."""
+    """The number of steps whose text was ``same``, ``numbers`` or ``differs``. Steps without a comparison do not count."""
     counted = Counter(match.text for match in matches)
     return {text: counted[text] for text in TEXT_WORDS}
 
@@ -302,14 +301,14 @@ def text_words(counts: Mapping[str, int]) -> str:
 
 
 def unreached(matches: Sequence[StepMatch]) -> str:
-    """The code of why the first step that did not match reached no page; empty if it reached one, or all steps matched.
+    """The error code of the first step that did not match, if it reached no page; empty if it reached one, or if all steps matched.
 
-    Up to there everything was as recorded, so the replay says nothing about the recording. A difference before it counts instead.
+    Everything before was as recorded, so such a replay says nothing about the recording.
     """
     first = next((match for match in matches if not match.matched), None)
     if first is None or first.performed:
         return ""
-    # Behind the first step, an address that the policy refuses is what the call lacks.
+    # After the first step, an address that the policy refuses counts as a lack of permission.
     kept_out = first.error == "browser.refused" and first is matches[0]
     missed = first.error in CODES and CODES[first.error].blame is Blame.ENVIRONMENT
     return first.error if kept_out or missed else ""
@@ -321,7 +320,7 @@ def replayable(steps: Sequence[Step]) -> list[Step]:
 
 
 def goes_on(step: Step, match: StepMatch) -> bool:
-    """Whether a replay goes on after ``step``: it was performed, and is no assertion that failed, unless a soft one."""
+    """True if a replay goes on after ``step``: it was performed, and is no failed assertion, or only a soft one."""
     return match.performed and (match.held or not isinstance(step.action, Assert) or step.action.soft)
 
 

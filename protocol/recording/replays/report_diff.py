@@ -1,4 +1,4 @@
-"""Compares two replays of one recording, or a replay with the recording, by what the reports say of each step."""
+"""Compares the reports of two replays of one recording step by step, or of one replay with the recording."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ class RunStep(msgspec.Struct, frozen=True, kw_only=True):
     """The action in words."""
     status: Literal["same", "differs"]
     first: str
-    """What the first run says of it: ``as recorded``, ``not reached``, or what was different."""
+    """Its result in the first run: ``as recorded``, ``not reached``, or the differences."""
     second: str
 
 
 def diff_runs(
     steps: Sequence[Step], first: Sequence[StepMatch] | None, second: Sequence[StepMatch] | None
 ) -> tuple[RunStep, ...]:
-    """How two runs of ``steps``, those that a replay performs, compare. None stands for the recording itself."""
+    """The comparison of two runs of ``steps``, the steps that a replay performs. None stands for the recording itself."""
     ours, theirs = ({match.index: match for match in run} if run is not None else None for run in (first, second))
     made = []
     for step in steps:

@@ -1,4 +1,4 @@
-"""Checks whether a signed replay report fits the recording it names."""
+"""Checks that a signed replay report fits the recording that it names."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from protocol.recording.replays.replay import goes_on, rebase, replayable
 
 
 def _is_other_origin(origin: str, start_url: str) -> bool:
-    """Whether ``origin`` is empty, or the origin of a replay elsewhere, in the form ``rebase`` gives it."""
+    """True if ``origin`` is empty, or the origin of a replay elsewhere in the form that ``rebase`` gives."""
     try:
         mapping = rebase(start_url, origin)
     except MeshError:
@@ -22,7 +22,7 @@ def _is_other_origin(origin: str, start_url: str) -> bool:
 
 
 def _is_extract_sound(step: Step, match: StepMatch) -> bool:
-    """Whether what ``match`` says of an ``extract`` agrees: it holds exactly if its value is the recorded one, or not compared."""
+    """True if ``match`` is consistent for an ``extract``: it holds exactly if its value is the recorded one or is not compared."""
     if not isinstance(step.action, Extract) or not match.performed:
         return True
     return match.held == match.extracted and (match.extracted or step.action.compare == "value")

@@ -1,6 +1,6 @@
-"""What of a replay is not as recorded though it does not count: a page that reads otherwise beside assertions that hold.
+"""Lists the differences of a replay that do not count, such as a different text of a page beside assertions that hold.
 
-It follows from the steps of a report, which are signed, so whoever reads the report is told the same.
+The list follows from the signed steps of a report, so every reader of the report gets the same one.
 """
 
 from __future__ import annotations
@@ -11,13 +11,13 @@ from typing import Final
 from protocol.recording.records.session import Level, StepMatch, Verdict
 
 Uncounted = Mapping[str, Sequence[int]]
-"""The indices of steps by what of them differs: ``text``, ``extracted value``, …"""
+"""The indices of steps, by the kind of difference: ``text``, ``extracted value``, …"""
 
 _STEPS_SHOWN: Final = 10
 
 
 def uncounted(matches: Sequence[StepMatch]) -> dict[str, tuple[int, ...]]:
-    """The steps that matched though something of them differs, because the level of the replay does not ask for it."""
+    """The steps that matched in spite of a difference, because the level of the replay does not demand equality there."""
     found: dict[str, list[int]] = {}
     for match in matches:
         for what in _differing(match) if match.matched else ():
@@ -56,6 +56,6 @@ def verdict_in_words(verdict: Verdict | str, reason: str, found: Uncounted) -> s
 
 
 def level_in_words(level: Level | str, *, strict: bool) -> str:
-    """The level that had to hold, and what it leaves out where that is more than a reader expects."""
+    """The level that had to hold, with the things that it unexpectedly leaves out."""
     alone = " (no assertion, extract, text or address counts)" if level == "performed" else ""
     return f"level {level}{alone}{', nothing masked' if strict else ''}"
