@@ -99,7 +99,7 @@ class RefreshedCapsule(KeptCapsule, frozen=True, kw_only=True):
     evidence: Annotated[str, shown("evidence")] = ""
     export_again: Annotated[
         tuple[str, ...],
-        shown("export again to", words="{}: their copies are of an older generation"),
+        shown("export again to", words="{}, who hold an older generation: `trailmesh capsule export` with --to"),
     ]
     """Nodes whose copy is of an older generation now: they are refused until they get the newer one."""
 
@@ -119,7 +119,7 @@ class RevokedCapsule(msgspec.Struct, frozen=True, kw_only=True):
         ),
     ]
     """Nodes that could not be reached: they learn it at their next use, at the latest after the freshness window."""
-    dead: Annotated[bool, shown("dead on the site", empty="not seen to be")] = False
+    dead: Annotated[bool, shown("seen dead on the site", empty="no")] = False
     """Whether the site was seen to refuse the old state; only with ``kill``."""
     evidence: Annotated[str, shown("evidence", into="dead", words=": {}")] = ""
     pressed: Annotated[str, shown("pressed on the site")] = ""
