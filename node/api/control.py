@@ -25,7 +25,7 @@ import msgspec
 from aiohttp import web
 
 from adapters.ports import Clock
-from node.agents.agents import Agents
+from node.agents import Agents
 from node.api.control_socket import ControlSocket
 from node.base import (
     AGENTS_DIRECTORY,

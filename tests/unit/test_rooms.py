@@ -12,7 +12,7 @@ from typing import Final
 import node
 
 HOUSE: Final = Path(node.__file__).parent
-BOXES_MAX: Final = 20
+BOXES_MAX: Final = 21
 FLOORS_MAX: Final = 14
 OPEN: Final = {"process", "cli", "verbs"}
 """Rooms whose modules are imported directly: a command loads only what it needs, and a group of verbs is one module."""
@@ -49,12 +49,17 @@ def rooms_below() -> dict[str, set[str]]:
     return below
 
 
+def door(words: list[str]) -> int:
+    """How many of ``words`` name an interface: that of a room, or of a part of one that is divided."""
+    return 2 if len(words) > 1 and (HOUSE / words[0] / words[1]).is_dir() else 1
+
+
 def test_a_room_is_imported_through_its_interface_only() -> None:
     inside = [
         f"{path.relative_to(HOUSE)}:{line} imports node.{'.'.join(words)}"
         for path in modules()
         for line, words in imports_of(path)
-        if len(words) > 1 and words[0] != room_of(path) and words[0] not in OPEN
+        if len(words) > door(words) and words[0] != room_of(path) and words[0] not in OPEN
     ]
     assert not inside
 
