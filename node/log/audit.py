@@ -245,7 +245,7 @@ class _Walk:
         self.head = head
         if row.outcome is Outcome.BEGUN:
             self._open[row.number] = row.what
-        # An event within an action is done too, and refers to it, but does not end it.
+        # An event within an action also has the outcome ``done`` and refers to the action, but does not end it.
         elif row.outcome in _ENDS and self._open.get(row.of) == row.what:
             del self._open[row.of]
         if row.number in self._anchors:

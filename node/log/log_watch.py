@@ -29,7 +29,7 @@ SILENT_CODE: Final = "log.silent"
 
 
 class LogAnswer(enum.StrEnum):
-    """What a peer showed when it was asked for its log."""
+    """The kind of answer of a peer that was asked for its log."""
 
     NOTHING = ""
     """Not asked yet."""
@@ -57,7 +57,7 @@ class LogFacts(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     renewed_ms: int = 0
     """Time at which it last opened a new log; 0 for never."""
     restored: bool = False
-    """Whether it declared then that entries were lost."""
+    """True if it declared then that entries were lost."""
     suspended: bool = False
     """Suspended (``log.unproven``), also after a restart and after it has opened another log."""
     by_owner: bool = False

@@ -36,7 +36,7 @@ async def tell_outcomes(feed: Feed, runs: Sequence[RunRecord]) -> None:
     for run in {run.status: run for run in runs}.values():
         who = str(Caller(kind=CallerKind.SCHEDULE, name=run.schedule))
         kind = _KINDS[run.status]
-        # A run that was skipped because nobody was free has a search too; the change is about the due time alone.
+        # A run that was skipped because no browser was free also has a search. The feed then names only the due time.
         await feed.tell(kind, *(run.schedule, run.search)[: len(ABOUT[kind].ids)], who=who)
 
 

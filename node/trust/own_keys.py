@@ -178,7 +178,7 @@ class OwnKeys:
         for end in self._channel:
             end.rekey(new)
         await self._end_pairing()
-        # Last, and in this order: after a crash before it both keys are there, and open what lies under either.
+        # Last, and in this order: after an earlier crash both keys still exist, so all files can be opened.
         await self._rewrap([new])
         await asyncio.to_thread(self._keys.save, [bytes(new)])
         told, missed = await self._calls.ask_all()

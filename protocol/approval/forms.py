@@ -73,7 +73,7 @@ class ActionForm(_Record, frozen=True, kw_only=True):
     role: _Text = ""
     name: _Text = ""
     value: _Text = ""
-    """What it types, chooses or presses, without secrets."""
+    """The text that it types, chooses or presses, without secrets."""
     origin: _Text = ""
     path: _Text = ""
 

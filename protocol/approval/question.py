@@ -33,7 +33,7 @@ _Requests = Annotated[tuple[RequestForm, ...], msgspec.Meta(max_length=limits.QU
 
 
 class Question(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """What the owner is asked. Its digest is what an approval signs. Pages have chosen some of its texts."""
+    """A question to the owner. An approval signs its digest. Some of its texts come from pages."""
 
     id: ids.QuestionId
     node: ids.NodeId
@@ -43,7 +43,7 @@ class Question(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     """``forms.action_exact`` of the action."""
     action: ActionForm
     requests: _Requests = ()
-    """What the guard lets through while the action is performed, …"""
+    """The requests that the guard lets through while the action is performed, …"""
     open_requests: bool = False
     """… and whether that is anything the page sends to its own origin, because it is not known yet."""
     level: Level
@@ -98,7 +98,7 @@ def _of_field(name: str) -> int:
 
 
 def _chosen(form: RequestForm) -> list[str]:
-    """What the fields of a body choose, but for the method, as addresses: “action=delete” is said by no path."""
+    """The choices in the fields of a body, without the method, as addresses, because no path says “action=delete”."""
     pairs = [each.partition("=") for each in form.fields if "=" in each and not each.lower().startswith("_method=")]
     return [f"{form.origin}/?{urlencode({name: value})}" for name, _, value in pairs]
 

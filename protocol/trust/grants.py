@@ -18,7 +18,7 @@ from protocol.trust.origin import ANY, parse_pattern, widest
 
 
 class Scope(enum.StrEnum):
-    """What a peer may be allowed to do here."""
+    """A right that a peer can have here."""
 
     DELTAS_READ = "deltas:read"
     """Fetch this node's deltas of a search."""

@@ -52,7 +52,7 @@ class Wrap(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
 
 
 class KeyFile(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """What a file of a sealing key holds."""
+    """The content of a sealing key file."""
 
     certificate: bytes
     """The signed ``SealingCertificate``."""

@@ -49,7 +49,7 @@ class Rebase(msgspec.Struct, frozen=True):
 
     @property
     def active(self) -> bool:
-        """Whether the replay runs on another origin."""
+        """True if the replay runs on another origin."""
         return self.recorded != self.replayed
 
     def outward(self, url: str) -> str:
