@@ -73,5 +73,5 @@ def test_the_tour_runs_as_it_is_printed(tmp_path: Path, temporary: Path) -> None
     assert "paired with alice" in said
     assert "pass, level text: 3 of 3 steps matched; text: 3 same; signed by" in said
     assert "replay-report" in said
-    assert "verified: found by" in said
+    assert "yes, found by" in said
     assert not list(temporary.glob("*/effects.jsonl")), "the tour changed something on the shop"

@@ -198,9 +198,9 @@ async def test_an_anchor_that_cannot_be_signed_is_a_warning(caplog: pytest.LogCa
     async def fails() -> None:
         raise MeshError("store.full", "no")
 
-    await _anchor(rooms(audit=rooms(anchor=anchors)))
+    await _anchor(rooms(log=rooms(audit=rooms(anchor=anchors))))
     assert (done, caplog.text) == (["anchored"], "")
-    await _anchor(rooms(audit=rooms(anchor=fails)))
+    await _anchor(rooms(log=rooms(audit=rooms(anchor=fails))))
     assert "the audit trail is not anchored" in caplog.text
 
 
@@ -218,7 +218,7 @@ async def test_what_is_announced_is_the_node_and_a_failure_is_a_warning(caplog: 
         identity=rooms(node=node),
         serving=rooms(address="https://192.168.1.2:7443"),
         config=config,
-        discovery=rooms(announce=hears),
+        ports=rooms(discovery=rooms(announce=hears)),
     )
     await _announce(found)
     assert caplog.text == ""

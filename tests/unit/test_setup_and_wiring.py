@@ -348,5 +348,5 @@ async def test_what_is_stored_is_loaded_when_a_node_opens_the_witness_first(
         watched(room)
     async with wiring.open_node(tmp_path / "h"):
         assert loaded == [
-            "Witness", "Peers", "ClockMark", "RefusalBook", "LogExchange", "Notices", "LiveSessions", "Schedules",
+            "Witness", "Peers", "ClockMark", "RefusalBook", "LogExchange", "LiveSessions", "Schedules", "Notices",
         ]  # fmt: skip
