@@ -23,6 +23,8 @@ pytestmark = pytest.mark.browser
 _PAGE = """<title>Account NEW</title><h1>Welcome anna</h1><p>your session is NEW</p><p hidden>and still NEW</p>
 <a href=/orders>Orders</a> <a href=/more title="more of NEW">More of NEW</a> <a href=/shown>Shown</a>
 <button aria-label="Look at NEW">Look</button>
+<button onclick="fetch('/orders').then(answer => answer.text()).then(
+  text => fetch('/seen/' + /session is (.+?)<[/]p>/.exec(text)[1], {method: 'POST'}))">Send</button>
 <script>console.error('session NEW'); localStorage.setItem('token', 'STORED'); document.title += localStorage.getItem('token');
 if ('PATH' === 'shown') setTimeout(() => { document.body.append(' and later STORED'); }, 300);</script>"""
 
@@ -77,6 +79,19 @@ async def test_a_replay_holds_and_tells_nothing_that_the_site_has_renewed(tmp_pa
         shown = await ask(node, "session.show", session=session)
         assert "‹secret:login." in str(shown)
     assert left_in(tmp_path, site, replayed, shown) == set()
+
+
+async def test_nobody_is_asked_about_a_request_that_says_what_the_site_has_just_made(tmp_path: Path) -> None:
+    """Guard: node/live/acting/driver.py, Driver._decides."""
+    site, told = RenewingSite(), list[dict[str, Any]]()
+    press = "click: {role: button, name: Send}"
+    async with node_with(site, tmp_path, class_max=7) as node:
+        given = {"actions": actions(site, press), "capsule": "shop", "ask": True}
+        with pytest.raises(MeshError, match="was refused"):
+            await node.dispatch("session.record", msgspec.json.encode(given), told.append)
+        assert len(site.made) > 2, "the press has renewed the login"
+    assert left_in(tmp_path, site, told) == set()
+    assert not [event for event in told if "question" in event], "nobody can judge a request that says a login"
 
 
 async def test_a_search_holds_and_tells_nothing_that_the_site_has_renewed(tmp_path: Path) -> None:

@@ -13,7 +13,7 @@ from typing import Final
 
 import msgspec
 
-from adapters.ports import NOTHING, Given, Outcome, Page
+from adapters.ports import NOTHING, Given, Leaving, Outcome, Page
 from node.live.acting.allowing import Allowing
 from node.live.acting.asking import Sought, askable, seek
 from node.live.acting.codes import NO_CODES, Codes
@@ -170,7 +170,6 @@ class Driver:
         """What was extracted in this run, by name: text of pages."""
         self.on_tab = 0
         """The tab in front, by its number; 0 where there are no tabs."""
-        """Requests that were refused although nothing was done that history speaks of."""
         self._by_itself: frozenset[str] = frozenset()
         """Requests that were refused while nothing was pressed: the page sends them by itself."""
         self.step = ("", 0)
@@ -268,7 +267,7 @@ class Driver:
             given,
             covers=(*covers, *(self._allowing.covers if self._allowing else ())),
             holds=holds,
-            decides=partial(self._allowing.decides, action, risk.gravest) if holds and self._allowing else None,
+            decides=partial(self._decides, self._allowing, action, risk) if holds and self._allowing else None,
             grave=grave,
             level_min=risk.gravest,
             level_max=self._gate.named_max(self.prepared.action, risk),
@@ -319,6 +318,14 @@ class Driver:
             self.values[action.name] = require_value(action, outcome.extracted).text
         holds = isinstance(action, Assert) or is_typed(action)
         return msgspec.structs.replace(outcome, held="held") if holds else outcome
+
+    async def _decides(self, allowing: Allowing, action: Action, risk: Risk, leaving: Leaving) -> bool:
+        """True if the person at the terminal lets a request leave. A request that says a login is refused without a question."""
+        try:
+            await self._learn()
+        except MeshError:
+            return False
+        return await allowing.decides(action, risk.gravest, leaving)
 
     def _note_late(self) -> None:
         """Note what presses have caused after their end, and that was refused: their pages may show that it was done."""
