@@ -147,7 +147,7 @@ def show(listed: Sequence[Verdict], asked: Iterable[RequestVerdict], truths: dic
 
 
 def show_opened(target: Target, known: Collected) -> None:
-    """What is sent where the owner has allowed what the application needs to open a page."""
+    """Print the figures of an application under the policy that its owner needs to open its pages."""
     if target.policy != NOBODY:
         _, line, _ = figures.table(verdicts(target, known, target.policy), known.truths)
         tell(f"with what its owner allows: {line}")

@@ -27,7 +27,7 @@ _READ_MS: Final = 5_000
 
 
 class Crawled(NamedTuple):
-    """What a crawl has seen."""
+    """The addresses that one crawl opened, and when it met the goal."""
 
     addresses: int
     """How many distinct addresses were opened and observed."""
@@ -75,7 +75,7 @@ async def _only_reads(route: Route) -> None:
 
 
 async def _read(page: Page, url: str) -> tuple[Observation, list[str]]:
-    """What the page of ``url`` shows, and where its links lead."""
+    """Open ``url``; return the observation of its page and the addresses of its links."""
     await page.goto(url, wait_until="load", timeout=_LOAD_MS)
     await asyncio.sleep(_STILL_MS / 1000)
     shown = await page.locator("body").aria_snapshot(timeout=_READ_MS)

@@ -45,7 +45,7 @@ class Site(NamedTuple):
 
 
 class Searched(NamedTuple):
-    """What one search has seen."""
+    """The addresses that one search opened, and when it opened the first."""
 
     addresses: int
     """How many distinct addresses its worker opened and observed."""

@@ -1,6 +1,4 @@
-"""What in the kept truth is not the control's, an effect that came although the action sent nothing of its own, and what is missing
-there, an effect that leaves no trace in what is compared.
-"""
+"""Corrects the kept truth: takes out effects of actions that sent nothing themselves, and adds effects that left no trace."""
 
 from __future__ import annotations
 
@@ -57,7 +55,7 @@ def additions() -> tuple[Addition, ...]:
 
 
 def fits(addition: Addition, truth: Truth) -> bool:
-    """Whether the action sent the request of ``addition``, and what that did was not found."""
+    """True if the action sent the request of ``addition`` and the truth holds no effect of it."""
     sent = {f"{each.method} {urlsplit(each.url).path}" for each in truth.requests if each.acted}
     found = bool(truth.effect or truth.error)
     return not found and addition.application == truth.application and addition.request in sent

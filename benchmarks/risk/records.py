@@ -93,7 +93,7 @@ class Truth(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
     @property
     def performed(self) -> bool:
-        """Whether it could be acted on, whatever is known of what that did."""
+        """True if the action was carried out, even if nothing is known of its effect."""
         return self.error in ("", REFUSED, ONCE)
 
     @property
