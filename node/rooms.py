@@ -6,7 +6,6 @@ import asyncio
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 from nacl.signing import SigningKey
 
@@ -35,8 +34,8 @@ from node.capsules.seal import Capsules, Endings, Kept, Proving, Repolicy, Seali
 from node.config import Config
 from node.distrust import Distrust, Notices
 from node.explorer import Explorer, ExploreVerbs, Parts
-from node.live.acting import KeptCodes
-from node.live.browsers import Browsers
+from node.live.acting import NO_CODES, Codes, KeptCodes
+from node.live.browsers import UNMETERED, Browsers, Metering, Mounts, no_capsules
 from node.live.sessions import LiveSessions, LiveVerbs
 from node.log import Audit, LogExchange, Logs
 from node.pairing import PairingDesk, PairingVerbs
@@ -370,9 +369,15 @@ def _sealed_room(sealed: SealedLogins) -> Room:
 
 
 def open_browsers(
-    config: Config, open_browser: OpenBrowser, open_persistent: OpenPersistent = no_persistent, **more: Any
+    config: Config,
+    open_browser: OpenBrowser,
+    open_persistent: OpenPersistent = no_persistent,
+    *,
+    metering: Metering = UNMETERED,
+    codes: Codes = NO_CODES,
+    mounts: Callable[[Browsers], Mounts] = no_capsules,
 ) -> Browsers:
-    """Build the pool of browsers with the sizes and waiting times of the configuration. more: as for ``Browsers``."""
+    """Build the pool of browsers with the sizes and waiting times of the configuration; otherwise as ``Browsers``."""
     browser = config.browser
     return Browsers(
         open_browser,
@@ -387,5 +392,7 @@ def open_browsers(
         idle_s=browser.idle_seconds,
         open_persistent=open_persistent,
         attached=bool(browser.cdp_url),
-        **more,
+        metering=metering,
+        codes=codes,
+        mounts=mounts,
     )

@@ -13,6 +13,8 @@ import logging
 from collections import deque
 from typing import Final
 
+import msgspec
+
 from adapters.capsule_records import CapsuleRecord
 from node.capsules.exchange.exchange import CapsuleExchange
 from node.capsules.seal.capsules import Capsules
@@ -187,7 +189,7 @@ class CookieHandles:
         record = await self._exchange.taken(told.file, expects)
         kept = await self._capsules.one(record)
         weak = await self._capsules.attesting.words(record, None)
-        fields = {name: getattr(kept, name) for name in kept.__struct_fields__}
+        fields = msgspec.structs.asdict(kept)
         return RequestedCapsule(**fields, attested_by=peer.name, weak=weak)
 
     async def _called(self, node: str, ask: CookiesAsk) -> CookiesTell:

@@ -9,7 +9,7 @@ import msgspec
 
 from adapters.capsule_records import CapsuleRecord
 from node.capsules.seal.basic_login import require_basic, with_given
-from node.capsules.seal.capsules import Capsules, _fields
+from node.capsules.seal.capsules import Capsules
 from node.capsules.seal.policies import check_renews, policy_of
 from node.capsules.seal.proving import LiveState, Prove, ProvenState, Source, StateToProve, start_of, unproven
 from node.capsules.seal.reading import read_state
@@ -157,7 +157,7 @@ class Capturing:
         record = await self._capsules.sealed(header, shown.state, before, shown.looks)
         left_out = len(found.cookies) + len(found.storage) - len(whole.cookies) - len(whole.storage)
         return CapturedCapsule(
-            **_fields(await self._capsules.one(record)),
+            **msgspec.structs.asdict(await self._capsules.one(record)),
             left_out=left_out,
             proven=shown.proven,
             proof=shown.proof,

@@ -128,7 +128,7 @@ class Upkeep:
     async def _told(self, capsule_id: str, *, renewed: bool, evidence: str = "") -> RefreshedCapsule:
         record = await self._kept.find(capsule_id)
         shown = await self._capsules.one(record)
-        fields = {name: getattr(shown, name) for name in shown.__struct_fields__}
+        fields = msgspec.structs.asdict(shown)
         again = tuple(map(self._kept.peers.name_of, record.exported)) if renewed else ()
         return RefreshedCapsule(**fields, renewed=renewed, evidence=evidence, export_again=again)
 

@@ -132,7 +132,7 @@ class Capsules:
     async def show(self, given: ShowParams) -> ShownCapsule:
         """One capsule. Errors: ``input.not_found``, ``capsule.*``."""
         record = await self.kept.find(given.capsule)
-        fields = _fields(await self.one(record))
+        fields = msgspec.structs.asdict(await self.one(record))
         state = await self.kept.state(record) if given.names else None
         weak = await self.attesting.words(record, state)
         if state is None:
@@ -309,7 +309,3 @@ def _for_caller(error: MeshError) -> MeshError:
     if error.code != "capsule.held" or caller.kind is not CallerKind.AGENT or by.startswith(f"{caller} ("):
         return error
     return MeshError("capsule.held", capsule=error.detail["capsule"], until_ms=error.detail["until_ms"])
-
-
-def _fields(record: KeptCapsule) -> dict[str, Any]:
-    return {name: getattr(record, name) for name in KeptCapsule.__struct_fields__}

@@ -22,7 +22,7 @@ from adapters.ports import (
 from node.live.acting.codes import NO_CODES, Codes
 from node.live.browsers.first_look import LoginShown
 from node.live.browsers.metering import UNMETERED, Metering, until_spent
-from node.live.browsers.mounting import Mounts, NoCapsules
+from node.live.browsers.mounting import Mounts, no_capsules
 from node.live.browsers.places import Places
 from node.live.browsers.pool import Pool, Seat
 from protocol import limits
@@ -56,7 +56,7 @@ class Browsers:
         attached: bool = False,
         metering: Metering = UNMETERED,
         codes: Codes = NO_CODES,
-        mounts: Callable[[Browsers], Mounts] = NoCapsules.of,
+        mounts: Callable[[Browsers], Mounts] = no_capsules,
     ) -> None:
         """contexts_max: of the node. contexts_for_owner, queue_max, queue_s: as for ``Places``. metering: counts the time that a
         caller has a context. codes: makes one-time codes. mounts: makes what opens capsules in these browsers.

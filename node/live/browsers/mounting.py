@@ -172,11 +172,6 @@ class CapsuleNames(Protocol):
 class NoCapsules:
     """Nobody keeps capsules. Implements ``Mounts`` and ``CapsuleNames``."""
 
-    @classmethod
-    def of(cls, browsers: object) -> NoCapsules:
-        """For ``browsers`` without capsules."""
-        return cls()
-
     async def id_of(self, text: str) -> str:
         """Implements ``CapsuleNames.id_of``."""
         raise MeshError("input.not_found", "there are no capsules here")
@@ -203,6 +198,11 @@ class NoCapsules:
 
 
 NO_CAPSULES: Final = NoCapsules()
+
+
+def no_capsules(browsers: object) -> Mounts:
+    """Makes what opens no capsules in any browser."""
+    return NO_CAPSULES
 
 
 @contextlib.asynccontextmanager
