@@ -406,7 +406,7 @@ async def test_a_pop_up_is_a_tab_where_there_are_tabs(world: Backend) -> None:
         assert outcome.on_tab == 2
         again = await page.perform(SwitchTab(tab=1))
         assert (again.on_tab, again.observation.title) == (1, first.title)
-        assert await refused(page, SwitchTab(tab=3)) == "action.tab_missing"
+        assert await refused(page, SwitchTab(tab=3), timeout_ms=400) == "action.tab_missing"
         await page.perform(SwitchTab(tab=2))
         assert (await page.perform(CloseTab())).observation.title == first.title
         assert await refused(page, CloseTab()) == "action.not_possible"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from adapters.ports import Browser, Given, Page
+from protocol import limits
 from protocol.approval.question import Cover
 from protocol.page.actions.action import Click, Goto, Locator, Scroll
 from protocol.page.seen.observation import encode
@@ -111,7 +112,10 @@ async def test_a_graphql_query_passes_and_a_mutation_does_not(page: Page, site: 
     assert site.reached.count("POST /graphql") == 1
 
 
-async def test_a_page_that_never_rests_is_left_at_the_limit(page: Page, site: PageServer) -> None:
+async def test_a_page_that_never_rests_is_left_at_the_limit(
+    page: Page, site: PageServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(limits, "SETTLE_TIMEOUT_MS", 2_000)
     site.extra["/shown.html"] = "<p id=p>0</p><script>setInterval(() => p.textContent++, 20)</script>"
     outcome = await page.perform(Goto(url=site.origin + "/shown.html"))
     assert not outcome.settled
