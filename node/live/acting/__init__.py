@@ -1,4 +1,4 @@
-"""Performs an action: risk, gate, held requests."""
+"""Performs an action: judges its risk, asks the gate, and holds requests that need a yes."""
 
 from node.live.acting.allowing import Quiet
 from node.live.acting.asking import Asking, Asks, Sought, seek

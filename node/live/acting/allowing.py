@@ -1,4 +1,4 @@
-"""Asks, while a file is recorded at a terminal, about what its steps send: it waits until the person there has answered."""
+"""Asks the person at the terminal about the requests of a step while a file is recorded; the step waits for the answer."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from protocol.page.actions.action import Action
 from protocol.page.secrets.secrets import Secrets
 
 Allows = Callable[[Action, RequestForm, int], Awaitable[bool]]
-"""True if a person allows requests of a form and a class that a step sends, for the rest of the recording."""
+"""True if the person allows requests of this form and class for the rest of the recording."""
 
 
 class Quiet:
-    """Knows the answers of the owner, and asks nothing: the person who is at the terminal is asked there."""
+    """Knows the owner's earlier answers but never asks the owner: the person at the terminal is asked instead."""
 
     def __init__(self, asking: Asking) -> None:
         self.granted, self.covers, self.stands = asking.granted, asking.covers, asking.stands
@@ -27,21 +27,21 @@ class Quiet:
 
 
 class Allowing:
-    """What a person allows in one recording. Each form is asked about once."""
+    """The answers of a person during one recording. Each form is asked about once."""
 
     def __init__(self, allows: Allows, secrets: Secrets) -> None:
-        """secrets: nobody is asked about a request in whose form one stands."""
+        """secrets: a request whose form contains one of them is refused without a question."""
         self._allows, self._secrets = allows, secrets
         self._answers: dict[RequestForm, bool] = {}
 
     @property
     def covers(self) -> tuple[Cover, ...]:
-        """What lets through what was allowed."""
+        """The cover of all requests that the person has allowed."""
         allowed = tuple(form for form, yes in self._answers.items() if yes)
         return (Cover(requests=allowed),) if allowed else ()
 
     async def decides(self, action: Action, level: int, leaving: Leaving) -> bool:
-        """True if a request that ``action`` causes may leave. level: the gravest class of the action."""
+        """True if the request ``leaving``, caused by ``action``, may leave. level: the highest risk class of the action."""
         form = leaving.form
         if form not in self._answers:
             asks = askable((form,), self._secrets)

@@ -1,4 +1,4 @@
-"""What the owner is asked about an action, and the port to whoever asks and remembers the answers."""
+"""The question that the owner is asked about an action, and the port that asks it and remembers the answers."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from protocol.page.seen.observation import Element, Observation
 from protocol.risk.pressing.classes import Risk
 
 STANDS_IN: Final = "it stands in"
-"""Begins the evidence that names the row or card of a control."""
+"""Begins the line of evidence that names the row or card around a control."""
 
 
 class Sought(msgspec.Struct, frozen=True, kw_only=True):
@@ -45,14 +45,14 @@ def seek(
     secrets: Secrets,
     step: tuple[str, int] = ("", 0),
 ) -> Sought:
-    """What is asked about ``action`` on the page of ``observation``. step: session and index, if it is recorded."""
+    """The question about ``action`` on the page of ``observation``. step: session and index, if it is recorded."""
     plain = redacted(action, Redaction(secrets))
     if element is not None:
         element = msgspec.structs.replace(
             element, name=redact_text(element.name, secrets), context=redact_text(element.context, secrets)
         )
     page = redact_address(observation.url, secrets)
-    # The judgement may carry the evidence of several sources; the reason is that of the one that decided.
+    # The judgement may carry the evidence of several sources, but the reason comes from the source that decided.
     says = [risk.reason, *(each.says for each in risk.evidence)]
     if element is not None and element.context:
         says.append(f"{STANDS_IN} “{element.context}”")  # one of many rows may have the same button
@@ -69,46 +69,49 @@ def seek(
 
 
 def askable(forms: tuple[RequestForm, ...], secrets: Secrets) -> tuple[RequestForm, ...]:
-    """Those of ``forms`` in which no secret stands: what the owner reads is stored."""
+    """The ``forms`` that contain no secret. The owner's question is stored, so it must not contain one."""
     return tuple(form for form in forms if redact_text(request_words(form), secrets) == request_words(form))
 
 
 class Asking(Protocol):
-    """Puts questions to the owner for one caller, and knows the answers. Nothing here waits for a person."""
+    """Asks the owner on behalf of one caller, and knows the answers. No method waits for a person."""
 
     async def granted(self, sought: Sought) -> Cover | None:
-        """What a yes to this action lets through; None without one. A yes for once is used up. Errors: ``store.*``."""
+        """The requests that the owner's yes to this action lets through; None without a yes. A yes for one time is used up.
+        Errors: ``store.*``.
+        """
 
     async def covers(self, sought: Sought) -> tuple[Cover, ...]:
-        """Requests that the owner has allowed while this action is performed. Those for once are used up. Errors: ``store.*``."""
+        """Requests that the owner has allowed during this action. A yes for one time is used up. Errors: ``store.*``."""
 
     async def stands(self, sought: Sought) -> bool:
-        """Whether the owner has said yes to this action. Nothing is used up."""
+        """True if the owner has said yes to this action. Nothing is used up."""
 
     async def ask(self, sought: Sought, requests: tuple[RequestForm, ...] = (), exacts: tuple[bytes, ...] = ()) -> str:
-        """Note a question, unless the same one is noted; its id, empty if there are too many. Never raises.
+        """Note a question, unless the same one is noted already. Returns its id; empty if there are too many. Never raises.
 
-        requests: what the guard refused; without them the question is about the action. exacts: ``request_exact`` of those of which
-        all is known.
+        requests: those that the guard refused; if empty, the question is about the action itself. exacts: ``request_exact`` of the
+        requests that are fully known.
         """
 
 
 class HoldAsking(Asking, Protocol):
-    """Asks about what is held. Nothing here raises."""
+    """Asks about held requests. No method raises."""
 
     async def hold(self, sought: Sought, leaving: Leaving, address: str) -> str:
-        """Note a question about a request that waits; that of the same request that waits already is joined. Its id; empty if there
-        are too many. address: that of ``leaving``, redacted."""
+        """Note a question about a held request. A question that already waits for the same request is joined. Returns its id;
+        empty if there are too many. address: the redacted address of ``leaving``.
+        """
 
     async def answered(self, question: str) -> None:
-        """Return once there is an answer."""
+        """Return when the question is answered."""
 
     async def spend(self, question: str) -> bool:
-        """Use the yes for the request that waits; False if there is none that holds."""
+        """Use up the yes for the held request; False if no valid yes exists."""
 
     async def became(self, question: str, fate: Fate) -> None:
-        """Note what became of the request."""
+        """Note the fate of the request."""
 
 
 Asks = Callable[[Caller, str], HoldAsking]
-"""Who asks for a caller, in a search or (empty) outside of one."""
+"""Creates the asker for a caller and a search; the search is empty outside of one."""

@@ -1,7 +1,7 @@
-"""One-time codes that are typed: made when they are needed, and never the same one twice.
+"""Makes the one-time codes that are typed. A code is made when it is needed and is never typed twice.
 
-A site takes a code once. Two runs within the same half minute would type it twice, and the second would look like a login that
-failed, or like an attack. So the windows that were used are kept in the store, and whoever comes too early waits.
+A site accepts a code once. Two runs within the same half minute would type it twice, and the second would look like a login that
+failed, or like an attack. So the store keeps the last used window, and a run that comes too early waits for the next one.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ from protocol.wire import cbor
 
 _KEY: Final = "totp.used"
 _LEAST_MS: Final = 3_000
-"""A code that ends sooner would end on its way to the site."""
+"""A code that expires sooner might expire on its way to the site."""
 
 
 class _Used(msgspec.Struct, frozen=True, kw_only=True):
-    """The last window of a seed that a code was typed of."""
+    """The last window of a seed from which a code was typed."""
 
     mark: bytes
     window: int
@@ -33,7 +33,7 @@ class _Used(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Meta(Protocol):
-    """What keeps a value by its name; a ``Store`` does."""
+    """Keeps a value under a name. A ``Store`` implements it."""
 
     async def get_meta(self, key: str) -> bytes | None: ...
 
@@ -41,14 +41,14 @@ class Meta(Protocol):
 
 
 class Codes(Protocol):
-    """Whoever makes one-time codes."""
+    """Makes one-time codes."""
 
     async def make(self, action: Action, secrets: Secrets) -> None:
         """Make the codes that ``action`` types, and note them in ``secrets``. May wait for the next one. Errors: ``store.*``."""
 
 
 class NoCodes:
-    """Makes none. Implements ``Codes``."""
+    """Makes no codes. Implements ``Codes``."""
 
     async def make(self, action: Action, secrets: Secrets) -> None:
         """Implements ``Codes.make``."""
@@ -58,7 +58,7 @@ NO_CODES: Final = NoCodes()
 
 
 class KeptCodes:
-    """Makes codes, and keeps in the store which were typed. Implements ``Codes``."""
+    """Makes codes, and records in the store the windows that were used. Implements ``Codes``."""
 
     def __init__(self, store: Meta, clock: Clock) -> None:
         self._store, self._clock = store, clock
@@ -78,7 +78,7 @@ class KeptCodes:
                 ends_ms = now_ms + totp.left_ms(now_ms)
                 others = [each for each in used if each.mark != totp.mark and each.ends_ms > now_ms]
                 now = _Used(mark=totp.mark, window=window, ends_ms=ends_ms)
-                # Before it is typed: a crash in between costs a wait, and no second use.
+                # Stored before the code is typed: after a crash in between, the next run waits instead of typing the code again.
                 await self._store.put_meta(_KEY, cbor.encode([*others, now]))
                 secrets.note_code(name, totp.code(window))
 
@@ -91,8 +91,8 @@ class KeptCodes:
 
 
 def _is_free(totp: Totp, last: int, now_ms: int) -> bool:
-    """Whether a code may be typed now. last: the last window of which one was typed."""
+    """True if a code of this seed may be typed now. last: the last window from which a code was typed."""
     window = totp.window(now_ms)
-    # A clock that was set back by more than that would be waited for without end, and its windows were not used.
+    # If the clock was set back further, waiting would take forever; the windows from now on were not used.
     used = window <= last <= window + 1
     return not used and totp.left_ms(now_ms) >= min(_LEAST_MS, totp.period_s * 500)

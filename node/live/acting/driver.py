@@ -80,10 +80,10 @@ from protocol.risk.pressing.pressing import PRESSES, is_grave, raised
 from protocol.risk.requests.refused import may_be_approved, may_change
 
 Makes = Callable[[], Awaitable[Iterable[str]]]
-"""Tells which values a browser holds that a site has made for a login."""
+"""Returns the values in the browser that a site has made for a login."""
 _PRESSES: Final = Check | Click | Fill | Press | Select
 _ON_CONTROLS: Final = Click | Check | Fill | Select | Upload | Press | Focus
-"""Actions on a label that are actions on its control."""
+"""Actions that, performed on a label, act on its control."""
 
 
 class Prepared(msgspec.Struct, frozen=True, kw_only=True):
@@ -93,20 +93,20 @@ class Prepared(msgspec.Struct, frozen=True, kw_only=True):
     element: Element | None
     risk: Risk
     observation: Observation
-    """The page that it was found on."""
+    """The page on which the element was found."""
     onto: Element | None = None
-    """Where it is dropped."""
+    """The element that a drag ends on."""
     aim: Element | None = None
-    """By what ``element`` is found again: its box, where it has no name of its own."""
+    """The element by which ``element`` is found again: its box, if it has no name of its own."""
     box: Element | None = None
-    """What its target means: ``element``, or a box with nothing but this one control in it."""
+    """The element that the target names: ``element`` itself, or a box that contains only this control."""
     fits: tuple[Fit, ...] = ()
-    """How the texts of its target were matched; only known to a recorder."""
+    """How the texts of the target were matched; filled for a recorder only."""
     fits_onto: tuple[Fit, ...] = ()
 
     @property
     def evidence(self) -> Evidence | None:
-        """What tells the element from others, not redacted."""
+        """The evidence that distinguishes the element from others, not redacted."""
         aim = self.aim or self.element
         if aim is None:
             return Evidence(fits=self.fits) if self.fits else None
@@ -114,7 +114,7 @@ class Prepared(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def evidence_onto(self) -> Evidence | None:
-        """The same for where it is dropped."""
+        """The evidence of the element that a drag ends on."""
         if self.onto is None:
             return None
         return msgspec.structs.replace(collect(self.onto, self.observation), fits=self.fits_onto)
@@ -142,21 +142,22 @@ class Driver:
         press_ms: int = 0,
         makes: Makes | None = None,
     ) -> None:
-        """uploads: where files are read from. codes: who makes one-time codes. notes_fits: whether it is noted for a recording how
-        the texts of each target are matched. holder: where what needs a yes waits for it. allowing: who is asked at once, while the
-        action is performed. None for both where nothing waits. press_ms: how long a press may take; 0 for as long as is configured.
-        makes: tells which values the browser holds that the site has made for a login; None where no login is at work.
+        """uploads: where files are read from. codes: who makes one-time codes. notes_fits: True if a recording needs to know how
+        the texts of each target were matched. holder: keeps requests that need a yes until it comes. allowing: asks a person at
+        once, while the action is performed. Both are None if no request waits. press_ms: the time limit of a press; 0 for the
+        configured one. makes: returns the values in the browser that the site has made for a login; None for work without a
+        login.
         """
         self._makes, self._learned = makes, False
         self._holder, self._allowing = holder, allowing
         self.held: tuple[HeldRequest, ...] = ()
-        """Requests that wait because of the last action."""
+        """Requests of the last action that are held."""
         self._late: set[str] = set()
-        """Requests that presses have caused after their end, and that were refused."""
+        """Refused requests that presses caused after they had ended."""
         self._doubted: set[int] = set()
-        """The tabs that are unconfirmed."""
+        """The tabs whose page is unconfirmed."""
         self._documents: dict[int, int] = {}
-        """How many documents each tab had come to."""
+        """The number of documents that each tab has loaded."""
         self._notes_fits, self._press_ms = notes_fits, press_ms
         self._uploads, self._codes = uploads, codes
         self._page = page
@@ -165,11 +166,11 @@ class Driver:
         self.observation: Observation | None = None
         """The last observation; None makes the next action observe the page first."""
         self.prepared: Prepared | None = None
-        """The last action, once its element was found; None when it was not."""
+        """The last action, once its element was found; None if it was not found."""
         self.values: dict[str, str] = {}
-        """What was extracted in this run, by name: text of pages."""
+        """The values extracted in this run, by name. They are text of pages."""
         self.on_tab = 0
-        """The tab in front, by its number; 0 where there are no tabs."""
+        """The number of the tab in front; 0 without tabs."""
         self._by_itself: frozenset[str] = frozenset()
         """Requests that were refused while nothing was pressed: the page sends them by itself."""
         self.step = ("", 0)
@@ -177,7 +178,9 @@ class Driver:
 
     @property
     def unconfirmed(self) -> bool:
-        """True if the page may show what is not true: something that it sent was held or refused since its address was opened."""
+        """True if the page may show something untrue, because one of its requests was held or refused since its address was
+        opened.
+        """
         return self.on_tab in self._doubted
 
     @unconfirmed.setter
@@ -185,19 +188,18 @@ class Driver:
         (self._doubted.add if doubted else self._doubted.discard)(self.on_tab)
 
     def site_answered(self) -> None:
-        """A document that was held has left: where nothing else was held or refused, what came in its place is believed."""
+        """A held document request has left. The document that it loads is believed, unless other requests were held or refused."""
         if len(self._doubted) == 1:
             self._doubted.clear()
 
     async def note_login(self) -> None:
-        """Learn what the site has made for a login, before anything that the page says or sends is stored, compared, asked or told.
-
-        If that fails, nothing that the page says is kept. Errors: ``browser.*``, ``input.too_large``.
+        """Learn the values that the site has made for a login, so that everything stored, compared, asked or told afterwards is
+        redacted. If that fails, no text of the page is kept. Errors: ``browser.*``, ``input.too_large``.
         """
         seen, self.observation = self.observation, None
         await self._learn()
         if self._learned and seen is not None:
-            # In what was seen before stand the values; what is done next, and told of it, is about this observation.
+            # The observation from before contains the values, so the page is observed again.
             seen = await self._page.observe()
         self.observation, self._learned = seen, False
 
@@ -217,12 +219,12 @@ class Driver:
         said: Grade = "part",
         lists: Callable[[Prepared], Listed] | None = None,
     ) -> Outcome:
-        """Do one action: look, find its element, ask the gate, perform.
+        """Do one action: observe, find its element, ask the gate, perform.
 
-        ``expect``: the state hash to wait for, if one is known. ``evidence``: what was recorded of the element.
-        ``evidence_onto``: of where it is dropped. ``answer``: the dialog that it is to cause, and the answer; ``said``:
-        how much of what the dialog says must be the expected text.
-        ``lists``: what a recording says that the action sends.
+        ``expect``: the state hash to wait for, if one is known. ``evidence``: the recorded evidence of the element.
+        ``evidence_onto``: that of the element that a drag ends on. ``answer``: the dialog that the action should cause, and the
+        answer to it. ``said``: how closely the dialog's text must match the expected text. ``lists``: returns the requests that a
+        recording lists for the action.
         Errors: those of ``prepare``, ``Gate.admit`` and ``Page.perform``, ``action.not_of_type``, ``action.dialog``.
         """
         self.prepared = None
@@ -240,7 +242,7 @@ class Driver:
             self.observation = BLANK if isinstance(action, Goto) else await self._page.observe()
         condition = condition_of(action)
         if condition is not None:
-            # Its element may come only later, or be meant to be absent.
+            # The element may come only later, or may be expected to be absent.
             ready = _unaimed(action, self.observation)
         else:
             look = partial(self._ready, action, evidence, evidence_onto)
@@ -253,7 +255,7 @@ class Driver:
         why = self._gate.needs_yes(ready.action, ready.element, risk, ready.observation.url)
         risk = raised(risk, why) if why else with_answer(weighed, answer, free=True)
         self.prepared = msgspec.structs.replace(ready, risk=risk)
-        # Accepting a dialog is no press: the page may do anything then, also what no request tells of.
+        # Accepting a dialog is no press: afterwards the page may change without sending any request.
         free = not why and (self._gate.plans or not accepts(answer))
         sought = self._sought(self.prepared)
         covers = await self._gate.admit(self.prepared.action, risk, sought, free=free)
@@ -279,7 +281,7 @@ class Driver:
             given = msgspec.structs.replace(given, grade=grade, graded=self._notes_fits)
         performed = self.prepared.action
         if isinstance(performed, Goto):
-            # Only here: what is judged, reported and recorded has the names of secrets.
+            # Only here: the judged, reported and recorded action contains the names of secrets instead of their values.
             performed = msgspec.structs.replace(performed, url=reveal_address(performed.url, self._secrets))
         ref = None if condition is not None else self.prepared.ref
         if isinstance(performed, Extract):
@@ -311,7 +313,7 @@ class Driver:
         doubts = unsent or (isinstance(action, PRESSES) and self._unsent(outcome))
         self._confirm(self.prepared, outcome, {before} if doubts else set())
         outcome = msgspec.structs.replace(outcome, question=question, unsent=unsent, unconfirmed=self.unconfirmed)
-        # Both as they are stored: the error of another dialog says what was expected.
+        # Both texts are redacted: the error of an unexpected dialog quotes the expected text.
         stored = Redaction(self._secrets)
         require_expected(redacted(outcome.dialogs, stored), redacted(answer, stored), said)
         if isinstance(action, Extract):
@@ -320,7 +322,9 @@ class Driver:
         return msgspec.structs.replace(outcome, held="held") if holds else outcome
 
     async def _decides(self, allowing: Allowing, action: Action, risk: Risk, leaving: Leaving) -> bool:
-        """True if the person at the terminal lets a request leave. A request that says a login is refused without a question."""
+        """True if the person at the terminal lets a request leave. A request that contains a value of the login is refused without
+        a question.
+        """
         try:
             await self._learn()
         except MeshError:
@@ -328,7 +332,7 @@ class Driver:
         return await allowing.decides(action, risk.gravest, leaving)
 
     def _note_late(self) -> None:
-        """Note what presses have caused after their end, and that was refused: their pages may show that it was done."""
+        """Note refused requests that presses caused after they had ended: their pages may look as if the request had succeeded."""
         for tab, lines in self._page.refused_late().items():
             new = frozenset(lines) - self._by_itself
             self._late |= new
@@ -336,9 +340,10 @@ class Driver:
                 self._doubted.add(tab)
 
     def _confirm(self, prepared: Prepared, outcome: Outcome, unsent: set[int]) -> None:
-        """Note whether the page may show what is not true. Another document is believed, but for the one that an action led to
-        while something of it was held or refused, and one that the page came to while nobody acted. unsent: on which tabs
-        something was."""
+        """Update the set of tabs whose page may show something untrue. A new document is believed, with two exceptions: one that
+        an action led to while some of its requests were held or refused, and one that was loaded while nobody acted. unsent:
+        the tabs on which a request was held or refused.
+        """
         tab, action = outcome.on_tab, prepared.action
         came = outcome.documents != self._documents.get(tab, 0) and not isinstance(action, Wait | Assert | Extract)
         if came or _opens_anew(action, prepared.observation.url):
@@ -348,14 +353,14 @@ class Driver:
             self._doubted |= {*unsent, tab}
 
     async def _require_read(self, prepared: Prepared) -> None:
-        """Return if all that is to be extracted has come. Errors: ``page.cut``, ``browser.*``."""
+        """Return if the content to be extracted has loaded completely. Errors: ``page.cut``, ``browser.*``."""
         if prepared.element is None:
             require_loaded(prepared.observation, "what the page says")
         else:
             await require_read(self._page, prepared.observation, prepared.element)
 
     async def _explained(self, error: MeshError, action: Action) -> MeshError:
-        """``error`` of an element that was not found, on the page as it is now: that one is kept with the step that failed."""
+        """``error`` about an element that was not found, completed from the present page, which is kept with the failed step."""
         if error.code not in NOT_FOUND:
             return error
         with contextlib.suppress(MeshError):
@@ -366,7 +371,7 @@ class Driver:
     async def _ready(
         self, action: Action, evidence: Evidence | None, onto: Evidence | None, observation: Observation
     ) -> tuple[Prepared, Observation]:
-        """As ``prepare``, and with the element that a drag ends on."""
+        """As ``prepare``; for a drag, also finds the element that it ends on."""
         prepared, observation = await prepare(self._page, observation, action, evidence=evidence, secrets=self._secrets)
         if isinstance(action, Drag):
             prepared = await _onto(self._page, prepared, onto, self._secrets)
@@ -375,14 +380,16 @@ class Driver:
         return prepared, observation
 
     def _unsent(self, outcome: Outcome) -> bool:
-        """True if something was refused that a yes could let through, or nothing could; but for what the page sends by itself."""
+        """True if a request was refused that a yes could let through, or that no yes could. Requests that the page sends by itself
+        do not count.
+        """
         refused = zip(outcome.blocked, outcome.blocked_by, strict=True)
         return any(
             (may_be_approved(rule) or may_change(rule)) and line not in self._by_itself for line, rule in refused
         )
 
     def _sought(self, prepared: Prepared) -> Sought:
-        """What an owner would be asked about the action that is about to be performed."""
+        """The question to the owner about the action that is about to be performed."""
         return seek(
             prepared.action,
             prepared.aim or prepared.element,
@@ -393,7 +400,7 @@ class Driver:
         )
 
     async def _given(self, answer: Answer | None, said: Grade, prepared: Prepared) -> Given:
-        """What the action is performed with; the hashes of its files are noted in ``prepared``."""
+        """The dialog answer and the files that the action is performed with. The files' hashes are noted in ``prepared``."""
         given = NOTHING
         if answer is not None:
             given = Given(answer=answer, accepts=accepting(answer, prepared.risk, self._gate.accepted_max, said))
@@ -406,7 +413,7 @@ class Driver:
         return given
 
     async def _fitted(self, prepared: Prepared, action: Action) -> Prepared:
-        """``prepared`` with how the texts of the target of ``action`` were matched."""
+        """``prepared``, with a note of how the texts of the target of ``action`` were matched."""
         target, box, seen = target_of(action), prepared.box, prepared.observation
         if target is None or box is None:
             return prepared
@@ -418,17 +425,18 @@ class Driver:
 
     async def _hold(self, condition: Assert, action: Action, evidence: Evidence | None) -> None:
         known = evidence if isinstance(action, Assert) and of_one_element(action) else None
-        known = known if known is not None and known.role else None  # else it says only how texts were matched
+        # Evidence without a role says only how texts were matched.
+        known = known if known is not None and known.role else None
         pins = pins_of(evidence, self.observation.url if self.observation else "", self._secrets)
         try:
             element, page = await hold(self._page, condition, self._secrets, known, pins)
         except MeshError:
-            # What was found is what the page shows now, and not what it showed before.
+            # The element was found on the present page; an earlier observation is out of date.
             with contextlib.suppress(MeshError):
                 self.observation = await self._page.observe()
             raise
         if self.prepared is not None and isinstance(action, Assert) and of_one_element(action):
-            # For its evidence: a replay must not be content with another element.
+            # Its evidence is recorded, so that a replay rejects another element.
             self.prepared = msgspec.structs.replace(self.prepared, element=element, observation=page, aim=None)
         if self.prepared is not None and self._notes_fits:
             fits = await fits_of_condition(self._page, page, condition, element, self._secrets)
@@ -436,7 +444,7 @@ class Driver:
 
 
 def _opens_anew(action: Action, here: str) -> bool:
-    """True if ``action`` opens an address anew; a place on the page at ``here`` is none."""
+    """True if ``action`` loads an address again; moving to a fragment of the page at ``here`` does not."""
     if not isinstance(action, Goto):
         return isinstance(action, Reload)
     whole, place, _ = action.url.partition("#")
@@ -453,20 +461,20 @@ async def prepare(
 ) -> tuple[Prepared, Observation]:
     """``action`` with its element found and its risk classified, and the observation the element was found in.
 
-    A locator with selectors is found by them alone, on a fresh observation; role and name must then be those of the element.
-    One without is found by role and name on ``observation``, then on a fresh one, should the page have changed since.
-    evidence: what was recorded of the element; it must agree, and takes the place of ``nth``. secrets: what it is redacted by.
+    A locator with selectors is found by them alone, on a fresh observation; role and name must then be those of the element. A
+    locator without selectors is found by role and name on ``observation``, then on a fresh one if the page has changed. evidence:
+    the recorded evidence of the element; it must agree, and replaces ``nth``. secrets: redact the comparison.
     Errors: ``action.target_missing``, ``action.target_ambiguous``, ``action.target_differs``, ``action.not_possible``,
     ``action.clipboard``, ``browser.*``.
     """
     if isinstance(action, Press):
-        require_key(action.key)  # before the gate, as no approval helps
+        require_key(action.key)  # before the gate, because no approval helps
     target = target_of(action)
     if target is None:
         return _unaimed(action, observation), observation
     if target.selectors:
         observation = await page.observe()
-        # What goes through all elements of a page is done in a thread: a table of 10,000 rows would hold up everybody.
+        # Work that goes through all elements of a page runs in a thread: a table of 10,000 rows would block the event loop.
         target = await asyncio.to_thread(shown_name, target, observation, secrets)
         element = await selected(
             page,
@@ -532,14 +540,14 @@ async def _onto(page: Page, prepared: Prepared, evidence: Evidence | None, secre
 
 
 def judged(action: Action, element: Element, observation: Observation) -> Risk:
-    """The risk of ``action``: of what stands in a control, that of the control, which gets what is sent to it."""
+    """The risk of ``action`` on the control that receives it, when ``element`` is a label or a box around that control."""
     if (labelled := observation.labelled(element)) is not element:
         return judged(action, _called(labelled, element.name), observation)
     if isinstance(action, Click) and (control := observation.sole_control(element)) is not element:
         if control.name.strip() and control.role in CHECKABLE_ROLES:
-            return classify(action, control, observation)  # a box and its label: both say what the form would send
+            return classify(action, control, observation)  # a box and its label both name what the form sends
         named = msgspec.structs.replace(control, name=control.name or element.name)
-        # What the box says counts as well: it may be all that names an icon.
+        # The text of the box counts too: it may be the only name of an icon.
         return weigh(classify(action, named, observation), classify(action, element, observation).evidence)
     if element.role in INTERACTIVE_ROLES and not element.inside:
         return classify(action, element, observation)
@@ -553,7 +561,7 @@ def judged(action: Action, element: Element, observation: Observation) -> Risk:
 
 
 def _called(control: Element, label: str) -> Element:
-    """``control``, which its label calls ``label``: a person reads that, whatever else its name is."""
+    """``control`` under the name that its label ``label`` gives it: a person reads the label, not the control's own name."""
     if not label.strip() or same_name(control.name, label):
         return control
     return msgspec.structs.replace(control, traits=msgspec.structs.replace(control.traits, label=label))
@@ -562,7 +570,7 @@ def _called(control: Element, label: str) -> Element:
 def _require_recorded(
     evidence: Evidence, element: Element, observation: Observation, action: Action, secrets: Secrets
 ) -> None:
-    """Errors: ``action.target_differs`` where the element that the author's selector found is not the recorded one."""
+    """Return if the element that the author's selector found is the recorded one. Errors: ``action.target_differs``."""
     writes = judged(action, element, observation).level >= WRITE_CLASS
     judge = judge_of(evidence, observation, secrets)
     if found := judge.differs(element, reads=isinstance(action, Extract), writes=writes):

@@ -1,4 +1,4 @@
-"""The gate before every action: which risk classes may be performed, and by whose yes."""
+"""The gate before every action. It decides which risk classes may be performed, and which ones need a yes."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from protocol.risk.pressing.pressing import UNSURE, needs_yes, surely_reads
 from protocol.risk.requests.requests import GuardPolicy
 
 Approve = Callable[[Action, Risk], bool]
-"""Whether a person has approved this one action."""
+"""True if a person has approved this one action."""
 
 
 def never(action: Action, risk: Risk) -> bool:
@@ -28,34 +28,35 @@ def never(action: Action, risk: Risk) -> bool:
 
 
 Report = Callable[[Action, Risk, bool], Awaitable[None]]
-"""Called with every decision that needs an approval, and whether there was one, before the action is performed."""
+"""Called before the action is performed, with every decision that needs an approval and with True if it was approved."""
 
 
 class Gate(msgspec.Struct, frozen=True, kw_only=True):
-    """Which risk classes may be performed."""
+    """Decides which risk classes may be performed."""
 
     report: Report
     risk_max: int = APPROVAL_CLASS - 1
-    """The highest class that may be performed without asking; from ``APPROVAL_CLASS`` on a person has approved it."""
+    """The highest class that may be performed without asking. From ``APPROVAL_CLASS`` on, a person has approved that."""
     approve: Approve = never
     class_max: int = 7
-    """The highest class that any yes lets pass: what the policy of a mounted capsule allows."""
+    """The highest class that any yes can let pass, as set by the policy of a mounted capsule."""
     named: str = ""
-    """The address that a person named for this work to begin at; empty if nobody did."""
+    """The start address that a person named for this work; empty if no person did."""
     sure: bool = False
-    """True if a press needs a yes unless it certainly reads only, as with a capsule that forbids trials."""
+    """True if a press needs a yes unless it certainly only reads, as with a capsule that forbids probing."""
     chooses: bool = False
-    """True if a program chooses what is pressed, as a search does."""
+    """True if a program chooses the elements to press, as a search does."""
     wall: GuardPolicy | None = None
-    """What judges each message out of the pages that are worked on; None where something can leave that comes before no judge."""
+    """The policy that judges each message that leaves the pages; None if a message can leave unjudged."""
     plans: bool = False
-    """True if it is only found out what is needed: nothing leaves, so what acts inside the page alone is done without a yes."""
+    """True for a dry run: nothing leaves, so an action that acts only inside the page needs no yes."""
     asking: Asking | None = None
-    """Asks the owner about what is refused, and knows what the owner has answered; None where nobody is asked."""
+    """Asks the owner about refused actions and requests, and knows the owner's answers; None if nobody is asked."""
 
     def named_max(self, action: Action, risk: Risk) -> int:
-        """The highest class of a request that ``action`` may send because it is named: to name it approves an ordinary write, and
-        no more."""
+        """The highest class of a request that ``action`` may send because an action file names the action. Naming it approves an
+        ordinary write, and no more.
+        """
         levels = (
             level for level in range(7, 0, -1) if self.approves(action, msgspec.structs.replace(risk, level=level))
         )
@@ -72,12 +73,14 @@ class Gate(msgspec.Struct, frozen=True, kw_only=True):
         return self.class_max if self.plans else self.approved_max
 
     def weighed(self, action: Action, risk: Risk) -> Risk:
-        """``risk``, the one of ``action``; but what a person named is not judged by the words of its address."""
+        """``risk`` of ``action``, except that an address named by a person is not judged by its words."""
         named = self.named and isinstance(action, Goto) and action.url == self.named
         return settled(1, "opens the page that a person named") if named else risk
 
     def needs_yes(self, action: Action, element: Element | None, risk: Risk, url: str) -> str:
-        """Why ``action`` on the page at ``url`` needs a yes where its class does; empty if what it sends is judged as it leaves."""
+        """The reason why ``action`` on the page at ``url`` needs a yes if its class does; empty if its requests are judged as they
+        leave.
+        """
         if self.wall is None:
             return "what leaves is not judged here"
         if self.plans and isinstance(action, Fill | Upload):
@@ -86,23 +89,22 @@ class Gate(msgspec.Struct, frozen=True, kw_only=True):
         return UNSURE if not why and self.sure and not surely_reads(action, risk) else why
 
     def approves(self, action: Action, risk: Risk) -> bool:
-        """Whether ``action`` passes without a yes of the owner's key."""
+        """True if ``action`` passes without a yes of the owner's key."""
         return risk.level <= self.approved_max or (risk.level <= self.class_max and self.approve(action, risk))
 
     async def admit(
         self, action: Action, risk: Risk, sought: Sought | None = None, *, free: bool = False
     ) -> tuple[Cover, ...]:
-        """Let ``action`` pass, once the decision is reported; the requests that a yes of the owner lets through with it.
-
-        free: it needs no yes, as what it sends is judged. sought: what the owner is asked if the action is refused.
+        """Report the decision, then let ``action`` pass. Returns the requests that the owner's yes lets through with it. free: the
+        action needs no yes, because its requests are judged. sought: the question to the owner if the action is refused.
         Errors: ``risk.refused``, those of ``report``.
         """
         if free:
             if max(APPROVAL_CLASS, risk.level) > self.class_max:
-                return ()  # no answer widens what the issuer of a capsule allows
+                return ()  # no answer widens the limits set by the issuer of a capsule
             return await self.asking.covers(sought) if self.asking and sought else ()
         if risk.level > self.class_max:
-            # Before anybody is asked: no answer of this node's owner widens what the issuer of a capsule allows.
+            # Checked before anybody is asked: no answer of this node's owner widens the limits set by the issuer of a capsule.
             await self.report(action, risk, False)
             raise _refused(risk, f"; the capsule allows {self.class_max} at most, whoever approves")
         asking = self.asking if sought is not None else None
@@ -120,12 +122,12 @@ class Gate(msgspec.Struct, frozen=True, kw_only=True):
         return covers if granted is None else (granted, *covers)
 
     async def performed(self, sought: Sought, refused: tuple[RequestForm, ...], exacts: tuple[bytes, ...]) -> str:
-        """Ask the owner about requests that the guard refused while the action was performed; the id of the question."""
+        """Ask the owner about requests that the guard refused while the action was performed. Returns the id of the question."""
         return await self.asking.ask(sought, refused, exacts) if self.asking is not None and refused else ""
 
 
 def unsent(risk: Risk, outcome: Outcome, *, held: bool = False) -> MeshError:
-    """The error of an action that was done and of which the guard holds or refused what it sent."""
+    """The error of an action that was performed, but whose requests the guard holds or has refused."""
     asks = f"; the owner is asked: {outcome.question}" if outcome.question else ""
     return _refused(
         risk, f"; it was performed, and what it sent {'is held' if held else 'was refused'}{asks}", outcome.question

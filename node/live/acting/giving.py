@@ -1,4 +1,4 @@
-"""What an action is given beside its element: which dialogs may be accepted."""
+"""Decides which dialogs an action may accept."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ from protocol.risk.pressing.classes import Risk
 
 
 def accepting(answer: Answer | None, admitted: Risk, risk_max: int, grade: Grade = "part") -> Callable[[Dialog], bool]:
-    """Which dialogs may be accepted: the first of the expected form, if it asks for no more than was admitted.
+    """A test for dialogs: it accepts the first dialog of the expected form, if its risk is no higher than the admitted risk.
 
-    The text in the file is a part of what the page says, or missing; the whole is judged here. risk_max: the highest class that
-    needs no other approval. grade: as for ``fits``.
+    An action file gives only part of the dialog's text, or none, so the whole text is judged here. risk_max: the highest class
+    that needs no other approval. grade: as for ``fits``.
     """
     accepted: list[Dialog] = []
 
     def accepts(dialog: Dialog) -> bool:
         if answer is None or not answer.accept or accepted or not fits(answer, dialog, grade):
             return False
-        # Of a page that asks to stay, browsers show no words of its own.
+        # When a page asks whether to leave, browsers show none of the page's own words.
         said = answer if answer.kind == "beforeunload" else msgspec.structs.replace(answer, text=dialog.message)
         if with_answer(admitted, said).level > max(risk_max, admitted.level):
             return False

@@ -1,4 +1,4 @@
-"""Held requests of one page: asks about each, and lets it go once the owner has said yes (docs/adr/0067-hold-what-leaves.md)."""
+"""Holds the requests of one page: asks about each, and releases it after the owner's yes (docs/adr/0067-hold-what-leaves.md)."""
 
 from __future__ import annotations
 
@@ -19,35 +19,35 @@ from protocol.page.secrets.secrets import Secrets
 from protocol.page.seen.names import legible
 
 Turn = Callable[[], AbstractAsyncContextManager[None]]
-"""Nobody else drives the page within."""
+"""Inside the block, nobody else drives the page."""
 Sent = Callable[[int, Leaving], Awaitable[None]]
-"""Told that what a step sent has left, by its index."""
+"""Called with the index of a step when a held request of that step has left."""
 
 Learn = Callable[[], Awaitable[None]]
-"""Learns what a site has made for a login. Errors: ``browser.*``, ``input.too_large``."""
+"""Learns the values that a site has made for a login. Errors: ``browser.*``, ``input.too_large``."""
 
 
 class Holder:
-    """Asks about the requests of one page that wait, and lets them go or holds them back."""
+    """Asks about the held requests of one page, and releases or drops each of them."""
 
     def __init__(self, page: Page, asking: HoldAsking, clock: Clock, turn: Turn, sent: Sent, wait_s: int) -> None:
         self._page, self._asking, self._clock, self._turn, self._sent = page, asking, clock, turn, sent
         self.wait_s = wait_s
         self._waiting: dict[str, list[Leaving]] = {}
-        """By question: the request, and each time that the page asked for it again."""
+        """By question: the held request, and every repetition of it by the page."""
         self._tasks = Tasks()
         self._late: asyncio.Task[None] | None = None
         self.late = False
-        """True if a request began to wait after the last action had ended."""
+        """True if a request was held after the last action had ended."""
 
     async def ask(self, sought: Sought, leaving: tuple[Leaving, ...], secrets: Secrets) -> tuple[HeldRequest, ...]:
-        """Ask about each of ``leaving``, which ``sought`` caused, and let it wait."""
+        """Hold each of the requests ``leaving`` that ``sought`` caused, and ask about it."""
         return tuple([await self._ask(sought, each, secrets) for each in leaving])
 
     def watch(self, sought: Sought, secrets: Secrets, learn: Learn) -> None:
-        """``sought`` has ended: what it causes late is asked about too, until ``begin``.
+        """The action ``sought`` has ended. Until ``begin``, also ask about requests that it causes late.
 
-        learn: adds to ``secrets`` what the site made meanwhile.
+        learn: adds to ``secrets`` the values that the site has made meanwhile.
         """
         self._late = self._tasks.start(self._asks_late(sought, secrets, learn), "watching what leaves late")
 
@@ -56,14 +56,14 @@ class Holder:
             self.late = True
             try:
                 await learn()
-            except MeshError:  # a question might show a login
+            except MeshError:  # a question might show a value of a login
                 for each in leaving:
                     self._page.keep_back(each.number)
             else:
                 await self.ask(sought, leaving, secrets)
 
     def begin(self) -> None:
-        """The next action begins."""
+        """The next action begins; late requests of the last one are no longer watched."""
         if self._late is not None:
             self._late.cancel()
             self._late = None
@@ -72,7 +72,7 @@ class Holder:
     async def _ask(self, sought: Sought, leaving: Leaving, secrets: Secrets) -> HeldRequest:
         words, address = request_words(leaving.form), redact_address(leaving.url, secrets)
         question = ""
-        if redact_text(words, secrets) == words:  # what the owner reads is stored
+        if redact_text(words, secrets) == words:  # the owner's question is stored, so it must contain no secret
             question = await self._asking.hold(sought, leaving, address)
         if not question:
             self._page.keep_back(leaving.number)
@@ -100,10 +100,10 @@ class Holder:
             leaving = self._waiting[question][0]
             fate = await self._fate(question)
             if fate == "sent":
-                await self._sent(step + 1, leaving)  # a question names the step that shows the page
+                await self._sent(step + 1, leaving)  # A question names the step whose recording shows the page.
         finally:
             for each in self._waiting.pop(question):
-                self._page.keep_back(each.number)  # sent once, however often the page has asked for it
+                self._page.keep_back(each.number)  # sent only once, however often the page has repeated it
             await asyncio.shield(self._asking.became(question, fate))
 
     async def _fate(self, question: str) -> Fate:
@@ -113,7 +113,7 @@ class Holder:
         return "refused" if await self._left(question) else "withdrawn"
 
     async def _left(self, question: str) -> Leaving | None:
-        """The last one that the page has not given up."""
+        """The last repetition of the request that the page still waits for; None if the page has given up all of them."""
         for each in reversed(self._waiting[question]):
             fate = asyncio.ensure_future(self._page.fate(each.number))
             await asyncio.wait({fate}, timeout=0)
@@ -131,9 +131,9 @@ class Holder:
         try:
             async with self._turn():
                 return await self._page.let_go(last.number)
-        except MeshError:  # the session has ended, or another call does not
+        except MeshError:  # the session has ended, or another call is running too long
             return "withdrawn"
 
     async def close(self) -> None:
-        """Nothing waits any more."""
+        """Stop holding; nothing waits any more."""
         await self._tasks.close()

@@ -1,6 +1,6 @@
-"""The files that actions may upload: those in the folders that the owner of the node has named, and no others.
+"""Reads the files that actions may upload: only files in the folders that the owner of the node has named.
 
-A file is read once. What was read is what is hashed, recorded and given to the page: nobody can exchange it in between.
+A file is read once. The bytes read are hashed, recorded and given to the page, so nobody can exchange the file in between.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from protocol import limits
 from protocol.errors import MeshError
 from protocol.page.actions.action import Upload
 
-# NOFOLLOW: a symbolic link could lead out of the folder. NONBLOCK: to open a pipe would wait for a writer.
+# NOFOLLOW: a symbolic link could lead out of the folder. NONBLOCK: opening a pipe would wait for a writer.
 _FLAGS = os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK
 
 
@@ -28,10 +28,10 @@ class Uploads:
         self._folders = tuple(Path(folder) for folder in folders)
 
     def read(self, action: Upload) -> tuple[Upload, tuple[GivenFile, ...]]:
-        """The files that ``action`` names, and the action with their hashes.
+        """The action with the hashes of its files, and the files.
 
-        Errors: ``action.upload`` (a name outside of the folders, no such file, too large), ``action.upload_differs`` (it is not the
-        file that was recorded).
+        Errors: ``action.upload`` (a name outside of the folders, no such file, too large), ``action.upload_differs`` (it is not
+        the file that was recorded).
         """
         files = tuple(GivenFile(name=name.rpartition("/")[2], data=self._read(name)) for name in action.files)
         if sum(len(file.data) for file in files) > limits.UPLOAD_BYTES_MAX:
@@ -61,7 +61,7 @@ class Uploads:
             except FileNotFoundError:
                 continue
             except OSError as error:
-                # ELOOP and ENOTDIR: a symbolic link, wherever it leads.
+                # ELOOP and ENOTDIR mean a symbolic link, wherever it leads.
                 raise _refused(name, "it cannot be opened, or is a symbolic link") from error
             if not stat.S_ISREG(os.fstat(handle).st_mode):
                 os.close(handle)
@@ -75,8 +75,8 @@ class Uploads:
 
 
 def _opened(folder: Path, parts: list[str]) -> int:
-    """Open a file below ``folder``, part by part, so that no part can be a link."""
-    # The folder itself is the owner's word, and may be a link.
+    """Open a file below ``folder`` part by part, so that no part can be a symbolic link."""
+    # The owner named the folder itself, so the folder may be a link.
     handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     for place, part in enumerate(parts, 1):
         try:
@@ -92,4 +92,4 @@ def _refused(name: str, why: str) -> MeshError:
 
 
 NO_UPLOADS = Uploads()
-"""Without a folder nothing is uploaded."""
+"""Has no folder, so nothing can be uploaded."""

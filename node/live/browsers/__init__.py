@@ -1,4 +1,4 @@
-"""Browsers within the limits of the node: pool, places, mounted capsules."""
+"""Browsers within the limits of the node: the pool, the queue for places, and mounted capsules."""
 
 from node.live.browsers.browsers import Browsers, Lent
 from node.live.browsers.first_look import LoginShown

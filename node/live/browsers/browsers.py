@@ -34,11 +34,11 @@ from protocol.recording.records.session import BrowserInfo, Profile
 from protocol.risk.requests.requests import GuardPolicy
 
 TakeLogin = Callable[[], LoginShown | None]
-"""What judges the first page of a context; None from the second call on, and where there is no login."""
+"""Returns the judge of the first page of a context; None from the second call on, and for work without a login."""
 
 
 class Browsers:
-    """Hands out isolated contexts in a pool of browsers, in the order in which they are asked for."""
+    """Provides isolated contexts in a pool of browsers, in the order of the requests."""
 
     def __init__(
         self,
@@ -58,12 +58,13 @@ class Browsers:
         codes: Codes = NO_CODES,
         mounts: Callable[[Browsers], Mounts] = no_capsules,
     ) -> None:
-        """contexts_max: of the node. contexts_for_owner, queue_max, queue_s: as for ``Places``. metering: counts the time that a
-        caller has a context. codes: makes one-time codes. mounts: makes what opens capsules in these browsers.
+        """contexts_max: limit of the node. contexts_for_owner, queue_max, queue_s: as for ``Places``. metering: counts the time
+        for which a caller has a context. codes: makes one-time codes. mounts: creates the ``Mounts`` that opens capsules in
+        these browsers.
         """
         self._open_browser, self._open_persistent = open_browser, open_persistent
         self._attached = attached
-        """The browsers are somebody else's: not everything that they send comes before the guard."""
+        """True if the browsers were started by somebody else: some of their requests do not pass the guard."""
         self._step_timeout_ms = step_timeout_ms
         self._navigation_timeout_ms = navigation_timeout_ms
         self._places = Places(contexts_max, for_owner=contexts_for_owner, queue_max=queue_max, queue_s=queue_s)
@@ -72,7 +73,7 @@ class Browsers:
         self.metering, self.codes, self.mounts = metering, codes, mounts(self)
 
     def wall(self, guard: GuardPolicy) -> GuardPolicy | None:
-        """What judges each message that leaves under ``guard``; None where something can leave unjudged."""
+        """The policy that judges each message that leaves under ``guard``; None if a message can leave unjudged."""
         return None if self._attached else guard
 
     async def _start(self) -> Browser:
@@ -87,33 +88,35 @@ class Browsers:
 
     @property
     def waiting(self) -> int:
-        """How many callers wait for a place."""
+        """The number of callers that wait for a place."""
         return self._places.waiting
 
     @property
     def contexts(self) -> int:
-        """How many contexts are open, or are being opened."""
+        """The number of contexts that are open or being opened."""
         return self._pool.contexts
 
     @property
     def turned_away(self) -> Mapping[tuple[str, str], int]:
-        """How often tunnels refused what no guard had let through, by who asked (``browser`` or ``page``) and method."""
+        """The number of requests that tunnels refused because no guard had let them through, by sender (``browser`` or ``page``)
+        and method.
+        """
         return self._pool.turned_away
 
     @property
     def running(self) -> int:
-        """How many browsers run, or start."""
+        """The number of browsers that run or are starting."""
         return self._pool.browsers
 
     async def info(self) -> BrowserInfo:
-        """Which browser it is; starts one if none runs. Errors: those of ``Pool.seat``."""
+        """Describes the browser; starts one if none runs. Errors: those of ``Pool.seat``."""
         if self._info is None or not self._pool.browsers:
             (await self._pool.seat()).leave()
         assert self._info is not None, "a seat is in a browser that was started"
         return self._info
 
     async def info_for_work(self) -> BrowserInfo:
-        """As ``info``, for a caller with time with a browser left: none is started for others. Errors: also ``Metering.check``."""
+        """As ``info``, but starts no browser for a caller that has used up its browser time. Errors: also ``Metering.check``."""
         await self.metering.check()
         return await self.info()
 
@@ -127,12 +130,12 @@ class Browsers:
         tabs: bool = False,
         persistent: bool = False,
     ) -> Lent:
-        """A fresh isolated context. Whoever gets it closes it, which frees its place.
+        """A fresh isolated context. The caller closes it, which frees its place.
 
-        persistent: of a browser of its own, with a profile of its own, as it is for a ``state`` with a slice anyway.
+        persistent: give the context a browser and a profile of its own; a ``state`` with a slice implies it.
 
-        A caller who has no time with a browser left takes no place; the wait for one is not counted. A browser that turns out to
-        be gone is replaced once. wait_s: for a place; None for as long as is configured. tabs: as ``Browser.open``.
+        A caller without browser time left gets no place; waiting for a place is not counted. A browser that turns out to be gone
+        is replaced once. wait_s: time limit of the wait for a place; None for the configured one. tabs: as ``Browser.open``.
         Errors: those of ``Metering.check``, ``live.busy``, those of ``Pool.seat`` and of ``Browser.open``.
         """
         await self.metering.check()
@@ -158,7 +161,7 @@ class Browsers:
         try:
             return seat, await seat.browser.open(profile, guard, state=state, tabs=tabs)
         except BaseException as error:
-            # A browser that crashes or hangs on opening a context would fail the next caller too.
+            # A browser that crashes or hangs while it opens a context would fail for the next caller too.
             seat.leave(retire=isinstance(error, MeshError) and error.code in ("browser.crashed", "browser.timeout"))
             raise
 
@@ -172,9 +175,9 @@ class Browsers:
     async def page(
         self, profile: Profile, guard: GuardPolicy, *, wait_s: float | None = None, tabs: bool = False
     ) -> AsyncIterator[Page]:
-        """The one page of a fresh isolated context, closed at the end. tabs: as ``Browser.open``.
+        """The one page of a fresh isolated context, which is closed at the end of the block. tabs: as ``Browser.open``.
 
-        Errors: those of ``context`` and ``Context.page``; those of ``metering``, also in the block, which then ends.
+        Errors: those of ``context`` and ``Context.page``; those of ``metering``, which also end a running block.
         """
         async with self.opened(profile, guard, wait_s=wait_s, tabs=tabs) as (_, page):
             yield page
@@ -202,13 +205,13 @@ class Browsers:
             await context.close()
 
     async def close(self) -> None:
-        """Stop every browser, also one that is being started. Whoever waits for a place, or comes later, is refused."""
+        """Stop every browser, including one that is being started. Callers that wait for a place, or come later, are refused."""
         await self._pool.close()
         self._places.open_to_all()
 
 
 class Lent:
-    """A context that frees what it holds once it is closed. Implements ``adapters.ports.Context``."""
+    """A context that frees its place when it is closed. Implements ``adapters.ports.Context``."""
 
     def __init__(
         self,
@@ -217,10 +220,10 @@ class Lent:
         patient: Callable[[Page, TakeLogin], Page],
         free: list[Callable[[], None]],
     ) -> None:
-        """gone: set once its browser has ended by itself."""
+        """gone: set when the browser has ended by itself."""
         self.gone = gone
         self.login: LoginShown | None = None
-        """Judges the first page that is opened. Set by whoever mounts a capsule."""
+        """Judges the first page that is opened. Set by the code that mounts a capsule."""
         self._context = context
         self._patient = patient
         self._free = free
@@ -248,7 +251,7 @@ class Lent:
         return login
 
     async def close(self) -> None:
-        """``adapters.ports.Context.close``; a caller who is cancelled meanwhile leaves nothing open."""
+        """``adapters.ports.Context.close``. A cancelled caller still leaves nothing open."""
         if self._closing is None:
             # In a separate task, because a cancelled caller must not leave the context open.
             self._closing = asyncio.create_task(self._close(), name="closing a context")
@@ -263,7 +266,7 @@ class Lent:
 
 
 class _PatientPage:
-    """A page that waits as long as the configuration says, unless the caller says otherwise. Tells what it is refused."""
+    """A page with the configured time limits, unless a call gives its own. Reports its refused addresses to ``Metering``."""
 
     def __init__(
         self,
@@ -315,7 +318,8 @@ class _PatientPage:
                 return await login.opened(action, perform)
             return await perform(action, ref=ref)
         except MeshError as error:
-            # Here, because recording, live sessions, replays and searches all come by, and a replay does not raise it.
+            # Counted here, because recordings, live sessions, replays and searches all pass this point, and a replay does not
+            # raise the error.
             if error.code == "browser.refused":
                 await self._refused(error)
             raise

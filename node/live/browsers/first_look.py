@@ -1,6 +1,6 @@
-"""Shows with the first page of work that the site takes the login: a dead one is an error at once, and no wandering search.
+"""Checks on the first page of work that the site accepts the login, so that a dead login is an error at once.
 
-Where the first page does not tell, the page of the capsule is opened before the work goes on. Never looks at later pages: work
+If the first page does not show it, the page of the capsule is opened before the work goes on. Later pages are never checked: work
 may log out.
 """
 
@@ -22,14 +22,14 @@ Open = Callable[[Goto], Awaitable[Outcome]]
 
 
 class LoginShown:
-    """What is known of a login that is in use. All contexts of the work share it."""
+    """The knowledge about a login in use. All contexts of the work share it."""
 
     def __init__(self, capsule: str, page: str, probe: Probe, over: End) -> None:
-        """over: ends the work, also where it would take the error for one of a step."""
+        """over: ends the work, even where the work would handle the error as that of a step."""
         self._capsule, self._page, self._probe, self._over = capsule, page, probe, over
         self._alive = False
         self.dead = False
-        """Whether the site was seen to refuse it: what it leaves in the browser then is no newer state of the login."""
+        """True if the site was seen to refuse the login: the browser then holds no newer state of it."""
 
     async def opened(self, first: Goto, open_: Open) -> Outcome:
         """Open the first page of a context, and judge it. Errors: ``capsule.logged_out``, those of ``open_``."""
@@ -52,7 +52,7 @@ class LoginShown:
         return outcome
 
     async def _looked(self, open_: Open) -> Standing:
-        """What the page of the capsule shows."""
+        """The standing of the login on the page of the capsule."""
         try:
             outcome = await open_(Goto(url=self._page))
         except MeshError as error:
@@ -72,7 +72,7 @@ class LoginShown:
         return self._probe.challenged and refuses(challenges, asked)
 
     def _dead(self, chain: Sequence[str] = ()) -> MeshError:
-        """chain: the sites that the first page led to, the last of them refused."""
+        """chain: the sites that the first page led to; the last one was refused."""
         self.dead = True
         led = {"chain": list(chain)} if chain else {}
         told = f"the page leads on to a site that the capsule does not name: {' → '.join(chain)}" if chain else ""

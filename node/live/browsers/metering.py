@@ -11,27 +11,27 @@ from node.base import interruptible
 from protocol.errors import MeshError
 
 End = Callable[[MeshError], None]
-"""Ends whatever a block is about, once its caller may not go on."""
+"""Ends a block when its caller may not go on."""
 
 
 class Metering(Protocol):
-    """Counts the time that callers have with a browser, and what they are refused there."""
+    """Counts the browser time of callers, and the addresses that they are refused."""
 
     async def check(self) -> None:
-        """Nothing, if the current caller has time left. Asked before it waits for a browser, as waiting is not counted.
+        """Return if the current caller has time left. Called before the wait for a browser, because waiting is not counted.
 
         Errors: ``agent.budget``, ``control.unauthorised``, ``store.*``.
         """
 
     def counted(self, spent: End) -> contextlib.AbstractAsyncContextManager[None]:
-        """Count a block for the current caller. Errors: those of ``check``."""
+        """Count the time of a block for the current caller. Errors: those of ``check``."""
 
     async def refused(self, error: MeshError) -> None:
-        """Count that the network guard refused the current caller an address. Never raises."""
+        """Count an address that the network guard refused to the current caller. Never raises."""
 
 
 class Unmetered:
-    """Nobody has a budget. Implements ``Metering``."""
+    """Sets no budget for anybody. Implements ``Metering``."""
 
     async def check(self) -> None:
         """Implements ``Metering.check``."""
@@ -56,29 +56,29 @@ async def until_spent(counted: Callable[[End], contextlib.AbstractAsyncContextMa
 
 
 class Meter:
-    """Counts the time of one live session, from when it has a context to its end, and says when its agent may not go on."""
+    """Counts the time of one live session, from the opening of its context to its end, and knows when its agent may not go on."""
 
     def __init__(self) -> None:
         self._held = contextlib.AsyncExitStack()
         self.reason = ""
-        """Why it has to end; empty while it may go on."""
+        """The reason why the session has to end; empty while it may go on."""
         self.spent = asyncio.Event()
 
     async def start(self, metering: Metering) -> None:
-        """Take the first time for whoever calls now. Errors: those of ``Metering.counted``."""
+        """Reserve the first time for the current caller. Errors: those of ``Metering.counted``."""
         await self._held.enter_async_context(metering.counted(self.end))
 
     def end(self, error: MeshError) -> None:
-        """It may not go on, for this reason; only the first one counts."""
-        # The session is ended by its watch and refused to the next call: this is called where nothing can be waited for.
+        """The session may not go on, for this reason. Only the first reason counts."""
+        # Nothing can be awaited here, so only the reason is noted: the watch of the session ends it, and the next call is refused.
         capsule = "capsule" if error.code.startswith("capsule.") else "uncounted"
         self.reason = self.reason or _REASONS.get(error.code, capsule)
         self.spent.set()
 
     async def stop(self) -> None:
-        """Count no longer; what was not used is given back. Twice is once."""
+        """Stop counting and give unused time back. A second call does nothing."""
         await self._held.aclose()
 
 
 _REASONS: Final = {"agent.budget": "budget", "agent.expired": "expired", "control.unauthorised": "removed"}
-"""Why a live session ends, by the code with which its agent is told that it may not go on."""
+"""The reason why a live session ends, by the error code with which its agent is told."""

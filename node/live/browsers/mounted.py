@@ -18,7 +18,7 @@ from protocol.recording.records.session import Profile
 async def mounted_context(
     browsers: Browsers, profile: Profile, capsule: str, wish: Wish, *, tabs: bool = False, persistent: bool = False
 ) -> AsyncIterator[tuple[Mount, Lent, Page]]:
-    """A fresh context with ``capsule`` in it, and its one page. persistent: as ``Browsers.context``.
+    """A fresh context with ``capsule`` mounted, and its one page. persistent: as ``Browsers.context``.
 
     Errors: those of ``mounted`` and ``Browsers.opened``.
     """
@@ -38,7 +38,7 @@ async def mounted_context(
 
 
 class HeldContext:
-    """A context that holds its capsule until it is closed. Implements ``adapters.ports.Context``."""
+    """A context that keeps its capsule mounted until it is closed. Implements ``adapters.ports.Context``."""
 
     def __init__(self, lent: Lent, mount: Mount, held: contextlib.AsyncExitStack) -> None:
         self.mount, self.gone, self.page, self.state = mount, lent.gone, lent.page, lent.state
@@ -54,7 +54,7 @@ class HeldContext:
         return self._lent.pages
 
     async def close(self) -> None:
-        """``adapters.ports.Context.close``; what the capsule is to keep of the context is read before."""
+        """``adapters.ports.Context.close``. The state that the capsule should keep is read first."""
         if self._closing is None:
             self._closing = asyncio.create_task(self._close(), name="closing a context with a capsule")
         await asyncio.shield(self._closing)
@@ -69,7 +69,7 @@ class HeldContext:
 
 
 async def held_context(browsers: Browsers, profile: Profile, capsule: str, wish: Wish, over: End) -> HeldContext:
-    """A fresh context with ``capsule`` in it, which outlives the call. over: as in ``Mounts.mount``.
+    """A fresh context with ``capsule`` mounted, which outlives the call. over: as in ``Mounts.mount``.
 
     Errors: those of ``Mounts.mount`` and ``Browsers.context``.
     """

@@ -1,7 +1,8 @@
-"""What a mounted capsule changes about work in a browser. Whoever keeps capsules implements ``Mounts``.
+"""The effect of a mounted capsule on work in a browser. The room of capsules implements ``Mounts``.
 
-The guard is narrowed to the capsule's origins before there is a context; the context begins with the state; its values are taken
-out of everything that is stored or shown; no action above the capsule's class is performed. Who does the work never gets the state.
+The guard is narrowed to the capsule's origins before a context exists. The context begins with the capsule's state. The values of
+the state are redacted from everything that is stored or shown. No action above the capsule's class is performed. The caller of the
+work never gets the state.
 """
 
 from __future__ import annotations
@@ -30,24 +31,24 @@ log = logging.getLogger(__name__)
 
 
 class Wish(msgspec.Struct, frozen=True, kw_only=True):
-    """The work that a capsule is to be mounted for."""
+    """The work for which a capsule should be mounted."""
 
     task: Task
     guard: GuardPolicy
-    """As it is without a capsule."""
+    """The guard without a capsule."""
     start_url: str
     risk_max: int
     """The highest class that the configuration allows."""
     approve_class: int = 0
     """The highest class that the caller approves for this work."""
     allows: bool = False
-    """Whether the caller allows requests that may write."""
+    """True if the caller allows requests that may write."""
     work: str = ""
-    """What is told of it to who finds the capsule in use: the id of a live session or of a search."""
+    """The id of the live session or search, told to others that find the capsule in use."""
 
 
 class NewestState:
-    """The newest state of a login that is in use. It stands in memory only."""
+    """The newest state of a login in use. It exists in memory only."""
 
     def __init__(self, state: BrowserState) -> None:
         self.state = state
@@ -57,42 +58,43 @@ class NewestState:
 
 
 class Mount(msgspec.Struct, frozen=True, kw_only=True):
-    """What work begins with; without a capsule nothing but its guard."""
+    """The guard, state and secrets with which work begins; without a capsule, only the guard."""
 
     guard: GuardPolicy
     capsule: str = ""
     """Id of the capsule."""
     kept: NewestState | None = None
     origins: tuple[str, ...] = ()
-    """Patterns of all that the capsule is for; the guard may let pass fewer."""
+    """Patterns of all origins of the capsule; the guard may allow fewer."""
     hidden: Mapping[str, str] = {}
-    """Values of the state that no text and no picture may show, by a name that says nothing of them."""
+    """Values of the state that no text and no picture may show, under names that reveal nothing about them."""
     finds: asyncio.Task[Search] | None = None
-    """What finds ``hidden``: made beside the opening of the browser, in a thread, as it takes long for many values."""
+    """The task that builds the search for ``hidden``. It runs in a thread while the browser opens, because many values take long.
+    """
     answers: Mapping[str, Basic] = {}
-    """By origin, what answers HTTP basic authentication."""
+    """The answer to HTTP basic authentication, by origin."""
     renewed: Callable[[BrowserState], Iterable[str]] | None = None
-    """What of a state is to be hidden like that; None without a capsule."""
+    """Returns the values of a state that must be hidden like ``hidden``; None without a capsule."""
     class_max: int = 7
     probes: bool = True
-    """True if anything may be pressed that is not known to read only."""
+    """True if controls may be pressed that are not known to only read."""
     login: LoginShown | None = None
-    """Judges the first page of each context; None where nothing tells the login from none."""
+    """Judges the first page of each context; None if no probe can tell that the login works."""
     used: UsedLogin | msgspec.UnsetType = msgspec.UNSET
-    """What a recording says of it."""
+    """The login as a recording names it."""
 
     @property
     def state(self) -> BrowserState | None:
-        """What a context begins with."""
+        """The state with which a context begins."""
         return self.kept.state if self.kept else None
 
     def begin_with(self, state: BrowserState | None) -> None:
-        """Let the next context begin with ``state``, and seal nothing newer than that."""
+        """Let the next context begin with ``state``, and seal only a state that is newer."""
         if self.kept is not None and state is not None:
             self.kept.state = state
 
     async def leave(self, context: Context) -> None:
-        """Keep what ``context`` holds, before it is closed: the site may have renewed or ended the login. Never raises."""
+        """Keep the state of ``context`` before it is closed: the site may have renewed or ended the login. Never raises."""
         if self.kept is None or (self.login is not None and self.login.dead):
             return
         try:
@@ -104,30 +106,32 @@ class Mount(msgspec.Struct, frozen=True, kw_only=True):
         return f"{type(self).__name__}({self.capsule!r})"
 
     def secrets(self, given: Secrets) -> Secrets:
-        """``given``, what the capsule hides, and what answers for it where ``given`` has nothing."""
+        """``given`` together with the values that the capsule hides and its answers to basic authentication; ``given`` takes
+        precedence.
+        """
         if not self.hidden:
             return given
         found = self.finds.result() if self.finds and self.finds.done() else None
         return given.hiding(self.hidden, found).answering(self.answers)
 
     async def ready(self) -> None:
-        """Wait until ``secrets`` takes no time."""
+        """Wait until ``secrets`` returns without delay."""
         if self.finds is not None:
             await self.finds
 
     async def hiding(self, given: Secrets) -> Secrets:
-        """As ``secrets``, and ready to be searched for: to make that ready takes long where a login has many values."""
+        """As ``secrets``, after the search for them was built, which takes long for a login with many values."""
         await self.ready()
         return self.secrets(given)
 
     async def makes(self, context: Context) -> Iterable[str]:
-        """The values of the login as the site has renewed it in ``context``, which are sealed at its end. Errors: ``browser.*``."""
+        """The values of the login in ``context`` as the site has renewed it; they are sealed at the end. Errors: ``browser.*``."""
         if self.renewed is None:
             return ()
         return await asyncio.to_thread(self.renewed, await context.state(whole=True))
 
     def gate(self, gate: Gate) -> Gate:
-        """``gate``, but for what the capsule does not allow."""
+        """``gate``, narrowed to the limits of the capsule."""
         if not self.capsule:
             return gate
         risk_max = min(gate.risk_max, self.class_max)
@@ -141,36 +145,39 @@ class Mounts(Protocol):
     """Opens capsules for work."""
 
     def mount(self, capsule: str, wish: Wish, over: End) -> contextlib.AbstractAsyncContextManager[Mount]:
-        """A capsule in use, until the end of the block. over: called once it may not be used any longer.
+        """The capsule in use, until the end of the block. over: called when it may no longer be used.
 
         Errors: ``capsule.*``, ``input.not_found``, ``caller.refused``, ``keylog.*``, ``log.rollback``, ``store.*``.
         """
 
     async def proposes(self, url: str, task: Task) -> str:
-        """The name of the newest capsule that the caller could have used at ``url``, or its id where others are called the same;
-        empty if there is none. Never raises.
+        """The name of the newest capsule that the caller could have used at ``url``, or its id if the name is not unique; empty if
+        there is none. Never raises.
         """
 
     async def own(self, url: str, task: Task) -> str:
-        """Id of the newest capsule of this node's own (of no peer) for work at ``url``. Errors: ``work.no_login``, ``store.*``."""
+        """The id of the newest capsule for work at ``url`` that belongs to this node and not to a peer. Errors: ``work.no_login``,
+        ``store.*``.
+        """
 
 
 class CapsuleNames(Protocol):
-    """Tells ids and names of capsules apart. What is granted is kept by id: a name can get another capsule later."""
+    """Translates between ids and names of capsules. Grants keep the id, because a name can pass to another capsule."""
 
     async def id_of(self, text: str) -> str:
         """The id of the capsule with this name or id. Errors: ``input.not_found``, ``input.invalid``, ``store.*``."""
 
     async def name_of(self, capsule_id: str) -> str:
-        """The name of a capsule; empty if it is not here, or does not hold. Errors: ``store.*``."""
+        """The name of a capsule; empty if it is missing or no longer valid. Errors: ``store.*``."""
 
     async def grants(self, capsule_id: str, since_ms: int) -> bool:
-        """True if an agent that was granted it then may still use it: it is here, holds, and was not widened since. Errors:
-        ``store.*``."""
+        """True if an agent that was granted the capsule at ``since_ms`` may still use it: it exists, is valid, and was not widened
+        since. Errors: ``store.*``.
+        """
 
 
 class NoCapsules:
-    """Nobody keeps capsules. Implements ``Mounts`` and ``CapsuleNames``."""
+    """Holds no capsules. Implements ``Mounts`` and ``CapsuleNames``."""
 
     async def id_of(self, text: str) -> str:
         """Implements ``CapsuleNames.id_of``."""
@@ -201,15 +208,15 @@ NO_CAPSULES: Final = NoCapsules()
 
 
 def no_capsules(browsers: object) -> Mounts:
-    """Makes what opens no capsules in any browser."""
+    """Returns a ``Mounts`` without capsules for any browser."""
     return NO_CAPSULES
 
 
 @contextlib.asynccontextmanager
 async def mounted(mounts: Mounts, capsule: str, wish: Wish) -> AsyncIterator[Mount]:
-    """What work with ``capsule`` begins with; with an empty text, what it begins with anyway.
+    """The mount of ``capsule``; for an empty id, the mount of work without a capsule.
 
-    The block ends with an error once the capsule may not be used any longer. Errors: those of ``Mounts.mount``.
+    The block ends with an error when the capsule may no longer be used. Errors: those of ``Mounts.mount``.
     """
     if not capsule:
         yield Mount(guard=wish.guard)

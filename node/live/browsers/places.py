@@ -1,4 +1,4 @@
-"""The places for browser contexts: how many there are, how many of them are the owner's, and who waits for one."""
+"""The places for browser contexts: their number, the owner's share, and the queue."""
 
 from __future__ import annotations
 
@@ -12,30 +12,30 @@ from node.verbs import CallerKind, current_caller
 from protocol.errors import MeshError
 
 _GUESTS: Final = frozenset({CallerKind.AGENT, CallerKind.PEER})
-"""Callers that leave the share of the owner alone. Schedules and what the node does by itself are the owner's work."""
+"""Callers that may not use the owner's share. Schedules and the node's own work count as the owner's work."""
 
 
 class Places:
-    """So many places, taken in the order in which they are asked for; agents and peers together never hold all of them."""
+    """A limited number of places, given in the order of the requests. Agents and peers together never hold all of them."""
 
     def __init__(self, total: int, *, for_owner: int, queue_max: int, queue_s: float) -> None:
-        """for_owner: places that only the owner's work takes; at least one is left to others. queue_max: how many may wait, each
-        of the owner's work and of others; queue_s: how long each.
+        """for_owner: the number of places reserved for the owner's work; at least one is left for others. queue_max, queue_s: how
+        many callers may wait and how long, counted separately for the owner's work and for others.
         """
         self._all = asyncio.Semaphore(total)
-        # A guest takes one of these first, and so never stands in the common queue in more places than guests may hold.
+        # A guest takes one of these first, so guests never wait in the common queue for more places than they may hold.
         self._guests = asyncio.Semaphore(max(1, total - for_owner))
         self._queue_max, self._queue_s = queue_max, queue_s
         self._waiting: Counter[bool] = Counter()
-        """By whether it is a guest: agents that fill their queue must not keep the owner from waiting."""
+        """Waiting callers, by whether they are guests: agents that fill their queue must not keep the owner from waiting."""
 
     @property
     def waiting(self) -> int:
-        """How many callers wait."""
+        """The number of waiting callers."""
         return self._waiting.total()
 
     async def take(self, wait_s: float | None = None) -> Callable[[], None]:
-        """A place for whoever calls now; what is returned gives it back. wait_s: None for as long as is configured.
+        """Take a place for the current caller. Returns a function that gives it back. wait_s: None for the configured time.
 
         Errors: ``live.busy``.
         """
@@ -60,7 +60,7 @@ class Places:
             self._waiting[guest] -= 1
 
     def open_to_all(self) -> None:
-        """Let everybody pass who waits: what they were waiting for has ended, and refuses them."""
+        """Let all waiting callers pass: the pool has closed and refuses them."""
         for guest, count in self._waiting.items():
             for _ in range(count):
                 self._all.release()

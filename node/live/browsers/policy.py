@@ -1,4 +1,4 @@
-"""The network policy of a browser context: the policy of this node, restricted to the caller's origins."""
+"""The network policy of a browser context: this node's policy, restricted to the caller's origins."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from protocol.trust.origin import ANY, common, fits, origin_of
 def guard_for(
     policy: PolicyConfig, allow: tuple[str, ...] = (), *, within: tuple[str, ...] | None = None
 ) -> GuardPolicy:
-    """The network policy for whoever calls now; ``allow`` adds requests that a person approved.
+    """The network policy for the current caller. ``allow`` adds requests that a person approved.
 
-    within: for work that a peer asks for, the origins of its grant. Errors: ``policy.refused`` (the policy allows none of those),
-    ``caller.refused`` (nor any of the caller's).
+    within: the origins of the peer's grant, for work of a peer. Errors: ``policy.refused`` (this node's policy allows none of
+    those), ``caller.refused`` (the caller may use none of them).
     """
     caller = current_caller()
     origins = common(policy.origins or (ANY,), (ANY,) if within is None else within)
@@ -36,13 +36,13 @@ def guard_for(
 
 
 def opening(url: str) -> tuple[str, ...]:
-    """What has to be allowed so that a browser opens ``url``, which a person named: whatever the words of its address say."""
+    """The requests to allow so that a browser opens ``url``, which a person named, whatever the words of its address suggest."""
     plain = url.partition("#")[0]
     return (f"GET {plain}",) if destructive_url(plain) and "*" not in plain else ()
 
 
 def may_open(policy: PolicyConfig, url: str) -> bool:
-    """Whether the guard of whoever calls now lets a browser open ``url``. A host name is not resolved."""
+    """True if the guard of the current caller lets a browser open ``url``. A host name is not resolved."""
     try:
         guard = guard_for(policy)
     except MeshError:
@@ -54,10 +54,10 @@ def may_open(policy: PolicyConfig, url: str) -> bool:
 
 
 def _private(caller: Caller, policy: PolicyConfig, within: tuple[str, ...] | None) -> tuple[str, ...]:
-    """Which origins may lie on this machine or in a private network.
+    """Patterns of the origins that may be on this machine or in a private network.
 
-    An agent is told of none by granting it everything: whoever wrote ``*``, or nothing, thought of the web. What a person names
-    is meant. A peer names nothing here, and its grant says where it may send this node; but never to a metadata service.
+    A grant of everything (``*``, or none) covers the public web only; a private origin must be named. A peer cannot name one; its
+    grant decides where it may send this node, but never to a metadata service.
     """
     if within is not None:
         return (ANY,)

@@ -17,13 +17,13 @@ class Running:
         loop = asyncio.get_running_loop()
         self.opened: asyncio.Future[Browser] = loop.create_future()
         self.over: asyncio.Future[None] = loop.create_future()
-        """Done once the browser is to be closed."""
+        """Done when the browser should be closed."""
         self.gone = asyncio.Event()
-        """Set once the browser has ended by itself."""
+        """Set when the browser has ended by itself."""
         self.contexts = 0
-        """How many contexts are open in it, or are being opened."""
+        """The number of contexts that are open in it or being opened."""
         self.retired = False
-        """It takes no more contexts, and is closed after the last one."""
+        """True if it takes no more contexts and is closed after the last one."""
         self.idle: asyncio.TimerHandle | None = None
 
 
@@ -31,19 +31,19 @@ class Seat:
     """The place of one context in a browser, until ``leave``."""
 
     def __init__(self, browser: Browser, gone: asyncio.Event, leave: Callable[[bool], None]) -> None:
-        """gone: set once the browser has ended by itself."""
+        """gone: set when the browser has ended by itself."""
         self.browser, self.gone = browser, gone
         self._leave: Callable[[bool], None] | None = leave
 
     def leave(self, *, retire: bool = False) -> None:
-        """Give it back; a second call does nothing. retire: the browser failed, so it gets no new contexts."""
+        """Give the seat back; a second call does nothing. retire: the browser failed, so it gets no new contexts."""
         leave, self._leave = self._leave, None
         if leave is not None:
             leave(retire)
 
 
 class Pool:
-    """Seats contexts in browsers, each new one in the fullest browser that has room, so that the others can be closed."""
+    """Seats contexts in browsers. A new context goes to the fullest browser that has room, so that the others can be closed."""
 
     def __init__(
         self, open_browser: Callable[[], Awaitable[Browser]], *, contexts_per_browser_max: int, idle_s: float
@@ -56,27 +56,29 @@ class Pool:
         self._closed = False
         self._open: set[Browser] = set()
         self._turned_away: Counter[tuple[str, str]] = Counter()
-        """Of the browsers that are closed."""
+        """Refused requests of the browsers that have been closed."""
 
     @property
     def turned_away(self) -> Mapping[tuple[str, str], int]:
-        """How often tunnels refused what no guard had let through, by who asked and method, since the start."""
+        """The number of requests that tunnels refused because no guard had let them through, by sender and method, since the
+        start.
+        """
         return sum((Counter(browser.turned_away) for browser in self._open), self._turned_away)
 
     @property
     def browsers(self) -> int:
-        """How many browsers run, or start."""
+        """The number of browsers that run or are starting."""
         return len(self._running)
 
     @property
     def contexts(self) -> int:
-        """How many seats are taken."""
+        """The number of seats taken."""
         return sum(running.contexts for running in self._running)
 
     async def seat(self, own: Callable[[], Awaitable[Browser]] | None = None) -> Seat:
-        """A seat, in a browser that is started if there is no room elsewhere.
+        """A seat in a browser; starts one if no running browser has room.
 
-        own: starts a browser for this seat alone, which ends with it.
+        own: starts a browser for this seat only, which is closed with the seat.
 
         Errors: ``browser.missing``, ``browser.launch``, ``browser.unreachable``, ``node.stopped`` (after ``close``).
         """
@@ -111,14 +113,14 @@ class Pool:
         return running
 
     async def _live(self, running: Running, open_browser: Callable[[], Awaitable[Browser]]) -> None:
-        """Start a browser, wait until it ends or is to be closed, and close it."""
+        """Start a browser, wait until it ends or should be closed, and close it."""
         try:
             browser = await open_browser()
-        # BaseException, because callers wait on ``opened`` and must be released after a cancel too.
+        # BaseException, because callers wait for ``opened`` and must be released after a cancel too.
         except BaseException as error:
             self._end(running)
             running.opened.set_exception(error if isinstance(error, Exception) else MeshError("browser.launch"))
-            running.opened.exception()  # retrieved here, because possibly no caller waits for it any more
+            running.opened.exception()  # retrieved here, because perhaps no caller waits for it any more
             if isinstance(error, Exception):
                 return
             raise
@@ -144,11 +146,11 @@ class Pool:
         if running.retired:
             self._end(running)
         else:
-            # Not closed at once: the next context would have to wait for a new browser to start.
+            # The browser stays open for a while, so that the next context need not wait for a new one.
             running.idle = asyncio.get_running_loop().call_later(self._idle_s, self._end, running)
 
     def _end(self, running: Running) -> None:
-        """Nobody gets a seat in it any more, and it is closed. A second call does nothing."""
+        """Stop seating contexts in it and let it be closed. A second call does nothing."""
         if running.idle is not None:
             running.idle.cancel()
         if not running.over.done():

@@ -1,4 +1,4 @@
-"""Finds the element of an action, and checks what an action file asserts."""
+"""Finds the element of an action, and checks the assertions of an action file."""
 
 from node.live.finding.closed import with_closed
 from node.live.finding.console import Console

@@ -1,4 +1,4 @@
-"""Checks what an assertion demands on a page, again and again until it holds or its time is over."""
+"""Checks an assertion on a page repeatedly, until it holds or its time is over."""
 
 from __future__ import annotations
 
@@ -29,18 +29,18 @@ from protocol.page.seen.observation import Cut, Element, Observation
 from protocol.page.seen.whole import cut_by, require_loaded, require_open, require_whole, words_of
 
 Find = Callable[[Page, Observation, Locator, Observation], Awaitable[Element]]
-"""Finds the element of a locator; the last argument is the part of the page that it is within.
+"""Finds the element of a locator; the last argument is the part of the page to look in.
+Errors: ``action.target_missing``, ``action.target_ambiguous``, ``action.not_possible``, …
+"""
 
-Errors: ``action.target_missing``, ``action.target_ambiguous``, ``action.not_possible``, …"""
-
-# Playwright's ``expect`` waits like this: often at first, when most pages have what is expected.
+# Playwright's ``expect`` polls like this: often at first, because most pages soon meet the expectation.
 _OF_CONTROLS: Final = frozenset({"checked", "unchecked", "enabled", "disabled", "value"})
-"""What is asserted of a label is asserted of its control."""
+"""An assertion about a label with one of these properties is an assertion about its control."""
 _PAUSES_MS: Final = (100, 250, 500, 1_000)
 _HOLDS: Final = frozenset(
     {"textbox", "searchbox", "spinbutton", "combobox", "listbox", "slider", "radiogroup", "progressbar", "meter"}
 )
-"""Roles of what has a value."""
+"""Roles of elements that have a value."""
 
 
 async def hold(
@@ -50,14 +50,14 @@ async def hold(
     evidence: Evidence | None = None,
     pins: Pins = UNPINNED,
 ) -> tuple[Element | None, Observation]:
-    """The element of which ``assertion`` holds, and the observation it was found in, once it does.
+    """The element for which ``assertion`` holds, and the observation in which it was found.
 
-    evidence: what was recorded of the element; another one is none that the assertion is about. pins: how the texts of its target
-    were matched when it was recorded.
+    evidence: the recorded evidence of the element; an element that disagrees with it is not the asserted one. pins: how the texts
+    of its target were matched when it was recorded.
 
-    Its time is that of the pauses between attempts; reading the page comes in addition. Expected and read texts are compared as
-    they are recorded: with the names of secrets in place of their values. Errors:
-    ``action.assertion_failed``, ``page.cut``, ``browser.*``.
+    The assertion's time counts only the pauses between attempts, not the reading of the page. Expected and read texts are compared
+    as they are recorded: with the names of secrets in place of their values. Errors: ``action.assertion_failed``, ``page.cut``,
+    ``browser.*``.
     """
     wanted = msgspec.structs.replace(
         assertion,
@@ -80,7 +80,7 @@ async def hold(
         except MeshError as unknown:
             if unknown.code != "page.cut":
                 raise
-            error = unknown  # of a page that becomes shorter it may be known yet
+            error = unknown  # the page may become shorter and then be read completely
         pause_ms = next(pauses, 0)
         if not pause_ms:
             raise await _explained(error, page, wanted, seen, secrets.stored_at(observation.url))
@@ -88,12 +88,13 @@ async def hold(
 
 
 async def _closed(page: Page, observation: Observation, assertion: Assert, pins: Pins) -> Cut | None:
-    """What no observation lists and may be what is said to be absent, or one more of it."""
+    """The cut of the first unread content that could contain the element said to be absent, or one more such element."""
     target = assertion.target
     if target is None or assertion.what in ("visible", "cell", "order"):
         return None
     if assertion.what not in ("hidden", "count") and (target.selectors or not target.name):
-        return None  # of whatever has this role, or fits this selector, the one is meant that can be read
+        # otherwise the assertion is about the element that can be read, among those with this role or selector
+        return None
     outer = None
     with contextlib.suppress(MeshError):
         outer = await around(page, observation, target, pins)
@@ -103,7 +104,9 @@ async def _closed(page: Page, observation: Observation, assertion: Assert, pins:
 async def _explained(
     error: MeshError, page: Page, assertion: Assert, seen: Seen | None, secrets: SecretsAndTokens
 ) -> MeshError:
-    """``error`` of ``assertion``, with what hides or disables its element. seen: what it was judged by, if anything was."""
+    """``error`` of ``assertion``, with the element that hides or disables the asserted one. seen: the basis of the judgement, if
+    any.
+    """
     target = assertion.target
     if seen is None or target is None or seen.count > 1 or (seen.element is None and target.within is not None):
         return error
@@ -124,7 +127,7 @@ def _as_stored(seen: Seen, secrets: SecretsAndTokens) -> Seen:
 
 
 def _pauses(left_ms: int) -> Iterator[int]:
-    """Pauses between attempts, growing, ``left_ms`` in all."""
+    """Growing pauses between attempts, ``left_ms`` in total."""
     number = 0
     while left_ms > 0:
         pause_ms = min(left_ms, _PAUSES_MS[min(number, len(_PAUSES_MS) - 1)])
@@ -133,7 +136,7 @@ def _pauses(left_ms: int) -> Iterator[int]:
 
 
 def _reading(pins: Pins) -> Find:
-    """Finds the element that an action which only reads means."""
+    """Finds the element as an action that only reads does."""
 
     async def found(page: Page, observation: Observation, target: Locator, scope: Observation) -> Element:
         if not target.selectors:
@@ -144,7 +147,9 @@ def _reading(pins: Pins) -> Find:
 
 
 def _agreeing(find: Find, evidence: Evidence | None, secrets: Secrets, pins: Pins) -> Find:
-    """As ``find``, and the element must be the recorded one. Of several that look alike, the evidence chooses, not the place."""
+    """As ``find``, but the element must agree with the evidence. Among several that look alike, the evidence decides, not the
+    position.
+    """
     if evidence is None:
         return find
 
@@ -189,11 +194,11 @@ async def _look(
         if target.within is not None and target.within.selectors and error.code == "action.target_missing":
             require_open(observation, "whether it is there to look in", words_of(target.within.selectors))
         return Seen(count=count)
-    # What goes through all elements of a page is done in a thread: a table of 10,000 rows would hold up everybody.
+    # Work that goes through all elements of a page runs in a thread: a table of 10,000 rows would block the event loop.
     scope = await asyncio.to_thread(part, outer, observation)
     target = await asyncio.to_thread(shown_name, target, scope, secrets)
     try:
-        # One that is there is enough to say that something is visible, or not hidden, however much of the page was read.
+        # One element that exists proves that something is visible, or not hidden, however much of the page was read.
         any_will_do = assertion.what in ("visible", "hidden")
         element = await find(page, observation, _any(target) if any_will_do else target, scope)
     except MeshError as error:
@@ -214,7 +219,7 @@ async def _look(
     except MeshError as error:
         if error.code != "action.target_missing":
             raise
-        return Seen()  # it went away between looking and reading
+        return Seen()  # it disappeared between observing and reading
     shown = None if text is None else await asyncio.to_thread(redact_text, text, secrets)
     items: tuple[str, ...] = ()
     if assertion.what == "sent":
@@ -232,8 +237,10 @@ async def _instead(
     scope: Observation,
     error: MeshError,
 ) -> Element | Seen:
-    """The one element that no observation lists, where ``target`` was not found for the reason ``error``; else what there is."""
-    # Of what a selector finds and is not shown, it is known that it is hidden.
+    """The one element outside of the observation that fits ``target``, which was not found because of ``error``; otherwise the
+    number of such elements.
+    """
+    # An element that a selector finds but that is not shown is known to be hidden.
     if error.code == "action.target_missing" or assertion.what != "hidden":
         _require_counted(assertion, target, scope)
     unlisted = await beside(page, observation, target, outer)
@@ -248,9 +255,9 @@ async def _instead(
 
 
 def _require_counted(assertion: Assert, target: Locator, scope: Observation) -> None:
-    """Errors: ``page.cut``, where elements are counted of which not all are known.
+    """Return if all elements that are to be counted are known. Errors: ``page.cut``.
 
-    Selectors are the browser's to count, of what has loaded and of no closed shadow tree.
+    The browser counts what selectors find, in the loaded page and outside of closed shadow trees.
     """
     if target.selectors and assertion.what in ("count", "hidden"):
         require_open(scope, "how many there are", words_of(target.selectors))
@@ -261,15 +268,16 @@ def _require_counted(assertion: Assert, target: Locator, scope: Observation) -> 
 
 
 def _any(target: Locator) -> Locator:
-    """``target``, of which any will do: that something of a role and name is there says nothing of which."""
+    """``target`` without the demand to be unique: to show that such an element exists, any of them will do."""
     return target if target.nth is not None else msgspec.structs.replace(target, nth=0)
 
 
 async def _table(
     page: Page, assertion: Assert, observation: Observation, find: Find, secrets: Secrets, pins: Pins
 ) -> tuple[Element | None, Observation, str] | None:
-    """The element to read in, the part of the page that it is looked for in, and the ref of what that part stands in, empty for the
-    page; None if it is not there."""
+    """The element to read in, the observation of the part of the page that contains it, and the ref of that part's element (empty
+    for the whole page); None if the element is missing.
+    """
     target = assertion.target
     if target is None:
         return None, observation, ""
@@ -310,9 +318,9 @@ def _read_table(
 
 
 def _count_around(error: MeshError) -> int:
-    """How many visible elements there are in something that was not found; ``error`` says why.
+    """The number of visible elements inside an element that was not found; ``error`` says why.
 
-    Errors: ``error``, unless it is not there or not visible: then nothing is in it.
+    Errors: ``error``, unless the outer element is missing or not visible, in which case it contains nothing.
     """
     match error.code, error.detail:
         case "action.target_missing", {"selectors": _} | {"role": _}:
@@ -324,7 +332,7 @@ def _count_around(error: MeshError) -> int:
 
 
 def _count(target: Locator, observation: Observation, error: MeshError) -> int:
-    """How many visible elements fit a locator that names no single one; ``error`` says why.
+    """The number of visible elements that fit a locator without a single match; ``error`` says why.
 
     Errors: ``error``, if it is about the locator and not about the page.
     """
@@ -338,7 +346,7 @@ def _count(target: Locator, observation: Observation, error: MeshError) -> int:
         case "action.target_missing", {"selectors": _}:
             return 0
         case _:
-            # A selector that cannot be read says nothing about what is there: nothing is hidden because of it.
+            # A selector that cannot be parsed proves nothing about the page, so it does not prove that something is hidden.
             raise error
 
 
@@ -353,7 +361,7 @@ async def _page_text(page: Page, assertion: Assert, observation: Observation, se
 
 
 async def _text_of(page: Page, assertion: Assert, element: Element) -> str | None:
-    """What is to be compared of ``element``; None for what may not be read."""
+    """The value of ``element`` to compare; None for a value that may not be read."""
     is_password = element.traits.input_type == "password"
     match assertion.what:
         case "text":
@@ -362,7 +370,7 @@ async def _text_of(page: Page, assertion: Assert, element: Element) -> str | Non
             has_value = element.role in _HOLDS or element.traits.tag in ("input", "fieldset")
             return await page.read(element.ref) if has_value and not is_password else None
         case "attribute":
-            # The attribute of a password field can hold what is in the field.
+            # The attribute of a password field may contain the field's value.
             hides = is_password and assertion.attribute.lower() == "value"
             return None if hides else await page.read(element.ref, assertion.attribute)
         case _:

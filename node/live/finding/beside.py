@@ -1,6 +1,6 @@
-"""Finds what a page shows and its observation does not list: elements that the pointer passes through (``pointer-events: none``).
+"""Finds visible elements that an observation does not list: elements that the pointer passes through (``pointer-events: none``).
 
-Notices that float above a page are such. They have no ref, so that no action reaches them, and are seen all the same.
+Floating notices are often such elements. They have no ref, so no action can use them, but a person sees them.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ from protocol.page.seen.observation import Element, Observation
 async def beside(
     page: Page, observation: Observation, target: Locator, outer: Element | None
 ) -> tuple[int, Element | None] | None:
-    """How many visible elements the page has for ``target``, listed or not, and the one, if it is one; None where the observation
-    lists all that there can be. outer: what they are looked for in. Errors: ``browser.*``.
+    """The number of visible elements that fit ``target``, listed in the observation or not, and the element if there is exactly
+    one; None if the observation lists all of them. outer: the element to look in. Errors: ``browser.*``.
     """
     if target.selectors or not target.role or target.nth is not None:
         return None

@@ -1,4 +1,4 @@
-"""The errors in the console of a page, by the step that they came in."""
+"""The errors in the console of a page, by the step in which they appeared."""
 
 from __future__ import annotations
 
@@ -8,16 +8,16 @@ from adapters.ports import Page
 
 
 class Console:
-    """Of one page."""
+    """The console of one page."""
 
     def __init__(self, page: Page) -> None:
         self._page = page
         self._before: tuple[str, ...] = ()
 
     def new(self) -> tuple[str, ...]:
-        """The errors since the last call, as the page said them: of a page at most ``CONSOLE_ERRORS_MAX``."""
+        """The errors since the last call, in the page's words; at most ``CONSOLE_ERRORS_MAX`` for a page."""
         now = tuple(self._page.console_errors())
-        # By count and not by place: with tabs, a later error of the first one stands before those of the second.
+        # Compared by count, not by position: with tabs, a later error of the first tab precedes those of the second.
         known = Counter(self._before)
         self._before = now
         new = []

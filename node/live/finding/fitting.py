@@ -1,4 +1,6 @@
-"""Notes for a recording how the texts of a target were matched, which a replay then demands (``protocol.page.actions.fits``)."""
+"""Notes for a recording how closely the texts of a target were matched; a replay demands the same
+(``protocol.page.actions.fits``).
+"""
 
 from __future__ import annotations
 
@@ -22,7 +24,7 @@ from protocol.page.showing.pinned_selectors import matches_parts
 async def fits_of_condition(
     page: Page, observation: Observation, condition: Assert, element: Element | None, secrets: Secrets
 ) -> tuple[Fit, ...]:
-    """How the texts of ``condition``, which holds, were matched. element: the one that it is about."""
+    """The matches of the texts of ``condition``, which holds. element: the element that the condition is about."""
     target = condition.target
     fits: tuple[Fit, ...] = ()
     if condition.what == "cell" and target is not None:
@@ -30,7 +32,7 @@ async def fits_of_condition(
     if target is not None and element is not None:
         fits = await fits_of(page, observation, shown_name(target, observation, secrets), element)
     elif target is not None:
-        with contextlib.suppress(MeshError):  # of nothing that is there, nothing is matched
+        with contextlib.suppress(MeshError):  # an element that is missing has no matched texts
             fits = fit_of(target.within, await around(page, observation, target), observation)
     if condition.what == "cell":
         fits += await asyncio.to_thread(row_fit, condition.row, condition.column, element, observation)
@@ -38,7 +40,7 @@ async def fits_of_condition(
 
 
 async def _table(page: Page, observation: Observation, target: Locator) -> Element | None:
-    """The table that a cell was found in; None if it is gone by now."""
+    """The table in which a cell was found; None if the table has disappeared."""
     try:
         if target.selectors:
             return await selected(page, observation, target, reads=True)
@@ -49,7 +51,7 @@ async def _table(page: Page, observation: Observation, target: Locator) -> Eleme
 
 
 async def fits_of(page: Page, observation: Observation, target: Locator, element: Element) -> tuple[Fit, ...]:
-    """How the texts of ``target`` were matched, which has found ``element``; for its recording."""
+    """The matches of the texts of ``target``, by which ``element`` was found."""
     outer = await around(page, observation, target)
     within = target.within
     fits = list(await asyncio.to_thread(_said, target, element, outer, observation))
@@ -71,7 +73,7 @@ def _said(target: Locator, element: Element, outer: Element | None, observation:
 async def _grade(
     page: Page, observation: Observation, selector: str, frame: str, outer: Element | None, found: Element
 ) -> Grade:
-    """The most that ``selector`` may demand of a text and still find ``found``."""
+    """The strictest match of a text with which ``selector`` still finds ``found``."""
     grades: tuple[Grade, ...] = ("whole", "words")
     for grade in grades:
         try:

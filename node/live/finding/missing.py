@@ -1,4 +1,4 @@
-"""Says what is on a page in place of the element of an action that was not found."""
+"""Adds to the error about a missing element what the page contains instead."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from protocol.page.showing.nearby import candidates
 
 
 def explained(error: MeshError, action: Action, observation: Observation) -> MeshError:
-    """``error`` of ``action``, whose element was not found, with what is on the page that ``observation`` shows.
+    """``error`` about the missing element of ``action``, completed with similar elements of ``observation``.
 
-    ``near`` of its detail is filled also where nothing has a name that is alike. Any other error stays as it is.
+    Its detail ``near`` is filled even if no element has a similar name. Any other error is returned unchanged.
     """
     target = target_of(action)
     if target is None or error.code not in ("action.target_missing", "action.target_ambiguous"):

@@ -1,4 +1,4 @@
-"""Fits an action to the kind of its element, and options of lists to their labels."""
+"""Adapts an action to the kind of its element, and replaces values of options by their labels."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ from protocol.page.seen.observation import CHECKABLE_ROLES, Element, Observation
 
 
 async def as_label(page: Page, action: Action, element: Element, *, recorded: bool = False) -> Action:
-    """``action`` with the label of an option where it gives the value, as foreign recordings do.
+    """``action`` with the label of an option in place of its value, which foreign recordings use.
 
-    recorded: it is done again, and its options are labels: one that is gone is not looked for among the values.
+    recorded: the action is replayed, so it already names options by label; a missing label is not looked for among the values.
 
-    The risk is judged by the label: that is what a person would read before choosing.
+    The risk is judged by the label, because a person would read the label before choosing.
     """
     match action:
         case Fill(value=str(value)) if element.traits.tag == "select":
             label = await page.option_label(element.ref, value)
             return msgspec.structs.replace(action, value=label) if label else action
         case Select(option=option, also=also) if also and not recorded and element.traits.tag == "select":
-            # By label first: in a recording it is one.
+            # The label is tried first: a recording always uses it.
             labels = [
                 value if value in element.options else await page.option_label(element.ref, value) or value
                 for value in (option, *also)
@@ -36,7 +36,8 @@ async def as_label(page: Page, action: Action, element: Element, *, recorded: bo
 
 
 async def by_label(page: Page, action: Action, observation: Observation) -> Action:
-    """``action`` with the label of an option where its caller gave the value. Not for replays, where a label is meant.
+    """``action`` with the label of an option in place of the value that its caller gave. Not for replays, which name options by
+    label.
 
     Errors: those of ``resolve`` and of ``Page.option_label``.
     """
@@ -50,12 +51,12 @@ async def by_label(page: Page, action: Action, observation: Observation) -> Acti
 
 
 def fit(action: Action, element: Element, shown: Callable[[str], str] = str) -> Action:
-    """The action that suits the element: foreign recordings say "change" for text fields and lists alike.
+    """The action in the form that suits the element, because foreign recordings use "change" for text fields and lists alike.
 
-    shown: a label as the observation has it, with the name of a secret in place of its value.
+    shown: redacts a label as the observation does, with the name of a secret in place of its value.
 
-    Errors: ``action.not_possible`` when the list has no such option, or for a check box: its value does not say whether it is
-    checked, and browsers send "on" for either.
+    Errors: ``action.not_possible`` if the list has no such option, or for a check box, because its value (usually "on") does not
+    say whether it is checked.
     """
     match action:
         case Fill() if element.role in CHECKABLE_ROLES:

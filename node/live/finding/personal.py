@@ -1,6 +1,7 @@
-"""Personal data on the way into a recording: whose is stored, and names of elements that hold some.
+"""Applies the owner's rules for personal data to a recording: on which sites it is stored, and how names that contain some are
+written.
 
-The owner says for a site what is stored (``policy.sites``); the page's own origin decides.
+The rules stand in ``policy.sites``; the origin of the page selects the rule.
 """
 
 from __future__ import annotations
@@ -21,12 +22,12 @@ from protocol.risk.requests.sites import SiteRule, rule_at
 
 
 def keeping(rules: Sequence[SiteRule]) -> Keeps:
-    """On which pages personal data is stored as it is."""
+    """A test for pages on which personal data is stored unchanged."""
     return _saying(rules, "keep")
 
 
 def covered_at(rules: Sequence[SiteRule]) -> Keeps:
-    """On which pages personal data is covered in pictures."""
+    """A test for pages on which personal data is covered in pictures."""
     return _saying(rules, "cover")
 
 
@@ -39,7 +40,9 @@ def _saying(rules: Sequence[SiteRule], what: str) -> Callable[[str], bool]:
 
 
 def stored_names(performed: Action, written: Action, secrets: SecretsAndTokens) -> Action:
-    """``performed`` with tokens in those names of elements that the page gave. What the author of ``written`` named stays."""
+    """``performed`` with tokens in the names of elements that came from the page. A name that the author of ``written`` gave
+    stays.
+    """
     target, said = target_of(performed), target_of(written)
     if target is not None and (said is None or not _is_authors(said)):
         performed = with_target(performed, stored_name(target, secrets))
@@ -68,7 +71,9 @@ def stored_name(locator: Locator, secrets: SecretsAndTokens) -> Locator:
 
 
 def as_observed(action: Action, secrets: Secrets) -> Action:
-    """``action`` with names of secrets in those texts that are looked for in an observation: it has them in place of the values."""
+    """``action`` with the names of secrets in the texts to look for, because an observation contains the names in place of the
+    values.
+    """
     if not secrets:
         return action
     if isinstance(action, Assert):
@@ -90,10 +95,10 @@ def _within_observed(locator: Locator, secrets: Secrets) -> Locator:
 
 
 def shown_name(locator: Locator, observation: Observation, secrets: Secrets) -> Locator:
-    """``locator`` with the name that its element has in the observation, where a recording holds a token of it or the name of a
-    secret: the one stands there as it is, the other as what the browser has put in its place.
+    """``locator`` with the name of its element as the observation shows it. A recording may hold a token or the name of a secret
+    instead: the page shows the personal data itself, and the browser's placeholder for a secret.
 
-    It stays as it is if no element there has such a name, and if the token is one of another installation.
+    The locator stays unchanged if no element has such a name, or if the token belongs to another installation.
     """
     kept = redact_text(locator.name, secrets)
     if kept == locator.name and not (TOKEN.search(kept) or PLACEHOLDER.search(kept)):
@@ -108,7 +113,7 @@ def shown_name(locator: Locator, observation: Observation, secrets: Secrets) -> 
 
 
 def judge_of(evidence: Evidence, observation: Observation, secrets: Secrets) -> Judge:
-    """What compares the elements of a page with ``evidence``, both as they are stored."""
+    """Compares the elements of a page with ``evidence``; both sides are redacted as they are stored."""
     stored = _stored_of(evidence, observation.url, secrets)
     return Judge(
         evidence,
@@ -119,7 +124,7 @@ def judge_of(evidence: Evidence, observation: Observation, secrets: Secrets) -> 
 
 
 def pins_of(evidence: Evidence | None, url: str, secrets: Secrets) -> Pins:
-    """How the texts of a target are to be matched on the page at ``url``, by what was recorded of it."""
+    """How closely the texts of a target must match on the page at ``url``, according to the recorded evidence."""
     if evidence is None:
         return UNPINNED
     stored = _stored_of(evidence, url, secrets)
@@ -127,7 +132,7 @@ def pins_of(evidence: Evidence | None, url: str, secrets: Secrets) -> Pins:
 
 
 def _stored_of(evidence: Evidence, url: str, secrets: Secrets) -> SecretsAndTokens:
-    # What was recorded with tokens is compared with tokens, also where the owner's policy asks for none any more.
+    # Evidence recorded with tokens is compared with tokens, even if the owner's policy no longer demands them.
     return secrets.stored if any(map(TOKEN.search, _texts(evidence))) else secrets.stored_at(url)
 
 

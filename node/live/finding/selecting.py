@@ -1,4 +1,4 @@
-"""Finds the element that the selectors of an action mean."""
+"""Finds the element of an action by its selectors."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ from protocol.page.seen.observation import Element, Observation
 from protocol.page.seen.whole import require_only, require_whole
 
 UNDECIDED = frozenset({"action.target_ambiguous", "action.target_missing", "action.not_possible", "page.cut"})
-"""Errors of a selector that does not lead to one element."""
+"""Errors of a selector that does not find exactly one element."""
 
 
 async def around(page: Page, observation: Observation, target: Locator, pins: Pins = UNPINNED) -> Element | None:
-    """What the element is looked for in. pins: how its texts were matched when it was recorded. Errors: as ``prepare``."""
+    """The element to look inside of. pins: how its texts were matched when it was recorded. Errors: as ``prepare``."""
     if target.within is None:
         return None
     if not target.within.selectors:
@@ -52,11 +52,12 @@ async def selected(
     recorded: bool = False,
     pins: Pins = UNPINNED,
 ) -> Element:
-    """The element that the first matching selector finds. The position among equal elements is ignored, because lists are re-sorted
-    while their elements keep role and name.
+    """The element that the first matching selector finds. The position among equal elements is ignored, because lists are
+    re-sorted while their elements keep role and name.
 
-    Every later selector that finds one element must find the same one, or one in the same control. Where the first fits several by
-    their name, a later one that finds one of these decides: a recorder wrote all of them about one element.
+    Every later selector that finds one element must find the same element, or another part of the same control. If the first
+    selector fits several elements by name, a later selector that finds one of them decides, because the recorder wrote all
+    selectors for one element.
     """
     outer = await around(page, observation, target, pins)
     found: tuple[str, Element] | None = None
@@ -70,7 +71,7 @@ async def selected(
             grade = pins.grade("selector", place)
             element = await by_way(page, observation, selector, target.frame, outer, grade)
         except MeshError as error:
-            # It is an alternative to one that has found its element: what it cannot tell speaks against nothing.
+            # This alternative is not needed once an element was found, so its failure proves nothing against that element.
             if (found is None and undecided is None) or error.code not in UNDECIDED:
                 raise
             continue
@@ -88,10 +89,10 @@ async def selected(
 
 
 async def missing(page: Page, target: Locator, error: MeshError) -> MeshError:
-    """``error``, which says that there is no element for ``target``; or that there is one, which the page does not show."""
+    """``error`` that no element fits ``target``; or, if the page has the element but does not show it, an error that says so."""
     if error.code != "action.target_missing" or not (target.role and target.name) or target.within is not None:
         return error
-    shown = True  # to the eye: no observation lists what takes no input
+    shown = True  # visible to a person: no observation lists an element that takes no input
     try:
         found = await page.find(
             f"role={target.role}[name={json.dumps(target.name)} i][include-hidden=true]", target.frame
@@ -108,7 +109,7 @@ async def missing(page: Page, target: Locator, error: MeshError) -> MeshError:
 
 
 async def _named(selector: str, frame: str, outer: Element | None, observation: Observation) -> list[Element] | None:
-    """All that ``aria/Name`` fits; None for a selector of another kind."""
+    """All elements that fit an ``aria/Name`` selector; None for a selector of another kind."""
     named = by_aria(selector, frame)
     return None if named is None else await asyncio.to_thread(lambda: fitting(named, part(outer, observation)))
 
@@ -121,7 +122,9 @@ async def by_way(
     outer: Element | None,
     grade: Grade = "part",
 ) -> Element | None:
-    """What ``selector`` finds in ``outer``; None if nothing. grade: how much of a text it must match. Errors: as ``Page.find``."""
+    """The element that ``selector`` finds in ``outer``; None if it finds nothing. grade: how closely a text must match. Errors: as
+    ``Page.find``.
+    """
     require_selector(selector)
     pool = await _named(selector, frame, outer, observation)
     if pool is None:

@@ -16,17 +16,17 @@ T = TypeVar("T")
 NOT_FOUND: Final = frozenset(
     {"action.target_missing", "action.target_ambiguous", "action.target_differs", "action.not_possible"}
 )
-"""Errors of an element that a page may still bring, or take away."""
+"""Errors about an element that the page may still add or remove."""
 _NOT_YET: Final = NOT_FOUND | {"page.cut"}
 _PAUSES_MS: Final = (50, 100, 250, 500)
-_LEAST_MS: Final = 1_000  # for what is left of an action whose element came at the last moment
+_LEAST_MS: Final = 1_000  # the time left for an action whose element appeared at the last moment
 
 
 class TimeLimit:
-    """The time that an action has, from now on."""
+    """The remaining time of an action, counted from the creation of this object."""
 
     def __init__(self, action: Action) -> None:
-        # An assertion and a wait keep their time themselves: they have one in any case.
+        # An assertion or a wait keeps its own time, because it always has a limit.
         self._limit_ms = 0 if isinstance(action, Assert | Wait) else action.timeout_ms
         self._clock = asyncio.get_running_loop().time
         self._began = self._clock()
@@ -37,11 +37,11 @@ class TimeLimit:
 
     @property
     def rest_ms(self) -> int:
-        """What is left for the page to do it; 0 for the limit of its kind."""
+        """The time left for the page to perform the action; 0 for the limit of its kind."""
         return max(self._left_ms, min(self._limit_ms, _LEAST_MS))
 
     async def find(self, page: Page, observation: Observation, look: Callable[[Observation], Awaitable[T]]) -> T:
-        """The result of ``look`` on ``observation``, or on a later one: an element may come late.
+        """The result of ``look`` on ``observation`` or a later observation, because an element may appear late.
 
         Errors: those of ``look``; those of ``_NOT_YET`` once the time is over.
         """

@@ -12,16 +12,16 @@ from protocol.page.seen.observation import Observation
 
 
 class Arrival(msgspec.Struct, frozen=True, kw_only=True):
-    """The page after an action; what is empty is not compared."""
+    """The page expected after an action; empty fields are not compared."""
 
     url: str = ""
     title: str = ""
 
 
 def check_arrival(arrival: Arrival, page: Observation, secrets: Mapping[str, str]) -> None:
-    """Raise unless ``page`` is the one asserted. Both sides are compared and shown as a recording holds them: redacted.
+    """Return if ``page`` is the asserted page. Both sides are compared and shown redacted, as a recording stores them.
 
-    Checks, in order: address; title, each to the letter. Errors: ``action.arrival_differs``.
+    Checks, in order: address; title; each must be equal. Errors: ``action.arrival_differs``.
     """
     for what, wanted, met in (
         ("address", redact_address(arrival.url, secrets), redact_address(page.url, secrets)),

@@ -1,4 +1,4 @@
-"""The document of a page on which a step failed, as a person reads it."""
+"""The HTML of a page on which a step failed, prepared for a person to read."""
 
 from __future__ import annotations
 
@@ -17,20 +17,19 @@ from protocol.recording.replays.call_log import likest
 async def document_of(
     page: Page, seen: Observation | None, action: Action, evidence: Evidence | None, secrets: Mapping[str, str]
 ) -> MarkupShown | None:
-    """Redacted as a recording is, with the elements marked to which the ways of ``action`` lead and those most like its own.
-
-    seen: the page as it was observed last. None for a page that does not give its document.
+    """The document of the page, redacted as in a recording. The elements that the selectors of ``action`` find are marked, and
+    those most similar to the recorded one. seen: the last observation. None if the page does not give its document.
     """
     near = await asyncio.to_thread(likest, action, evidence, seen) if seen is not None else []
     try:
         markup = await page.markup(list(_targets(action)), [element.ref for element in near])
     except MeshError:
-        return None  # why the step failed is what is told; nothing is known beside it
+        return None  # the error of the step is still reported; only its document is missing
     return await asyncio.to_thread(shown, markup, secrets)
 
 
 def _targets(action: Action) -> Iterator[Locator]:
-    """All that ``action`` looks for: its element, what that stands in, and where a drag ends."""
+    """All locators of ``action``: its element, the element around it, and the element that a drag ends on."""
     target = target_of(action)
     for each in (target, action.onto if isinstance(action, Drag) else None):
         if each is None:

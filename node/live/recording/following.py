@@ -1,4 +1,6 @@
-"""Follows an earlier recording while its steps are recorded anew: what changed by itself is learned, anything else ends it."""
+"""Compares a recording with an earlier one of the same steps. Numbers that change by themselves are masked; any other change ends
+it.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +14,7 @@ from protocol.recording.records.session import Mask, Step
 
 
 class Earlier(msgspec.Struct, frozen=True, kw_only=True):
-    """One step as it was recorded before."""
+    """One step of the earlier recording."""
 
     step: Step
     text: str
@@ -20,7 +22,7 @@ class Earlier(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Unlike(Exception):
-    """A page is not as it was recorded before, besides numbers that may be masked."""
+    """A page differs from the earlier recording in more than numbers that may be masked."""
 
     def __init__(self, step: int, pairs: Sequence[Pair]) -> None:
         super().__init__(f"step {step}")
@@ -29,16 +31,16 @@ class Unlike(Exception):
 
 
 class Following:
-    """Compares each step with the same one of an earlier recording."""
+    """Compares each step with the same step of an earlier recording."""
 
     def __init__(self, earlier: Sequence[Earlier]) -> None:
         self._earlier = earlier
         self._differences: tuple[Pair, ...] = ()
         self.learned: list[tuple[int, Pair]] = []
-        """By step, the lines in which a number was seen to change."""
+        """By step: the lines in which a number changed."""
 
     async def masks(self, index: int, text: str, masks: tuple[Mask, ...]) -> tuple[Mask, ...]:
-        """``masks`` of the step ``index``, whose text this is, and what was learned."""
+        """The given ``masks`` of step ``index`` with snapshot ``text``, and those learned from the earlier recording."""
         earlier = self._earlier[index - 1]
         found = await asyncio.to_thread(learn_between, earlier.text, earlier.step.masks, text, masks)
         self._differences = found.differences
@@ -46,9 +48,9 @@ class Following:
         return found.masks
 
     def check(self, step: Step) -> None:
-        """Called once ``step`` is stored. Raises ``Unlike`` if anything differs that is not learned."""
+        """Called when ``step`` is stored. Raises ``Unlike`` if anything differs that no mask covers."""
         if not step.ok:
-            return  # its error ends the recording
+            return  # the error of the step ends the recording
         pairs = (*unlike(self._earlier[step.index - 1].step, step), *self._differences)
         if pairs:
             raise Unlike(step.index, pairs)

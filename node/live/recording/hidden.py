@@ -1,4 +1,4 @@
-"""What a page hides and says to a model, on the way into a recording."""
+"""Stores, with each step, the hidden texts of a page that address a language model."""
 
 from __future__ import annotations
 
@@ -13,8 +13,9 @@ from protocol.page.seen.observation import Observation
 
 
 async def hidden_on(page: Page, seen: Observation | None, secrets: SecretsAndTokens) -> HiddenTexts:
-    """What is stored of it with a step, and whether that is all. seen: the page after the step; of one that cannot be read,
-    nothing is known."""
+    """The hidden texts stored with a step, and whether they are complete. seen: the page after the step; None if it could not be
+    read.
+    """
     if seen is None:
         return HiddenTexts()
     try:

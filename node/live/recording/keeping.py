@@ -1,4 +1,4 @@
-"""What is fixed of a recording before it begins, and the forms in which a recorder keeps what it did."""
+"""The fixed parameters of a recording, and functions that put an action into the form that is stored."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from protocol.risk.requests.sites import SiteRule
 
 
 class Recording(msgspec.Struct, frozen=True, kw_only=True):
-    """What is fixed before the first step of a session."""
+    """The parameters that are fixed before the first step of a session."""
 
     title: str
     start_url: str
@@ -34,19 +34,20 @@ class Recording(msgspec.Struct, frozen=True, kw_only=True):
     browser: BrowserInfo
     gate: Gate
     secrets: Secrets = NO_SECRETS
-    """Values by name; only the names are stored."""
+    """Values by name. Only the names are stored."""
     uploads: Uploads = NO_UPLOADS
     codes: Codes = NO_CODES
-    """Who makes one-time codes."""
+    """Makes one-time codes."""
     screenshots: bool = True
     parent: str = ""
     search: str = ""
     allows: Allows | None = None
-    """Asks a person about what a step wants to send, which waits meanwhile; None where nobody is asked."""
+    """Asks a person about a request of a step, which waits for the answer; None if nobody is asked."""
     goes_on: bool = False
-    """Whether a step is followed by others though the guard refused what it sent: its step has failed all the same."""
+    """True if a step is followed by others although the guard refused one of its requests; the step counts as failed all the same.
+    """
     holds: Callable[[Page, Sent], Holder] | None = None
-    """Makes who holds what a page sends and needs a yes for; None where nothing waits."""
+    """Creates the holder of requests that need a yes; None if requests do not wait."""
     caller: str = ""
     """Caller of the recording; empty for the current caller."""
     inputs: tuple[Input, ...] = ()
@@ -54,18 +55,19 @@ class Recording(msgspec.Struct, frozen=True, kw_only=True):
     skipped: tuple[Skipped, ...] = ()
     """Steps of an imported file that are left out."""
     following: Following | None = None
-    """An earlier recording of the same steps, which this one is compared with."""
+    """An earlier recording of the same steps, with which this one is compared."""
     capsule: str = ""
-    """Id of the capsule that is mounted."""
+    """Id of the mounted capsule."""
     login: UsedLogin | msgspec.UnsetType = msgspec.UNSET
-    """What it is."""
+    """The login of the mounted capsule, as recordings name it."""
     makes: Makes | None = None
-    """Of work with a login, or one that is being made: the values that the site has made for it so far, redacted from the step on
-    that made them."""
+    """Returns the values that the site has made so far for the login in use or being made. They are redacted from the step on that
+    made them.
+    """
     on_document: Callable[[int, MarkupShown], None] | None = None
-    """Told of the document of the page on which a step failed, by its number; None where nobody shows it."""
+    """Called with the number of a failed step and the document of its page; None if nobody shows it."""
     sites: tuple[SiteRule, ...] = ()
-    """What the owner's policy says of single sites, such as that their personal data is stored as it is."""
+    """The owner's rules for single sites, for example that personal data is stored unchanged."""
 
 
 def opened(plan: Recording, *, id: str, node: str, created_ms: int, caller: str) -> Session:
@@ -92,32 +94,32 @@ def opened(plan: Recording, *, id: str, node: str, created_ms: int, caller: str)
 
 
 def unmet(action: Action, error: str) -> Held:
-    """What is stored of an assertion, or of a typed extract, of an action that failed with ``error``."""
+    """The stored result of an assertion, or of a typed extract, whose action failed with ``error``."""
     failed = isinstance(action, Assert) and error == "action.assertion_failed"
     return "failed" if failed or error == "action.not_of_type" else ""
 
 
 def as_written(action: Action, performed: Action) -> Action:
-    """What was performed, with the references of ``action`` in place of the values of this run: a replay uses its own."""
+    """``performed`` with the references of ``action`` in place of this run's values: a replay inserts its own values."""
     text = text_of(action)
     return with_text(performed, text) if text is not None and references(text) else performed
 
 
 def covering_on(page: Observation | None, secrets: Secrets, sites: Sequence[SiteRule]) -> Covering | None:
-    """What is covered in a picture of ``page``, which may have changed since: secrets, and personal data where the owner's policy
-    for the site says so. A page that nobody has seen is one of those sites."""
+    """The regions to cover in a picture of ``page``, which may have changed since it was observed: secrets, and personal data if
+    the owner's policy for the site demands it. An unknown page is treated as such a site.
+    """
     personal = covered_at(sites)(page.url) if page else any(rule.personal_data == "cover" for rule in sites)
     return covering_for(secrets, personal=personal, must=bool(secrets) and shows_secret(page, secrets))
 
 
 def shows_secret(page: Observation | None, secrets: Mapping[str, str]) -> bool:
-    """Whether a secret stands readable on ``page``: in a plain field, or said back by the site in any form that is searched for,
-    also over several elements. Unknown pages count as showing.
-
-    In its picture something must be found to be covered, then. Password fields show dots, and no placeholder in the observation.
+    """True if ``page`` shows a secret readably: in a plain field, or repeated by the site in any form that the search knows,
+    possibly spread over several elements. An unknown page counts as showing one. If True, the picture must contain a region to
+    cover. Password fields show dots, so the observation contains no placeholder for them.
     """
     if page is None:
         return True
     seen = encode(page)
-    # In the text of one element the browser's reader has put the placeholder; what is spread over several shows here first.
+    # The browser's reader has already replaced a secret within one element; here a secret spread over several elements is found.
     return any(placeholder(name).encode() in seen for name in secrets) or redact_text(page.text, secrets) != page.text

@@ -1,4 +1,4 @@
-"""What a step sends that changes something, as a recording tells of it: when it is recorded, and when a replay compares it."""
+"""The requests of a step that change something, in the form that a recording stores and a replay compares."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from protocol.recording.records.manifest import Effect
 
 
 def as_told(effect: Effect, secrets: Secrets) -> Effect:
-    """``effect`` without secrets, and without personal data where that is not stored."""
+    """``effect`` without secrets, and without personal data if the site's rules do not store it."""
     return redacted(effect, Redaction(secrets, stored_at=secrets.stored_at))
 
 
 def same_row(recorded: Evidence | None, prepared: Prepared, secrets: Secrets) -> bool:
-    """True if the element of ``prepared`` stands in a row that says all that the recorded one said."""
+    """True if the element of ``prepared`` is in a row that contains all texts of the recorded row."""
     met = prepared.aim or prepared.element
     if recorded is None or met is None:
         return False

@@ -1,6 +1,6 @@
-"""Makes screenshots smaller without changing a pixel: lossless WebP in the place of Chromium's PNG.
+"""Compresses screenshots without loss: WebP instead of Chromium's PNG.
 
-Half to three quarters of a recording are pictures, and WebP takes about half of the bytes of PNG for pages
+Pictures are half to three quarters of a recording, and WebP takes about half of the bytes of PNG for web pages
 (docs/adr/0039-lossless-pictures.md).
 """
 
@@ -16,38 +16,38 @@ from protocol import limits
 from protocol.recording.records.picture import form_of
 
 _METHOD: Final = 1
-"""Of libwebp, 0 (fast) to 6 (small)."""
+"""The method of libwebp, from 0 (fast) to 6 (small)."""
 _EFFORT: Final = 75
-"""0 to 100."""
+"""The effort of libwebp, from 0 to 100."""
 _SIDE_PX_MAX: Final = 16_383
-"""What WebP can hold."""
+"""The largest side of a WebP picture."""
 
 _WORTH_BYTES: Final = 1_024
-"""Of a smaller picture there is nothing to gain."""
+"""Below this size, compression gains nothing."""
 
 
 def data_address(picture: bytes) -> str:
-    """A picture as an address (``data:``) for a page; empty if it is none, or too large to be shown."""
+    """A picture as a ``data:`` address for a page; empty if it is no picture, or too large to show."""
     form = form_of(picture, pixels_max=limits.VIEWPORT_PX_MAX**2)
     return f"data:{form.media_type};base64,{base64.b64encode(picture).decode()}" if form else ""
 
 
 def compacted(png: bytes) -> bytes:
-    """The picture of ``png`` as lossless WebP; ``png`` itself where that is smaller, or cannot be written so.
+    """The picture of ``png`` as lossless WebP; ``png`` itself if WebP is larger or cannot be written.
 
-    It takes some 30 ms of a processor for a page of 1280 x 800 pixels, most of it without Python's lock: call it in a thread.
+    It takes about 30 ms of CPU time for a page of 1280 x 800 pixels, mostly without holding Python's lock, so call it in a thread.
     """
-    from PIL import Image  # on first use: many commands take no picture
+    from PIL import Image  # imported on first use, because many commands take no picture
 
     form = form_of(png)
     if form is None or max(form.width_px, form.height_px) > _SIDE_PX_MAX:
         return png
     try:
         with Image.open(io.BytesIO(png), formats=("PNG",)) as image:
-            # A page is opaque; that each pixel has three bytes and not four saves a sixth of the time.
+            # A page is opaque; three bytes for each pixel instead of four save a sixth of the time.
             plain = image if image.mode == "RGB" else image.convert("RGBA")
             out = io.BytesIO()
-            # exact: also the colour of pixels that cannot be seen.
+            # exact: keep the colour of invisible pixels too.
             plain.save(out, "WEBP", lossless=True, method=_METHOD, quality=_EFFORT, exact=True)
     except (OSError, SyntaxError, ValueError):
         return png
@@ -55,15 +55,15 @@ def compacted(png: bytes) -> bytes:
 
 
 class Pictures:
-    """Makes the pictures of one recording small and stores them, one at a time, while its next step is performed."""
+    """Compresses and stores the pictures of one recording, one at a time, while the next step is performed."""
 
     def __init__(self, keep: Callable[[int, bytes], Awaitable[None]]) -> None:
-        """keep: stores the picture of the step with this index."""
+        """keep: stores the picture of the step with the given index."""
         self._keep = keep
         self._task: asyncio.Task[None] | None = None
 
     async def add(self, index: int, png: bytes) -> None:
-        """Begin with the picture of a step, once the one before is stored. Errors: those of ``done``."""
+        """Start with the picture of a step when the one before is stored. Errors: those of ``done``."""
         await self.done()
         self._task = asyncio.create_task(self._work(index, png), name="storing a picture")
 
@@ -73,11 +73,11 @@ class Pictures:
             await self._keep(index, image)
 
     async def done(self) -> None:
-        """Wait until all are stored. Errors: those of ``keep``, each once."""
+        """Wait until all pictures are stored. Errors: those of ``keep``, each once."""
         task = self._task
         if task is None:
             return
-        # Not awaited itself: a caller who gives up waiting takes no picture away from the recording.
+        # Waited for, not awaited: a caller that gives up must not cancel the storing of a picture.
         await asyncio.wait({task})
         self._task = None
         task.result()

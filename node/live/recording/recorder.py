@@ -1,4 +1,4 @@
-"""Recording: every action of a session goes through begin, perform, store; what was done is signed at the end."""
+"""Records a session: each action is performed and stored as a step, and at the end the session is signed."""
 
 from __future__ import annotations
 
@@ -56,11 +56,11 @@ from protocol.wire import cbor
 
 _LEFT_LATER = "what it sent was held, and left after the owner's yes"
 _RISK_UNKNOWN = 1
-"""The class stored for an action whose element was not found. Nothing was done, so the lowest class applies."""
+"""The class stored for an action whose element was not found. Nothing was done, so it is the lowest class."""
 
 
 Progress = Callable[[Step], None]
-"""Told of every step once it is stored, but for its picture."""
+"""Called with every step when it is stored; its picture may still be missing."""
 
 
 class Recorder:
@@ -108,7 +108,7 @@ class Recorder:
         self._console = Console(page)
         self.steps: list[Step] = []
         self.blocked_by: tuple[str, ...] = ()
-        """The rules that refused what is ``blocked`` of the last step."""
+        """The rules that refused the ``blocked`` requests of the last step."""
         self.challenges: tuple[str, ...] = ()
         """As ``Outcome.challenges``, of the last step."""
         session = opened(
@@ -127,12 +127,12 @@ class Recorder:
 
     @property
     def prepared(self) -> Prepared | None:
-        """The last action, once its element was found; None when it was not."""
+        """The last action, once its element was found; None if it was not found."""
         return self._driver.prepared
 
     @property
     def held(self) -> tuple[HeldRequest, ...]:
-        """Requests that wait for the owner's yes because of the last action."""
+        """Requests of the last action that wait for the owner's yes."""
         return self._driver.held
 
     @property
@@ -141,27 +141,27 @@ class Recorder:
         return self._driver.unconfirmed or (self._holder is not None and self._holder.late)
 
     async def release(self) -> None:
-        """Nothing waits for a yes any more: it does not leave."""
+        """Stop holding requests: those that still wait never leave."""
         if self._holder is not None:
             await self._holder.close()
 
     @property
     def size_bytes(self) -> int:
-        """How much is kept of what was seen so far; the last picture may still be missing."""
+        """The bytes stored so far; the last picture may still be missing."""
         return sum(self._blob_sizes.values())
 
     def stored_at(self, url: str) -> SecretsAndTokens:
-        """What is taken out of what the page at ``url`` says before it is stored."""
+        """The secrets and tokens that are redacted from the page at ``url`` before it is stored."""
         return self._secrets.stored_at(url)
 
     async def look(self) -> Observation:
-        """The page now; the next action finds its element in this. Errors: ``browser.*``."""
+        """Observe the page; the next action finds its element in this observation. Errors: ``browser.*``."""
         self._driver.observation = await self._page.observe()
         return self._driver.observation
 
     @property
     def elapsed_ms(self) -> int:
-        """Since the session began."""
+        """The time since the session began."""
         return max(0, self._clock.now_ms() - self._began_ms)
 
     async def perform(
@@ -171,19 +171,20 @@ class Recorder:
         expect: Expect | None = None,
         evidence: Evidence | None = None,
     ) -> Outcome:
-        """Do one action and store it as the next step, whether it succeeded or not; with ``arrival``, it must lead there.
+        """Do one action and store it as the next step, whether it succeeded or not. With ``arrival``, the action must lead to that
+        page.
 
-        expect: which requests of the step are meant to go wrong, and the dialog that it is to cause. evidence: what an earlier
-        recording knew of its element.
+        expect: the requests of the step that are expected to fail, and the dialog that it should cause. evidence: the evidence of
+        its element in an earlier recording.
 
-        In order: an address that everybody reads alike; a free step index; the action
-        (``Driver.act``); the page it led to; snapshot, screenshot, step.
+        In order: check that the address is unambiguous; reserve a step index; perform the action (``Driver.act``); check the page
+        that it led to; store snapshot, screenshot and step.
         Errors: ``browser.scheme``, ``input.too_large``, those of ``Driver.act``,
         ``action.arrival_differs``.
         All but the first two are recorded before they are raised.
         """
         if isinstance(action, Goto):
-            # Not recorded: the recording would name another site than the browser was sent to.
+            # An ambiguous address is not recorded: the recording would name another site than the browser opened.
             require_plain(action.url)
         if len(self.steps) >= limits.SESSION_STEPS_MAX:
             raise MeshError("input.too_large", f"a session has at most {limits.SESSION_STEPS_MAX} steps")
@@ -217,7 +218,7 @@ class Recorder:
         return None
 
     async def _look_closer(self, action: Action, evidence: Evidence | None) -> None:
-        """Show the document of the page on which ``action`` failed, to whoever wants it: it is not recorded."""
+        """Pass the document of the page on which ``action`` failed to ``on_document``. The document is not recorded."""
         if self._plan.on_document is None:
             return
         secrets = self.stored_at(self.observation.url if self.observation else "")
@@ -226,22 +227,22 @@ class Recorder:
             self._plan.on_document(len(self.steps) + 1, found)
 
     def told(self, action: Action) -> str:
-        """``action`` in words, if it failed: without what it was to type, which may be a refused password."""
+        """The failed ``action`` in words, without the value to type, which may be a refused password."""
         return describe(without_value(redacted(action, Redaction(self._plan.secrets))))
 
     def stopping(self, action: Action) -> tuple[Callable[[], None] | None, float]:
-        """What stops ``action`` once its caller is gone, and in how many seconds."""
+        """A function that stops ``action`` when its caller is gone, and the seconds to wait before calling it."""
         match action:
             case Wait() | Extract() | Scroll() | Assert():
                 return self._stop, 0
             case Goto() | Back() | Forward() | Reload():
                 return self._stop, limits.LIVE_ABANDONED_S
             case _:
-                # Nothing recalls it from the browser, which would do it later, in another action. Its timeout bounds it.
+                # The browser cannot be told to stop it, and would perform it later, during another action. Its timeout bounds it.
                 return None, 0
 
     def _stop(self) -> None:
-        """Give up the action that is being done: its step is stored as one that failed with ``internal.cancelled``."""
+        """Give up the action in progress: its step is stored as failed with ``internal.cancelled``."""
         if self._end is not None:
             self._end(MeshError("internal.cancelled", "the caller did not wait for the end of the action"))
 
@@ -255,17 +256,18 @@ class Recorder:
         error: str = "",
         found: str = "",
     ) -> None:
-        """Store what there is to see, then the step; its picture follows while the next one is performed.
+        """Store the page, then the step. The picture is stored while the next step is performed.
 
-        found: what an assertion that failed has found instead.
+        found: what a failed assertion found instead.
         """
         page, prepared = self._driver.observation, self._driver.prepared
         secrets = self.stored_at(page.url if page else "")
         as_done = as_written(action, prepared.action) if prepared and not isinstance(action, Goto) else action
         duration_ms = max(0, self.elapsed_ms - started_ms)
-        # Also of an action that failed, or the next one would be recorded with what this one was refused.
+        # Also after an action that failed; otherwise the next step would be recorded with the requests refused here.
         blocked, rules = (outcome.blocked, outcome.blocked_by) if outcome else self._page.blocked()[:2]
-        # What grows with the page is read in a thread: half a second of a hostile megabyte would hold up everybody.
+        # Work that grows with the page runs in a thread: a hostile page of one megabyte would block the event loop for half a
+        # second.
         text = await asyncio.to_thread(redact_snapshot, page.text, secrets) if page else ""
         snapshot = await asyncio.to_thread(stored_snapshot, text)
         png, (masks, self._driver.observation), digest = await asyncio.gather(
@@ -308,7 +310,7 @@ class Recorder:
             effects=effects,
             effects_more=more,
         )
-        # Before anything is stored, so that no secret reaches the disk even for a moment.
+        # Done before anything is stored, so that no secret reaches the disk even for a moment.
         kept = await asyncio.to_thread(redacted, step, self._redaction)
         step = self._as_authored(kept, step, action, secrets, performed=outcome is not None)
         self.blocked_by = rules
@@ -326,9 +328,9 @@ class Recorder:
     def _as_authored(
         self, kept: Step, step: Step, action: Action, secrets: SecretsAndTokens, *, performed: bool
     ) -> Step:
-        """``kept`` with what depends on what its author wrote. step: not redacted yet; action: as it was asked for."""
+        """``kept`` with the parts that depend on its author's own text. step: not redacted yet; action: as it was requested."""
         done = stored_names(kept.action, action, secrets)
-        # A token in an address is no secret of the author's.
+        # A token in an address is no secret of the author.
         wrote = msgspec.structs.replace(action, url=redact_url(action.url)) if isinstance(action, Goto) else step.action
         answers = _answer_of(step), _answer_of(kept)
         written = mark_of(wrote, done, self._secrets, self._signer.tokens, answers) if performed else ""
@@ -339,7 +341,7 @@ class Recorder:
         return msgspec.structs.replace(kept, action=done, written=written, notes=notes[: limits.NOTES_PER_STEP_MAX])
 
     def _effects(self, before: tuple[Effect, ...], sent: tuple[Effect, ...]) -> tuple[tuple[Effect, ...], bool]:
-        """What a step sent that changes something, as it is stored, and whether there was more. before: as it is stored."""
+        """The stored effects of a step, and whether some were left out. before: effects that are already in stored form."""
         return kept((*before, *redacted(sent, self._redaction)))
 
     async def _snapshot(self, snapshot: bytes, page: Observation | None) -> bytes:
@@ -356,7 +358,7 @@ class Recorder:
         return masks, page
 
     def _note_secrets(self, step: Step, text: str) -> None:
-        """A replay needs the secrets that were typed, and those it must redact to compare."""
+        """Note the secrets that a replay needs: those that were typed, and those that it must redact to compare pages."""
         encoded = cbor.encode(step) + text.encode()
         self._names.update(secrets_named(step.action), filter(LOGIN_BASIC.__ne__, step.basic))
         shown = (name for name in self._secrets if placeholder(name).encode() in encoded)
@@ -364,7 +366,7 @@ class Recorder:
 
     async def _blob(self, data: bytes) -> bytes:
         digest = await asyncio.to_thread(lambda: hashlib.sha256(data).digest())
-        # Equal pages are stored once: many steps leave the page as it was.
+        # Equal pages are stored once, because many steps do not change the page.
         if digest not in self._blob_sizes:
             await self._store.put_blob(data)
             self._blob_sizes[digest] = len(data)
@@ -389,7 +391,7 @@ class Recorder:
         await self._store.amend_step(self.session.id, step)
 
     async def sent(self, index: int, leaving: Leaving) -> None:
-        """The held request of the step ``index`` has left after a yes: the step counts as performed. Errors: ``store.*``."""
+        """The held request of step ``index`` has left after a yes, so the step counts as performed. Errors: ``store.*``."""
         if leaving.document:
             self._driver.site_answered()
         if 0 < index <= len(self.steps) and self.steps[index - 1].error == "risk.refused":
@@ -410,7 +412,7 @@ class Recorder:
         )
 
     async def begin(self) -> None:
-        """Allocate the container, before anything happens on the page. Errors: ``browser.scheme`` (of the start address)."""
+        """Create the session in the store before anything happens on the page. Errors: ``browser.scheme`` (start address)."""
         require_plain(self._plan.start_url)
         await self._store.put_session(self.session)
 
@@ -420,7 +422,7 @@ class Recorder:
         session = self._closed(*judge_recording(self.steps, self.session.skipped))
         sizes = {digest: self._blob_sizes[digest] for digest in blobs_of(self.steps)}
         manifest = make_manifest(session, self.steps, sizes)
-        # The manifest is stored as a blob under the hash that was signed, so an export can find it.
+        # The manifest is stored as a blob under the signed hash, so that an export can find it.
         digest = await self._store.put_blob(manifest)
         signed = await self._signer.artefact(KIND, session.id, digest)
         await self._signer.feed.along(
@@ -430,8 +432,8 @@ class Recorder:
         return session
 
     async def interrupt(self) -> Session:
-        """Keep what there is as a session that can be shown, not exported."""
-        with contextlib.suppress(MeshError):  # the last picture is missed the least
+        """Keep the recording as a session that can be shown but not exported."""
+        with contextlib.suppress(MeshError):  # the last picture may be lost
             await self._pictures.done()
         self.session = self._closed(Verdict.INTERRUPTED)
         await self._store.put_session(self.session)
@@ -443,7 +445,7 @@ def _answer_of(step: Step) -> Answer | None:
 
 
 def _notes(page: Observation | None, outcome: Outcome | None) -> tuple[str, ...]:
-    """The notes of a step, but for those about how it is kept."""
+    """The notes of a step, except those about how it is stored."""
     notes = [f"the page is kept in part: {left_out(page.cut)}"] if page is not None and page.cut else []
     return tuple(filter(None, (*notes, *(outcome.notes if outcome else ()))))[: limits.NOTES_PER_STEP_MAX]
 
@@ -452,10 +454,10 @@ def _notes(page: Observation | None, outcome: Outcome | None) -> tuple[str, ...]
 async def record(
     store: SessionStore, page: Page, clock: Clock, signer: Signer, plan: Recording, *, on_step: Progress | None = None
 ) -> AsyncIterator[Recorder]:
-    """An open session on ``page``: committed and signed at the end of the block, also when an action in it failed.
+    """An open session on ``page``. It is committed and signed at the end of the block, even if an action in it failed.
 
-    A cancelled block, or one that ends in something else than a ``MeshError`` (``Unlike``), leaves an ``interrupted`` session.
-    Errors: those of the block; ``input.too_large`` when the session does not fit a bundle.
+    A block that is cancelled or raises anything but a ``MeshError`` (such as ``Unlike``) leaves an ``interrupted`` session.
+    Errors: those of the block; ``input.too_large`` if the session does not fit a bundle.
     """
     recorder = Recorder(store, page, clock, signer, plan, on_step)
     await recorder.begin()
@@ -479,11 +481,12 @@ async def record_actions(
     evidence: Mapping[int, Evidence] | None = None,
     goes_on: Callable[[int, MeshError], bool] = lambda number, error: False,
 ) -> None:
-    """Perform ``actions`` in order; the first that fails ends it, its number and text in the error's detail.
+    """Perform ``actions`` in order. The first failed action ends the run; the error's detail has its number and text.
 
-    A soft assertion that fails does not end it: the first of them is raised after the last action.
-    arrivals: the page that an action, by its number from 1, must lead to. expects: which requests of it are meant to go wrong.
-    evidence: what an earlier recording knew of its element. goes_on: whether the next one is tried after one that failed.
+    A failed soft assertion does not end the run; the first such failure is raised after the last action.
+    arrivals: the page that an action must lead to, by its number from 1. expects: the requests of an action that are expected to
+    fail. evidence: the evidence of its element in an earlier recording. goes_on: returns True if the run continues after the given
+    failed action.
     """
     recorder.sightings.expect(actions)
     soft: list[MeshError] = []

@@ -1,4 +1,4 @@
-"""Which elements that an assertion says are absent were ever on a page of a recording."""
+"""Remembers which elements were ever on a page of a recording, for assertions that an element is absent."""
 
 from __future__ import annotations
 
@@ -16,20 +16,20 @@ from protocol.page.seen.observation import Observation
 
 
 class Sightings:
-    """What the pages of one recording have shown.
+    """The elements that the pages of one recording have shown.
 
-    An assertion that something is hidden holds of a misspelt name on every page, so it never fails. It can only be trusted if the
-    element was there before.
+    An assertion that a misspelt name is hidden holds on every page and can never fail. So it is trusted only if the element was
+    there before.
     """
 
     def __init__(self, page: Page) -> None:
         self._page = page
         self._named: set[tuple[str, str, str]] = set()
         self._awaited: dict[tuple[str, str], bool] = {}
-        """Frame and selector of what later assertions say is absent, and whether it was seen."""
+        """By frame and selector of a later assertion of absence: True if the element was seen."""
 
     def expect(self, actions: Iterable[Action]) -> None:
-        """The actions that are going to be recorded: selectors must be tried while their element may be there."""
+        """Note the actions that will be recorded: their selectors must be tried while the element may still be there."""
         for action in actions:
             if isinstance(action, Assert) and action.target is not None and demands_absence(action):
                 for selector in action.target.selectors:
@@ -37,7 +37,9 @@ class Sightings:
                         self._awaited.setdefault((action.target.frame, selector), False)
 
     async def judge(self, action: Action, page: Observation | None) -> bool:
-        """Whether ``action`` says that something is absent which no page so far has had; then ``page``, after it, counts too."""
+        """True if ``action`` asserts the absence of an element that no page so far has shown. Afterwards ``page`` counts as shown
+        too.
+        """
         is_unseen = isinstance(action, Assert) and demands_absence(action) and self._lacks(action.target)
         if page is not None:
             await asyncio.to_thread(self._note, page)
@@ -61,8 +63,8 @@ class Sightings:
         )
 
     async def _fits(self, selector: str, frame: str) -> bool:
-        """Whether the selector finds anything. One that cannot be tried says nothing, so it counts as seen."""
+        """True if the selector finds an element. A selector that cannot be tried counts as found."""
         try:
             return await self._page.find(selector, frame) is not None
         except MeshError:
-            return True  # several, or one that is not visible
+            return True  # several elements, or one that is not visible

@@ -1,4 +1,4 @@
-"""What recording and replaying need of whoever signs."""
+"""The port of recording and replaying to the signer of artefacts."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from protocol.page.secrets.personal import Tokens
 
 
 class Signer(Protocol):
-    """What recording and replaying need of a node's witness: an artefact is in its log before it is returned."""
+    """Signs for recording and replaying. An artefact is in the node's log before it is returned."""
 
     @property
     def node(self) -> str: ...
 
     @property
     def tokens(self) -> Tokens:
-        """What stands for personal data in what this node stores."""
+        """The tokens that replace personal data in everything that this node stores."""
 
     @property
     def feed(self) -> Feed: ...

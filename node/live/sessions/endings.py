@@ -1,4 +1,4 @@
-"""Why a live session ended, in words, and the refusal of calls that come after its end."""
+"""The reasons why a live session ends, in words, and the error of calls that come after its end."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ ENDINGS: Final = {
     "stopped": "the live session has ended: the node was stopped",
     "interrupted": "the live session was interrupted: the node stopped without signing the recording",
 }
-"""Message for every reason."""
+"""The message for each reason."""
 
 
 def kept(record: LiveRecord) -> dict[str, Any]:
-    """What errors say of the recordings of a live session that has ended: one session, or the several of its pages."""
+    """The error detail that names the recordings of an ended live session: one session, or one for each of its pages."""
     if len(record.sessions) > 1:
         return {"sessions": list(record.sessions)}
     return {"session": record.sessions[0]} if record.sessions else {}

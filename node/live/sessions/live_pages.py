@@ -1,4 +1,4 @@
-"""The open pages of a live session, each with what records it, and which of them is the current one."""
+"""The open pages of a live session, each with its recorder, and the current page."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ log = logging.getLogger(__name__)
 
 
 class LivePage:
-    """A page, and what records it once it has opened something."""
+    """A page and its recorder, which exists once the page has opened an address."""
 
     def __init__(self, page: Page) -> None:
         self.page = page
@@ -23,15 +23,15 @@ class LivePage:
 
     @property
     def seen(self) -> Observation:
-        """The page as it was seen last."""
+        """The last observation of the page."""
         return (self.recorder.observation if self.recorder else None) or BLANK
 
     async def look(self) -> Observation:
-        """The page now. Errors: ``browser.*``."""
+        """A new observation of the page. Errors: ``browser.*``."""
         return await self.recorder.look() if self.recorder else BLANK
 
     async def finish(self) -> None:
-        """Sign what was recorded of it, or keep it unsigned if that fails, and close it."""
+        """Sign the recording of the page, or keep it unsigned if that fails, and close the page."""
         if self.recorder is not None:
             await self.recorder.release()
             try:
@@ -41,23 +41,23 @@ class LivePage:
                 log.error("session %s cannot be signed: %s", self.recorder.session.id, error)
                 with contextlib.suppress(
                     MeshError
-                ):  # the store is closed or full; the next start marks it as interrupted
+                ):  # the store is closed or full; the next start marks the recording as interrupted
                     await self.recorder.interrupt()
         await self.page.close()
 
 
 class LivePages:
-    """Pages by their place in ``open``, which shifts when an earlier one is closed."""
+    """Pages by their position in ``open``, which shifts when an earlier page is closed."""
 
     def __init__(self, new_page: Callable[[], Awaitable[Page]], pages_max: int) -> None:
         self._new_page, self._pages_max = new_page, pages_max
         self.open: list[LivePage] = []
         self.number = -1
-        """The place of the current one; -1 before there is one."""
+        """The position of the current page; -1 if there is none yet."""
 
     @property
     def current(self) -> LivePage:
-        """The page that is observed and acted in."""
+        """The page that calls observe and act in."""
         return self.open[self.number]
 
     async def add(self) -> LivePage:
@@ -69,7 +69,7 @@ class LivePages:
         return self.current
 
     async def take_back(self, page: LivePage, before: LivePage) -> None:
-        """Close ``page`` again, and make ``before`` the current one; nothing once all are finished."""
+        """Close ``page`` again and make ``before`` the current page. Does nothing after ``finish``."""
         if page in self.open:
             self.open.remove(page)
             self.number = self.open.index(before)
@@ -80,7 +80,7 @@ class LivePages:
         self.number = self._at(index)
 
     async def close(self, index: int | None) -> None:
-        """Finish a page, None for the current one. Errors: ``input.invalid`` (it is the last one), ``input.not_found``."""
+        """Finish a page; None for the current one. Errors: ``input.invalid`` (it is the last page), ``input.not_found``."""
         at = self.number if index is None else self._at(index)
         if len(self.open) == 1:
             raise MeshError("input.invalid", "it is the last page: close the live session instead")
@@ -95,7 +95,7 @@ class LivePages:
         return index
 
     async def finish(self) -> None:
-        """Finish all of them."""
+        """Finish all pages."""
         for page in self.open:
             await page.finish()
         self.open.clear()

@@ -1,6 +1,6 @@
 """One live session: a browser context with an owner, whose pages are observed and acted in by separate calls.
 
-Each page is recorded by a ``Recorder`` of its own, since a replay drives one page. Used by one call at a time (``turn``).
+Each page has a ``Recorder`` of its own, because a replay drives one page. One call at a time uses the session (``turn``).
 """
 
 from __future__ import annotations
@@ -41,24 +41,24 @@ from protocol.recording.records.session import BrowserInfo, Expect, Profile
 from protocol.risk.pressing.classes import Risk
 
 _STEP_BYTES_MAX: Final = limits.SCREENSHOT_BYTES_MAX + limits.SNAPSHOT_BYTES_MAX
-"""What one more step may add to a bundle."""
+"""The largest addition of one more step to a bundle."""
 
 
 class Plan(msgspec.Struct, frozen=True, kw_only=True):
-    """What is fixed when a live session is opened."""
+    """The parameters that are fixed when a live session is opened."""
 
     recording: Recording
-    """Of its first page; those of later pages begin at other addresses."""
+    """The recording of the first page; those of later pages differ in their start address."""
     report: Report
     risk_max: int
     """The highest risk class that is performed without asking."""
     asking: HoldAsking | None = None
     hold_s: int = 0
-    """How long what needs the owner's yes waits for it."""
+    """The seconds that a request waits for the owner's yes."""
 
 
 class Login(NamedTuple):
-    """What a browser holds, the page in front, and which browser it is."""
+    """The login state in a browser, the address of the page in front, the browser and the profile."""
 
     state: BrowserState
     url: str
@@ -67,7 +67,7 @@ class Login(NamedTuple):
 
 
 class _Seen(NamedTuple):
-    """The last observation that a caller was given."""
+    """The last observation given to a caller."""
 
     number: int
     page: LivePage
@@ -79,7 +79,7 @@ Means = Callable[[str], Locator]
 
 
 class LiveSession:
-    """One live session while it is open, and the reason once it has ended."""
+    """One live session while it is open; after its end, only the reason."""
 
     def __init__(
         self,
@@ -97,32 +97,32 @@ class LiveSession:
         self._turns = asyncio.Lock()
         self._pages = LivePages(context.page, record.pages_max)
         self._numbers = 0
-        """How many observations callers were given: refs of an earlier one are stale."""
+        """The number of observations given to callers. Refs of earlier observations are stale."""
         self._seen: _Seen | None = None
         self._ref: tuple[Element, _Seen] | None = None
-        """What ``means`` was asked for last, until ``act``."""
+        """The last element that ``means`` was asked for, until ``act``."""
         self._approved = 0
-        """The highest risk class that the owner has approved for the call in progress."""
+        """The highest risk class that the owner has approved for the present call."""
         self._last_ms = clock.now_ms()
         self._unsent = False
-        """True if something that its pages sent was held or refused."""
+        """True if a request of its pages was held or refused."""
         self.record = record
 
     # --- life --------------------------------------------------------------------------------------------------------
 
     @property
     def ends_ms(self) -> int:
-        """When its time to live is over."""
+        """The time at which its time to live is over."""
         return self.record.opened_ms + self.record.ttl_s * 1000
 
     @property
     def actions_left(self) -> int:
-        """How many actions may still be tried."""
+        """The number of actions that may still be tried."""
         return max(0, self.record.actions_max - self.record.actions)
 
     @property
     def due(self) -> tuple[int, str]:
-        """In how many milliseconds it ends by itself if nobody calls, and for which reason."""
+        """The milliseconds until it ends by itself if nobody calls, and the reason."""
         if self.gone.is_set():
             return 0, "crashed"
         if self.meter.reason:
@@ -133,7 +133,7 @@ class LiveSession:
 
     @contextlib.asynccontextmanager
     async def turn(self, *, wait_s: float = limits.LIVE_CALL_WAIT_S) -> AsyncIterator[None]:
-        """The one call that may use it now. Within, a crash of its browser ends it.
+        """A block in which the session belongs to one call. A crash of its browser ends the block.
 
         Errors: ``live.busy`` (an earlier call still runs), ``live.ended``.
         """
@@ -162,14 +162,14 @@ class LiveSession:
             self._turns.release()
 
     def _name(self, error: MeshError) -> None:
-        """Say in ``error`` which live session it is about, and once that has ended, where its recordings are."""
+        """Add to ``error`` the id of the live session and, once it has ended, its recordings."""
         error.detail.setdefault("live", self.record.id)
         if self.record.reason:
             error.detail.update(kept(self.record))
 
     async def end(self, reason: str) -> None:
-        """Sign what was recorded, close the context, and keep why. Only in a turn, or where nobody has one."""
-        # The reason comes first: from here on every call is refused, whatever of the rest fails.
+        """Sign the recordings, close the context and store the reason. Call it only within a turn, or when no turn is possible."""
+        # The reason comes first: from here on every call is refused, even if the rest fails.
         self.record = msgspec.structs.replace(self.record, reason=reason, ended_ms=max(1, self._clock.now_ms()))
         await self._pages.finish()
         self._seen = None
@@ -182,7 +182,8 @@ class LiveSession:
     # --- acting ------------------------------------------------------------------------------------------------------
 
     def means(self, ref: str) -> Locator:
-        """What ``ref`` names, in the last observation of the current page. ``act`` asks whether it still does.
+        """The locator of the element that ``ref`` names in the last observation of the current page. ``act`` checks that it still
+        does.
 
         Errors: ``live.stale_ref``, ``input.invalid``, ``action.target_missing``.
         """
@@ -202,12 +203,12 @@ class LiveSession:
     async def act(
         self, actions: tuple[Action, ...], *, by_ref: bool, approve_class: int = 0, expect: Expect | None = None
     ) -> Acted:
-        """Do ``actions`` on the current page, in order, and look at it.
+        """Do ``actions`` on the current page in order, and observe it.
 
-        by_ref: their element is the one that ``means`` was asked for last. approve_class: as the owner of the node says.
-        expect: what the last of them is meant to cause.
-        Errors: ``live.ended`` (no action is left, or no room for what would be recorded), ``live.stale_ref``,
-        ``action.not_possible`` (the page has opened nothing yet), those of ``Recorder.perform``.
+        by_ref: their element is the one that ``means`` was last asked for. approve_class: the highest class that the owner of the
+        node approves. expect: the expected effect of the last action.
+        Errors: ``live.ended`` (no actions are left, or no room for the recording), ``live.stale_ref``, ``action.not_possible``
+        (the page has opened nothing yet), those of ``Recorder.perform``.
         """
         self._approved = approve_class
         page = self._pages.current
@@ -218,16 +219,16 @@ class LiveSession:
             if by_ref:
                 assert self._ref is not None, "a ref was named"
                 element, seen = self._ref
-                # The page may have changed by itself since its caller saw it.
+                # The page may have changed by itself since its caller observed it.
                 place = still_there(element, seen.observation, now)
                 placed = [_placed(action, place) for action in actions]
                 labelled = [await by_label(page.page, action, now) for action in placed]
-                # Its caller named a ref: what stands on the element is the page's, and is stored as such.
+                # The caller named a ref, so the name of the element comes from the page and is stored as such.
                 actions = tuple(by_stored_name(action, recorder.stored_at(now.url)) for action in labelled)
         did: list[tuple[str, Risk]] = []
         held: list[HeldRequest] = []
         outcomes: list[Outcome] = []
-        notes: list[str] = []  # as they are recorded: redacted
+        notes: list[str] = []  # already redacted, as they are recorded
         for action in actions:
             await self._need_room(recorder)
             self.record = msgspec.structs.replace(self.record, actions=self.record.actions + 1)
@@ -244,7 +245,9 @@ class LiveSession:
         return await self._acted(did, outcomes, notes, held)
 
     async def _need_room(self, recorder: Recorder | None) -> None:
-        """Errors: ``live.ended``, once its agent may not go on, no action is left, or no room for what one more would record."""
+        """Return if one more action may be performed. Errors: ``live.ended`` (the agent may not go on, no actions are left, or no
+        room for one more step).
+        """
         reason = self.meter.reason or ("" if self.actions_left else "actions")
         if recorder is not None and recorder.size_bytes > limits.BUNDLE_BYTES_MAX - 4 * _STEP_BYTES_MAX:
             reason = reason or "size"
@@ -278,7 +281,7 @@ class LiveSession:
         )
 
     async def _begin(self, page: LivePage, action: Action) -> Recorder:
-        """What records ``page`` from now on. Errors: ``action.not_possible``, ``store.*``."""
+        """Start recording ``page``, and return the recorder. Errors: ``action.not_possible``, ``store.*``."""
         if not isinstance(action, Goto):
             raise MeshError("action.not_possible", "the page has opened nothing yet: open an address first")
         first = self.record.sessions[0] if self.record.sessions else ""
@@ -312,7 +315,7 @@ class LiveSession:
         return self._plan.recording.secrets
 
     async def look(self, start: int = 1) -> Observed:
-        """The current page now. start: the first line that is given. Errors: ``browser.*``."""
+        """Observe the current page. start: the first line to return. Errors: ``browser.*``."""
         return await self._observed(await self._pages.current.look(), start)
 
     async def _observed(self, observation: Observation, start: int = 1) -> Observed:
@@ -333,7 +336,9 @@ class LiveSession:
         return tuple(redact_text(line, self._secrets) for line in shown)
 
     async def login(self) -> Login:
-        """What its browser holds, for the owner to keep. Errors: ``capsule.issuer`` (it holds a capsule already), ``browser.*``."""
+        """The login state in its browser, for the owner to keep. Errors: ``capsule.issuer`` (it holds a capsule already),
+        ``browser.*``.
+        """
         plan = self._plan.recording
         if plan.capsule:
             raise MeshError("capsule.issuer", f"it began with {plan.capsule}: refresh that", capsule=plan.capsule)
@@ -343,8 +348,9 @@ class LiveSession:
         return Login(state=await self._context.state(whole=True), url=url, browser=plan.browser, profile=plan.profile)
 
     async def picture(self) -> bytes:
-        """A PNG of what the current page shows; secrets in it are covered. Errors: ``action.not_possible`` (their places cannot be
-        told), ``browser.*``."""
+        """A PNG of the current page with its secrets covered. Errors: ``action.not_possible`` (their places cannot be determined),
+        ``browser.*``.
+        """
         seen = await self._pages.current.look()
         cover = await asyncio.to_thread(covering_on, seen, self._secrets, self._plan.recording.sites)
         return await self._pages.current.page.screenshot(cover)
@@ -352,7 +358,7 @@ class LiveSession:
     # --- pages -------------------------------------------------------------------------------------------------------
 
     def pages(self) -> tuple[PageInfo, ...]:
-        """The open pages, as they were seen last."""
+        """The open pages, as they were last observed."""
         return tuple(self._page(index, page) for index, page in enumerate(self._pages.open))
 
     def _page(self, index: int, page: LivePage) -> PageInfo:
@@ -370,7 +376,7 @@ class LiveSession:
         await self._pages.add()
 
     async def open_page(self, url: str) -> Acted:
-        """Open ``url`` in a new page, which becomes the current one. If that fails, the new page is closed again.
+        """Open ``url`` in a new page, which becomes the current page. If that fails, the new page is closed again.
 
         Errors: ``browser.scheme`` (nothing is opened), those of ``new_page`` and ``act``.
         """
@@ -379,7 +385,7 @@ class LiveSession:
         page = await self._pages.add()
         try:
             return await self.act((Goto(url=url),), by_ref=False)
-        except BaseException:  # the caller disconnects, too
+        except BaseException:  # also if the caller disconnects
             await to_its_end(self._pages.take_back(page, before))
             raise
 
@@ -388,7 +394,7 @@ class LiveSession:
         self._pages.select(index)
 
     async def close_page(self, index: int | None) -> None:
-        """Sign what was recorded of a page, and close it. Errors: ``input.invalid`` (the last one), ``input.not_found``."""
+        """Sign the recording of a page, and close the page. Errors: ``input.invalid`` (the last one), ``input.not_found``."""
         await to_its_end(self._pages.close(index))
 
 

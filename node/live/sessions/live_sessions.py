@@ -1,6 +1,6 @@
 """All live sessions of this node: opens them within limits, checks access, and ends them when they are due.
 
-A live session belongs to the caller that opened it. For other callers, except the owner of the node, it does not exist.
+A live session belongs to the caller that opened it. Other callers, except the owner of the node, cannot see it.
 """
 
 from __future__ import annotations
@@ -46,11 +46,12 @@ from protocol.recording.records.session import Expect, Profile, Verdict
 log = logging.getLogger(__name__)
 
 _STOP_WAIT_S: Final = 5.0
-"""How long the node waits at its stop for a call in progress. Live sessions that stay open are marked as interrupted at the
-next start."""
+"""The seconds that a stopping node waits for a call in progress. Live sessions that stay open are marked as interrupted at the
+next start.
+"""
 
 ReadStep = Callable[[str, Means], tuple[Action, Expect | None]]
-"""One step of an action file; ``(text, what a ref means) -> (action, what is expected of it)``. Errors: ``input.invalid``."""
+"""Reads one step of an action file, given its text and a function that finds the locator of a ref. Errors: ``input.invalid``."""
 
 
 class LiveSessions:
@@ -66,7 +67,7 @@ class LiveSessions:
         serving: Serving,
         asks: Asks | None = None,
     ) -> None:
-        """asks: who asks the owner about what is refused; None where nobody is asked."""
+        """asks: asks the owner about refused requests; None if nobody is asked."""
         self._asks = asks
         self._witness, self._config, self._serving = witness, config, serving
         self._store, self._clock, self._browsers = store, clock, browsers
@@ -75,18 +76,18 @@ class LiveSessions:
         self._tasks = Tasks()
 
     async def load(self) -> None:
-        """Say of the live sessions that an earlier process left open that they were interrupted, and when they were used last.
+        """Mark the live sessions that an earlier process left open as interrupted, with the time of their last use.
 
         Errors: ``store.*``.
         """
-        # In pages, because the store lists only a limited number of rows at a time.
+        # In pages, because the store returns a limited number of rows at a time.
         while left := await self._store.lives(open_only=True):
             for record in left:
                 await self._store.put_live(await self._interrupted(record))
                 await self._witness.feed.tell(Kind.LIVE_ENDED, record.id, who=NODE)
 
     async def _interrupted(self, record: LiveRecord) -> LiveRecord:
-        """``record``, which nobody ended, with what its recordings tell of its end."""
+        """``record``, which was never ended, with the end that its recordings show."""
         actions, ended_ms = 0, max(1, record.opened_ms)
         for session_id in record.sessions:
             session = await self._store.session(session_id)
@@ -99,17 +100,17 @@ class LiveSessions:
     # --- opening -----------------------------------------------------------------------------------------------------
 
     async def open(self, params: OpenParams) -> Opened:
-        """Open one for whoever calls.
+        """Open a live session for the current caller.
 
-        Checks, in order: the node serves and can sign; the address; the profile; how many the caller has; its time with a
-        browser; a free place.
+        Checks, in order: the node serves and can sign; the address; the profile; the caller's number of live sessions; the
+        caller's browser time; a free place.
         Errors: ``node.not_serving``, ``browser.scheme``, ``input.invalid``, ``live.busy``, ``caller.refused``, those of
-        ``Browsers.context``, of ``Metering.counted`` and of opening the first page: then nothing stays open, and the recorded
-        session is in the error's detail.
+        ``Browsers.context``, of ``Metering.counted`` and of opening the first page. After an error nothing stays open, and the
+        error's detail names the recorded session.
         """
         self._serving.need()
         self._witness.check_signs()
-        require_web(params.url)  # here, because what cannot be opened is not worth a recording
+        require_web(params.url)  # checked here, because an address that cannot be opened is not worth a recording
         profile = _profile(params.profile, self._config.browser.profile)
         caller = str(current_caller())
         # Counted before the first await, so that concurrent calls cannot all pass the limit.
@@ -142,7 +143,7 @@ class LiveSessions:
 
     @contextlib.contextmanager
     def _counted(self, caller: str) -> Iterator[None]:
-        """Within, one more of ``caller`` is being opened. Errors: ``live.busy``."""
+        """Count one more live session of ``caller`` as being opened during the block. Errors: ``live.busy``."""
         own = sum(session.record.caller == caller for session in self._open.values()) + self._opening[caller]
         if current_caller().kind is not CallerKind.OWNER and own >= limits.LIVE_PER_CALLER_MAX:
             raise MeshError("live.busy", f"{caller} has {own} live sessions open, which is the limit", caller=caller)
@@ -167,7 +168,7 @@ class LiveSessions:
         try:
             await meter.start(
                 self._browsers.metering
-            )  # not before there is a context: who waits for one uses no browser
+            )  # not before a context exists: a caller that waits for one uses no browser
             plan = await self._plan(params, profile, caller, context)
         except BaseException:
             await to_its_end(context.close())
@@ -176,7 +177,8 @@ class LiveSessions:
         record = LiveRecord(
             id=live_id,
             caller=caller,
-            opened_ms=self._clock.now_ms(),  # what waited for a place, or for a browser, has not begun to live
+            # the time spent waiting for a place or a browser does not count as time to live
+            opened_ms=self._clock.now_ms(),
             ttl_s=params.ttl,
             idle_s=params.idle,
             actions_max=params.actions,
@@ -211,7 +213,7 @@ class LiveSessions:
 
     @contextlib.asynccontextmanager
     async def use(self, live_id: str) -> AsyncIterator[LiveSession]:
-        """The caller's live session, for the one call that may use it now.
+        """The caller's live session, reserved for one call during the block.
 
         Errors: ``id.invalid``, ``live.not_found`` (also if it is somebody else's), ``live.ended``, ``live.busy``.
         """
@@ -238,11 +240,11 @@ class LiveSessions:
         return record
 
     def session(self, live_id: str) -> LiveSession | None:
-        """It, while it is open; ``find`` says whether the caller may know."""
+        """The live session if it is open; ``find`` checks that the caller may know of it."""
         return self._open.get(live_id)
 
     async def list(self, *, ended_too: bool, limit: int) -> list[LiveSummary]:
-        """Those of the caller, newest first; all of them for the owner of the node."""
+        """The live sessions of the caller, newest first; for the owner of the node, all of them."""
         caller = current_caller()
         whose = "" if caller.kind is CallerKind.OWNER else str(caller)
         found = await self._store.lives(caller=whose, open_only=not ended_too, limit=limit)
@@ -250,7 +252,7 @@ class LiveSessions:
         return [self.summary(record) for record in own]
 
     def summary(self, record: LiveRecord) -> LiveSummary:
-        """``record`` in numbers; while it is open, as it is now."""
+        """``record`` in numbers; for an open session, its present state."""
         session = self._open.get(record.id)
         record = session.record if session else record
         return LiveSummary(
@@ -268,7 +270,7 @@ class LiveSessions:
         )
 
     async def recorded(self, record: LiveRecord) -> tuple[Recorded, ...]:
-        """The sessions that were recorded of it, but for those that were removed."""
+        """The recorded sessions of ``record``, except those that were removed."""
         found = []
         for session_id in record.sessions:
             session = await self._store.session(session_id)
@@ -287,29 +289,30 @@ class LiveSessions:
     # --- ending ------------------------------------------------------------------------------------------------------
 
     async def _watch(self, session: LiveSession) -> None:
-        """End ``session`` when it is due, its agent may not go on, or its browser is gone, unless it ends before."""
+        """End ``session`` when it is due, its agent may not go on, or its browser is gone."""
         while not session.record.reason:
             left_ms, _ = session.due
             if left_ms > 0:
                 await any_of(session.meter.spent.wait(), session.gone.wait(), self._clock.sleep(left_ms / 1000))
                 continue
-            with contextlib.suppress(MeshError):  # a turn ends what is due, and says so
+            with contextlib.suppress(MeshError):  # a turn ends a session that is due, and raises
                 async with session.turn():
                     pass
         await to_its_end(self._forget(session))
 
     async def _forget(self, session: LiveSession) -> None:
-        """Drop one that has ended. The call in it and its watch may both come here: the feed is told once."""
+        """Drop an ended session. Its last call and its watch may both come here, but the feed gets one entry."""
         if self._open.pop(session.record.id, None) is not None:
             await self._tell_end(session)
 
     async def _tell_end(self, session: LiveSession) -> None:
-        who = "" if session.record.reason == "closed" else NODE  # what is due ends within whichever call comes next
+        # A session that is due ends within the next call, whoever makes it, so the node itself is named.
+        who = "" if session.record.reason == "closed" else NODE
         kind = Kind.LIVE_CRASHED if session.record.reason == "crashed" else Kind.LIVE_ENDED
         await self._witness.feed.tell(kind, session.record.id, who=who)
 
     async def close(self) -> None:
-        """End all of them: what was recorded is signed. Twice is once."""
+        """End all live sessions and sign their recordings. A second call does nothing."""
         await self._tasks.close()
         sessions = list(self._open.values())
         self._open.clear()
@@ -327,7 +330,7 @@ class LiveSessions:
 
 
 def _profile(given: dict[str, Any], usual: Profile) -> Profile:
-    """``usual`` with what is ``given``. Errors: ``input.invalid``."""
+    """``usual`` with the fields of ``given``. Errors: ``input.invalid``."""
     try:
         # strict=False, because commands give numbers and booleans as text.
         made: Profile = msgspec.convert({**msgspec.to_builtins(usual), **given}, Profile, strict=False)

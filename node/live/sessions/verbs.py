@@ -38,7 +38,7 @@ class LiveVerbs:
     """Opens live sessions, observes, acts and closes them."""
 
     def __init__(self, sessions: LiveSessions, read_step: ReadStep) -> None:
-        """read_step: reads one step as action files have it."""
+        """read_step: reads one step in the syntax of action files."""
         self._sessions, self._read_step = sessions, read_step
         self.bound: Bound = {
             verbs.OPEN: self._open,
