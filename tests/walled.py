@@ -7,9 +7,9 @@ import contextlib
 import ssl
 from collections.abc import AsyncIterator
 
-from adapters.browser.egress.destinations import Destinations
-from adapters.browser.egress.tunnel import Entries, Tunnel
-from adapters.browser.egress.wall import Turned
+from adapters.browser.wall.destinations import Destinations
+from adapters.browser.wall.tunnel import Entries, Tunnel
+from adapters.browser.wall.wall import Turned
 from protocol.risk.requests.requests import GuardPolicy
 
 OPEN = b"\x05\x00" + b"\x05\x00\x00\x01" + bytes(6)

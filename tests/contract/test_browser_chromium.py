@@ -9,11 +9,11 @@ from pathlib import Path
 
 import pytest
 
-from adapters.browser.egress.tunnel import Tunnel
 from adapters.browser.launch.attached import attacher
 from adapters.browser.launch.chromium import launcher
 from adapters.browser.launch.settings import BrowserSettings
 from adapters.browser.state.state import read_state
+from adapters.browser.wall.tunnel import Tunnel
 from adapters.ports import Browser, Page
 from protocol import limits
 from protocol.errors import MeshError

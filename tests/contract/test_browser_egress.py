@@ -11,13 +11,13 @@ import pytest
 from playwright.async_api import CDPSession
 
 from adapters.browser.egress.judge import BrowserJudge
-from adapters.browser.egress.wall import Destination, Wall
 from adapters.browser.launch import browser as browsers_of
 from adapters.browser.launch.attached import attacher
 from adapters.browser.launch.browser import ChromiumBrowser
 from adapters.browser.launch.chromium import launcher
 from adapters.browser.launch.settings import BrowserSettings
 from adapters.browser.page.context import ChromiumContext
+from adapters.browser.wall.wall import Destination, Wall
 from adapters.ports import Browser
 from node.live.browsers.browsers import Browsers
 from protocol import limits
@@ -261,7 +261,7 @@ async def test_a_name_that_leads_to_this_machine_is_refused_unless_an_origin_nam
 async def test_a_name_that_leads_elsewhere_once_it_is_judged_gets_nowhere(
     launched: Browser, site: PageServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Guard: adapters/browser/egress/destinations.py, Destinations.ways."""
+    """Guard: adapters/browser/wall/destinations.py, Destinations.ways."""
     resolves(monkeypatch, "93.184.216.34", "127.0.0.1")
     url = f"http://turning.example:{site.origin.rpartition(':')[2]}/popup.html"
     assert (await met(launched, GuardPolicy(), url)).startswith("ERR_")

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from adapters.browser.egress.hello import offered
+from adapters.browser.wall.hello import offered
 from protocol import limits
 from tests.walled import OK, Walled, hello, running
 
@@ -30,7 +30,7 @@ async def asked(walled: Walled, *requests: bytes) -> list[bytes]:
 
 
 async def test_no_connection_is_opened_where_nothing_was_let_through(walled: Walled) -> None:
-    """Guard: adapters/browser/egress/wall.py, Wall.expects."""
+    """Guard: adapters/browser/wall/wall.py, Wall.expects."""
     assert (await walled.connect(walled.entry))[2] is False
     assert [(turned.method, turned.url) for turned in walled.told] == [("CONNECT", walled.origin)]
 
@@ -43,7 +43,7 @@ async def test_a_request_passes_that_was_let_through_and_no_other_of_its_connect
 
 
 async def test_a_connection_that_was_let_through_for_a_page_opens_no_socket(walled: Walled) -> None:
-    """Guard: adapters/browser/egress/relays.py, Entrance._ask."""
+    """Guard: adapters/browser/wall/relays.py, Entrance._ask."""
     await walled.admit("GET", "/a")
     walled.wall.admit("GET", f"https://127.0.0.1:{walled.port}/a")
     assert await asked(walled, walled.get("/a", more=UPGRADE)) == [b""]

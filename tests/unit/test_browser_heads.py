@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from adapters.browser.egress.heads import Head, Heads
+from adapters.browser.wall.heads import Head, Heads
 from protocol import limits
 
 GET = b"GET /a?b=1 HTTP/1.1\r\nHost: shop.example:8080\r\nAccept: */*\r\n\r\n"

@@ -8,8 +8,8 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from adapters.browser.egress.destinations import Destinations
-from adapters.browser.egress.tunnel import Tunnel
+from adapters.browser.wall.destinations import Destinations
+from adapters.browser.wall.tunnel import Tunnel
 from protocol import limits
 from protocol.risk.requests.requests import GuardPolicy
 

@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from adapters.browser.egress.wall import Destination, Turned, Wall
+from adapters.browser.wall.wall import Destination, Turned, Wall
 from protocol import limits
 from protocol.risk.requests.requests import GuardPolicy
 from tests.walled import OK, WAIT_S, Walled, hello, running
@@ -21,7 +21,7 @@ async def walled(monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Walled]:
 
 
 async def test_a_connection_that_no_guard_let_through_is_refused_and_counted(walled: Walled) -> None:
-    """Guard: adapters/browser/egress/tunnel.py, Tunnel._admitted."""
+    """Guard: adapters/browser/wall/tunnel.py, Tunnel._admitted."""
     assert await walled.destinations.refuse(walled.origin, walled.policy) is None
     assert (await walled.connect(walled.entries.http))[2] is False
     assert walled.told == [Turned("CONNECT", walled.origin, False)]
@@ -31,7 +31,7 @@ async def test_a_connection_that_no_guard_let_through_is_refused_and_counted(wal
 async def test_a_name_that_no_guard_let_through_is_not_even_looked_up(
     walled: Walled, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Guard: adapters/browser/egress/tunnel.py, Tunnel._admitted."""
+    """Guard: adapters/browser/wall/tunnel.py, Tunnel._admitted."""
     loop, asked = asyncio.get_running_loop(), list[str]()
     monkeypatch.setattr(loop, "getaddrinfo", lambda host, *_, **__: asked.append(host))
     reader, writer = await asyncio.open_connection(sock=None, host="127.0.0.1", port=walled.entries.https)
@@ -59,7 +59,7 @@ async def test_a_connection_that_comes_before_its_request_waits_for_it(
 
 
 async def test_on_an_open_connection_only_admitted_requests_pass(walled: Walled) -> None:
-    """Guard: adapters/browser/egress/relays.py, _Plain._permits."""
+    """Guard: adapters/browser/wall/relays.py, _Plain._permits."""
     await walled.admit("GET", "/items?page=2#top")
     assert await walled.ask(walled.get("/items?page=2"), walled.get("/items/7/delete")) == [OK, b""]
     assert await walled.ask(walled.get("/items?page=2", "POST", "Content-Length: 0\r\n")) == [b""]
@@ -71,7 +71,7 @@ async def test_on_an_open_connection_only_admitted_requests_pass(walled: Walled)
 
 
 async def test_files_that_are_read_without_asking_pass_by_the_judgement_on_their_address(walled: Walled) -> None:
-    """Guard: adapters/browser/egress/wall.py, Wall.permits."""
+    """Guard: adapters/browser/wall/wall.py, Wall.permits."""
     await walled.admit("GET", "/")
     walled.wall.reads(walled.origin, walled.policy, 60)
     assert await walled.ask(walled.get("/a.png"), walled.get("/items/7/delete")) == [OK, b""]
@@ -79,7 +79,7 @@ async def test_files_that_are_read_without_asking_pass_by_the_judgement_on_their
 
 
 async def test_a_request_for_another_host_than_that_of_the_connection_is_refused(walled: Walled) -> None:
-    """Guard: adapters/browser/egress/relays.py, _Plain._permits."""
+    """Guard: adapters/browser/wall/relays.py, _Plain._permits."""
     await walled.admit("GET", "/")
     walled.wall.admit("GET", "http://other.example/")
     assert await walled.ask(b"GET / HTTP/1.1\r\nHost: other.example\r\n\r\n") == [b""]
@@ -87,7 +87,7 @@ async def test_a_request_for_another_host_than_that_of_the_connection_is_refused
 
 
 async def test_what_is_no_tls_does_not_pass_where_tls_is_asked_for(walled: Walled) -> None:
-    """Guard: adapters/browser/egress/relays.py, _Sealed.data_received."""
+    """Guard: adapters/browser/wall/relays.py, _Sealed.data_received."""
     walled.wall.admit("GET", f"https://127.0.0.1:{walled.port}/")
     await walled.admit("GET", "/")
     assert await walled.ask(b"\x00\x03\x00\x08 a TURN request", entry=walled.entries.https) == [b""]
@@ -98,7 +98,7 @@ async def test_what_is_no_tls_does_not_pass_where_tls_is_asked_for(walled: Walle
 
 
 async def test_a_socket_passes_once_for_each_time_a_guard_let_it_through(walled: Walled) -> None:
-    """Guard: adapters/browser/egress/wall.py, Wall.opens_socket."""
+    """Guard: adapters/browser/wall/wall.py, Wall.opens_socket."""
     upgrade = "Upgrade: websocket\r\nConnection: Upgrade\r\n"
     await walled.admit("GET", "/")
     assert (await walled.connect(walled.entries.sockets))[2] is False, "a page that was read may not be talked to"
@@ -111,7 +111,7 @@ async def test_a_socket_passes_once_for_each_time_a_guard_let_it_through(walled:
 
 
 async def test_nothing_may_be_contacted_that_no_open_page_may_contact(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Guard: adapters/browser/egress/wall.py, Wall._within."""
+    """Guard: adapters/browser/wall/wall.py, Wall._within."""
     monkeypatch.setattr(limits, "TUNNEL_WAIT_MS", 1)
     time = [100.0]
     wall, free, narrow = Wall(lambda: time[0]), GuardPolicy(), GuardPolicy(origins=("https://shop.example",))

@@ -1,1 +1,1 @@
-"""Judges, holds and passes on the requests of a browser: tunnel, guard, limits."""
+"""Judges the requests of a page, holds back those that somebody must allow, and notes what they led to."""

@@ -10,7 +10,7 @@ import base64
 import contextlib
 import time
 from collections.abc import Callable, Mapping
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 from playwright.async_api import BrowserContext, CDPSession, Page, WebSocketRoute
 
@@ -18,14 +18,15 @@ from adapters.browser.base.masking import masker
 from adapters.browser.egress.activity import Activity
 from adapters.browser.egress.caused import CAUSED_KINDS
 from adapters.browser.egress.closely import Closely
-from adapters.browser.egress.destinations import Attempt, Destinations
 from adapters.browser.egress.holding import Held, Holding
 from adapters.browser.egress.late import Late
 from adapters.browser.egress.sending import ReadRequest, Sending
 from adapters.browser.egress.sockets import pass_on, refuse
 from adapters.browser.egress.streams import Streams, is_stream
-from adapters.browser.egress.wall import Turned
 from adapters.browser.egress.windows import Windows
+from adapters.browser.wall.destinations import Attempt, Destinations
+from adapters.browser.wall.headers import choosing, said
+from adapters.browser.wall.wall import Turned
 from adapters.ports import Given, Leaving
 from protocol import limits
 from protocol.approval.forms import RequestForm, request_form
@@ -50,52 +51,10 @@ from protocol.trust.origin import origin_of
 
 _BLOCKED_MAX: Final = 200
 _LED_BY_MAX: Final = 20
-_REPLACING: Final = frozenset(
-    {
-        "x-http-method-override",
-        "x-http-method",
-        "x-method-override",
-        "x-method",
-        "x-original-method",
-        "x-rewrite-method",
-    }
-)
-"""Headers that replace the method of a request in the eyes of a site."""
-_COMMANDING: Final = frozenset(
-    {"x-october-request-handler", "x-winter-request-handler", "next-action", "soapaction", "x-amz-target"}
-)
-"""Headers that name the operation of a POST, regardless of its address and body."""
 _READ_ANEW: Final = frozenset({"Document", "XHR", "Fetch"})
 _SCRIPTED: Final = frozenset({"fetch", "xhr"})
 _POP_UP_S: Final = 3.0
 """How long a window that opened may take to request its document: it needs a process of its own first."""
-
-
-class Said(NamedTuple):
-    """The facts in the headers of a request that matter for its judgement."""
-
-    content_type: str
-    announced: str
-    """The method that a CORS preflight asks for; empty for any other request. Scripts cannot set that header."""
-    replaced_by: str
-    """The method that a header substitutes for the real one."""
-    commanded: bool
-    """True if a header names the operation."""
-
-
-def choosing(headers: Mapping[str, str]) -> tuple[str, ...]:
-    """The headers that name the operation of a request, each ``name: value``."""
-    lower = {name.lower(): value for name, value in headers.items()}
-    return tuple(f"{name}: {value}" for name, value in lower.items() if name in _COMMANDING and value.strip())
-
-
-def said(method: str, headers: Mapping[str, str]) -> Said:
-    """Reads the headers of a request."""
-    lower = {name.lower(): value for name, value in headers.items()}
-    announced = lower.get("access-control-request-method", "") if method.upper() == "OPTIONS" else ""
-    replaced = ",".join(value for name, value in lower.items() if name in _REPLACING and value.strip())
-    commanded = any(name in _COMMANDING and value.strip() for name, value in lower.items())
-    return Said(lower.get("content-type", ""), announced, replaced, commanded)
 
 
 def kind_of(event: Mapping[str, Any]) -> str:

@@ -9,9 +9,9 @@ from typing import Any, Final
 from playwright.async_api import Browser
 from playwright.async_api import Error as PlaywrightError
 
-from adapters.browser.egress.destinations import Destinations
-from adapters.browser.egress.tunnel import Tunnel
-from adapters.browser.egress.wall import Wall
+from adapters.browser.wall.destinations import Destinations
+from adapters.browser.wall.tunnel import Tunnel
+from adapters.browser.wall.wall import Wall
 from protocol import limits
 
 _PROOF_S: Final = 5.0

@@ -8,15 +8,15 @@ from pathlib import Path
 
 from filelock import FileLock
 
-from adapters.browser.egress.destinations import Destinations
-from adapters.browser.egress.tunnel import Entries, Tunnel
-from adapters.browser.egress.wall import Wall
 from adapters.browser.launch.profile_directory import (
     lock_profile_directory,
     make_profile_directory,
     remove_abandoned,
     remove_profile_directory,
 )
+from adapters.browser.wall.destinations import Destinations
+from adapters.browser.wall.tunnel import Entries, Tunnel
+from adapters.browser.wall.wall import Wall
 from protocol.errors import MeshError
 
 

@@ -13,12 +13,10 @@ from playwright.async_api import BrowserContext, CDPSession, Page, Response
 from playwright.async_api import Error as PlaywrightError
 
 from adapters.browser.egress.activity import Activity
-from adapters.browser.egress.destinations import Destinations
 from adapters.browser.egress.judge import BrowserJudge
 from adapters.browser.egress.network import NetworkGuard
 from adapters.browser.egress.plain import WINDOW_WITHOUT_FILES
 from adapters.browser.egress.routing import Routing
-from adapters.browser.egress.wall import Turned
 from adapters.browser.egress.windows import Windows
 from adapters.browser.page.closing import blank
 from adapters.browser.page.page import ChromiumPage
@@ -29,6 +27,8 @@ from adapters.browser.state.passkeys import opened as opened_authenticator
 from adapters.browser.state.state import write_state
 from adapters.browser.state.tab_storage import TabStorage
 from adapters.browser.state.unexportable_state import untaken
+from adapters.browser.wall.destinations import Destinations
+from adapters.browser.wall.wall import Turned
 from adapters.ports import BrowserState, HearPasskey, Passkey, Untaken, deaf
 from protocol import limits
 from protocol.capsule.slices import Slice

@@ -1,7 +1,7 @@
 """True if a request may go to the machine or the network that its address leads to.
 
 A page can name any address, and a name can lead anywhere. So where a name leads is judged again for each address that it
-resolves to (``adapters/browser/egress/destinations.py``).
+resolves to (``adapters/browser/wall/destinations.py``).
 """
 
 from __future__ import annotations

@@ -23,8 +23,8 @@ from typing import Final, NamedTuple, cast
 
 from aiohappyeyeballs import start_connection
 
-from adapters.browser.egress.destinations import Attempt, Destinations
-from adapters.browser.egress.relays import Entrance, Relay, checked
+from adapters.browser.wall.destinations import Attempt, Destinations
+from adapters.browser.wall.relays import Entrance, Relay, checked
 from protocol import limits
 
 _VERSION: Final = 5

@@ -14,7 +14,7 @@ import time
 from typing import Any, Final, Literal, TypeVar
 from urllib.parse import urlsplit
 
-from adapters.browser.egress.wall import Wall
+from adapters.browser.wall.wall import Wall
 from protocol.risk.requests.destinations import judge_destination, literal_address
 from protocol.risk.requests.requests import GuardPolicy
 from protocol.wire.destination import NetworkZone, place_of

@@ -6,10 +6,10 @@ import asyncio
 from typing import Final, cast
 from urllib.parse import urlsplit
 
-from adapters.browser.egress.heads import Head, Heads
-from adapters.browser.egress.hello import offered
-from adapters.browser.egress.network import said
-from adapters.browser.egress.wall import Destination, Wall
+from adapters.browser.wall.headers import said
+from adapters.browser.wall.heads import Head, Heads
+from adapters.browser.wall.hello import offered
+from adapters.browser.wall.wall import Destination, Wall
 from protocol import limits
 
 _HELLO: Final = b"\x16"
