@@ -14,7 +14,7 @@ from typing import Any, Final
 
 import msgspec
 
-from adapters.ports import PeerRecord, SearchRecord
+from adapters.ports.records import PeerRecord, SearchRecord
 from adapters.transport.tls.certificates import ChannelIdentity, client_context
 from benchmarks.live_mesh import LiveNode, live_mesh
 from benchmarks.registry import benchmark

@@ -17,7 +17,7 @@ import msgspec
 
 from adapters.browser.launch.chromium import launcher
 from adapters.browser.launch.settings import BrowserSettings
-from adapters.ports import Browser
+from adapters.ports.browser import Browser
 from benchmarks.bench_capsule import SETTINGS
 from benchmarks.bench_session import shop
 from benchmarks.registry import benchmark

@@ -17,7 +17,7 @@ from adapters.browser.launch.browser import ChromiumBrowser
 from adapters.browser.launch.chromium import launcher
 from adapters.browser.launch.profile_directory import browser_processes
 from adapters.browser.launch.settings import BrowserSettings
-from adapters.ports import Browser
+from adapters.ports.browser import Browser
 from benchmarks.registry import benchmark
 from node.live.browsers import Browsers
 from protocol.recording.records.session import Profile

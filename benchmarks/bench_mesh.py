@@ -19,7 +19,7 @@ import aiohttp
 from aiohttp import web
 from nacl.signing import SigningKey
 
-from adapters.ports import PeerAddress
+from adapters.ports.transport import PeerAddress
 from adapters.transport.client import MeshClient
 from adapters.transport.server import MeshServer
 from adapters.transport.tls.bounds import Bounds

@@ -25,7 +25,7 @@ from playwright.async_api import async_playwright
 from adapters.browser.launch.arguments import DETERMINISM_ARGS, HARDENING_ARGS
 from adapters.browser.launch.chromium import launcher
 from adapters.browser.launch.settings import BrowserSettings, find_executable
-from adapters.ports import Page
+from adapters.ports.browser import Page
 from benchmarks.registry import benchmark
 from node.live.acting.driver import Driver, Gate
 from protocol.page.actions.action import Click, Goto, Locator

@@ -25,7 +25,8 @@ from adapters.browser.launch.arguments import DETERMINISM_ARGS, HARDENING_ARGS
 from adapters.browser.launch.chromium import launcher
 from adapters.browser.launch.settings import find_executable
 from adapters.clock.system import SystemClock
-from adapters.ports import Browser, Store
+from adapters.ports.browser import Browser
+from adapters.ports.store import Store
 from adapters.storage.sqlite import SqliteStore
 from benchmarks.bench_session import LINKS, SETTINGS, shop
 from benchmarks.registry import benchmark

@@ -9,7 +9,7 @@ import time
 from pathlib import Path
 from typing import Final
 
-from adapters.ports import DeltaRecord
+from adapters.ports.records import DeltaRecord
 from adapters.search.writer import TreeWriter
 from benchmarks.live_mesh import LiveNode, serving
 from benchmarks.registry import benchmark

@@ -27,7 +27,8 @@ from adapters.browser.launch.arguments import DETERMINISM_ARGS, HARDENING_ARGS
 from adapters.browser.launch.chromium import launcher
 from adapters.browser.launch.settings import BrowserSettings, find_executable
 from adapters.clock.system import SystemClock
-from adapters.ports import Browser, Store
+from adapters.ports.browser import Browser
+from adapters.ports.store import Store
 from benchmarks.registry import benchmark
 from node.live.acting.driver import Gate
 from node.live.recording.keeping import Recording

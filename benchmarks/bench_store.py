@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Final
 from unittest.mock import patch
 
-from adapters.ports import ArtefactRecord, SearchRecord
+from adapters.ports.records import ArtefactRecord, SearchRecord
 from adapters.storage.sqlite import SqliteStore
 from benchmarks.live_mesh import LiveNode, serving
 from benchmarks.registry import benchmark

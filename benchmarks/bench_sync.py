@@ -11,7 +11,7 @@ import time
 from pathlib import Path
 from typing import Final
 
-from adapters.ports import PeerRecord
+from adapters.ports.records import PeerRecord
 from benchmarks.live_mesh import LiveNode, serving
 from benchmarks.loop import longest_block
 from benchmarks.registry import benchmark

@@ -8,7 +8,7 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
 from typing import Any
 
-from adapters.ports import OpenBrowser
+from adapters.ports.browser import OpenBrowser
 from node.api.node import Node
 from node.base.plain import plain
 from node.process import wiring

@@ -9,24 +9,17 @@ from pathlib import Path
 
 from nacl.signing import SigningKey
 
-from adapters.ports import (
-    Clock,
-    Discovery,
-    KeyStore,
-    NewTreeWriter,
-    Notifier,
-    OpenBrowser,
-    OpenPersistent,
-    PairingClient,
-    PairingServer,
-    PeerClient,
-    PeerServer,
-    Store,
-    no_persistent,
-)
+from adapters.ports.browser import OpenBrowser, OpenPersistent, no_persistent
+from adapters.ports.clock import Clock, Notifier
+from adapters.ports.discovery import Discovery
+from adapters.ports.keys import KeyStore
+from adapters.ports.search import NewTreeWriter
+from adapters.ports.store import Store
+from adapters.ports.transport import PairingClient, PairingServer, PeerClient, PeerServer
 from node.agents import Agents
 from node.approvals import Approvals, Explaining, OwnerKeys
-from node.base import LoopWatch, Serving
+from node.base.loop_watch import LoopWatch
+from node.base.serving import Serving
 from node.capsules.exchange import CapsuleExchange, CookieHandles, LoginWork, Reporting, WorkAsking
 from node.capsules.logins import Capturing, Logins, Passkeys, Upkeep, from_live
 from node.capsules.mount import Mounting, Unsealing

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 import msgspec
 from msgspec import inspect as types
 
-from node.base import AGENTS_DIRECTORY, AGENTS_SOCKET_FILE, CONTROL_FILE, SOCKET_FILE
+from node.base.control_file import AGENTS_DIRECTORY, AGENTS_SOCKET_FILE, CONTROL_FILE, SOCKET_FILE
 from node.verbs import SCOPES, CallerKind, Verb
 from node.verbs.catalogue import CATALOGUE
 from node.verbs.verb import ANY_SCOPE

@@ -16,7 +16,7 @@ from urllib.parse import quote, urlsplit
 
 import msgspec
 
-from adapters.ports import Leaving
+from adapters.ports.browser import Leaving
 from node.live.acting.asking import Sought
 from node.live.browsers.browsers import Browsers
 from protocol.approval.forms import RequestForm, request_words

@@ -14,7 +14,9 @@ from typing import Any
 import msgspec
 from nacl.signing import SigningKey
 
-from adapters.ports import NOTHING, Clock, Given, Outcome, PeerRecord
+from adapters.ports.browser import NOTHING, Given, Outcome
+from adapters.ports.clock import Clock
+from adapters.ports.records import PeerRecord
 from adapters.search.writer import TreeWriter
 from adapters.transport.tls.bounds import Bounds
 from node.api.federation import FederationApi

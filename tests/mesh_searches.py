@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from adapters.ports import LeaseRecord
+from adapters.ports.records import LeaseRecord
 from protocol.messages import KIND_RESULT, Assignment, BranchResult, BranchReturn, DeltaBatch, DeltaHave, Done, Spend
 from protocol.wire import cbor, envelope
 from tests.mesh_memory import MemoryNode, Script, until

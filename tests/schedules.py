@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 import msgspec
 
-from adapters.ports import Store
+from adapters.ports.store import Store
 from adapters.schedule_records import RunRecord, ScheduleRecord
 from node.schedules import Ended, Schedules
 from node.signing import Feed

@@ -10,7 +10,8 @@ from collections.abc import AsyncIterator
 import msgspec
 from nacl.signing import SigningKey
 
-from adapters.ports import PeerAddress, PeerRecord
+from adapters.ports.records import PeerRecord
+from adapters.ports.transport import PeerAddress
 from adapters.transport.client import MeshClient
 from adapters.transport.server import MeshServer
 from node.api.federation import FederationApi

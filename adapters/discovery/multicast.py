@@ -17,7 +17,7 @@ from zeroconf import BadTypeInNameException, Error, InterfaceChoice, IPVersion, 
 from zeroconf.asyncio import AsyncServiceBrowser, AsyncServiceInfo, AsyncZeroconf
 
 from adapters.discovery.words import sighting
-from adapters.ports import Announcement, Sighting
+from adapters.ports.discovery import Announcement, Sighting
 from protocol import limits
 from protocol.errors import MeshError
 

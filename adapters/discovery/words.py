@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterable
 from typing import Final
 
-from adapters.ports import Sighting
+from adapters.ports.discovery import Sighting
 from protocol import limits
 
 _SHORT: Final = re.compile(r"[A-Z2-7]{7}")

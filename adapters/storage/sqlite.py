@@ -15,7 +15,7 @@ from typing import Final
 from adapters.audit_records import AuditLine, AuditQuery
 from adapters.feed_records import FeedPage
 from adapters.log_records import CosignedRecord, EquivocationRecord, HeadRecord, LeafRecord, LogRecord, Subtree
-from adapters.ports import (
+from adapters.ports.records import (
     PAGE_BYTES,
     PAGE_ROWS,
     AgentRecord,

@@ -10,7 +10,7 @@ from typing import Final
 import aiohttp
 from yarl import URL
 
-from adapters.ports import PeerAddress
+from adapters.ports.transport import PeerAddress
 from adapters.transport.tls import answers
 from adapters.transport.tls.addresses import open_socket
 from adapters.transport.tls.certificates import Credentials, client_context

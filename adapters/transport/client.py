@@ -13,7 +13,7 @@ import aiohttp
 from nacl.signing import SigningKey
 from yarl import URL
 
-from adapters.ports import PeerAddress, PeerHandler
+from adapters.ports.transport import PeerAddress, PeerHandler
 from adapters.transport.channel import Channel, Channels
 from adapters.transport.held import Answering, HeldTable
 from adapters.transport.signed_client import SignedCalls

@@ -12,7 +12,7 @@ import itertools
 from collections.abc import Callable
 from typing import Protocol
 
-from adapters.ports import PeerHandler
+from adapters.ports.transport import PeerHandler
 from adapters.transport.tls import answers
 from adapters.transport.tls.bounds import Bounds
 from adapters.transport.tls.failures import LostError, NotReachedError

@@ -11,7 +11,7 @@ from typing import Final
 from aiohttp import web
 from nacl.signing import SigningKey
 
-from adapters.ports import PeerHandler
+from adapters.ports.transport import PeerHandler
 from adapters.transport.held import HeldLink, HeldTable
 from adapters.transport.tls import answers
 from adapters.transport.tls.bounds import Bounds

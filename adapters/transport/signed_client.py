@@ -11,7 +11,7 @@ import aiohttp
 from nacl.signing import SigningKey
 from yarl import URL
 
-from adapters.ports import PeerAddress
+from adapters.ports.transport import PeerAddress
 from adapters.transport.tls.addresses import open_socket
 from adapters.transport.tls.failures import LostError, NotReachedError, may_have_been_acted_on, translate
 from protocol import limits

@@ -10,7 +10,7 @@ import msgspec
 from aiohttp import web
 from nacl.signing import SigningKey
 
-from adapters.ports import PeerHandler
+from adapters.ports.transport import PeerHandler
 from adapters.transport.server import MEDIA_TYPE_OF_BODY, PATH, PATH_PREFIX, MeshServer
 from adapters.transport.tls.bounds import Bounds
 from adapters.transport.tls.listener import Connection, Listener

@@ -16,10 +16,12 @@ from typing import Final
 
 import msgspec
 
-from adapters.ports import AgentRecord, Clock, Store
+from adapters.ports.clock import Clock
+from adapters.ports.records import AgentRecord
+from adapters.ports.store import Store
 from node.agents.browser_time import BrowserTime, End
 from node.agents.tokens import Tokens, caller_of
-from node.base import interruptible
+from node.base.tasks import interruptible
 from node.live.browsers import NO_CAPSULES, CapsuleNames
 from node.signing import Feed
 from node.verbs import Bound, Caller, CallerKind, current_caller

@@ -5,7 +5,9 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Callable
 
-from adapters.ports import AgentRecord, Clock, Store
+from adapters.ports.clock import Clock
+from adapters.ports.records import AgentRecord
+from adapters.ports.store import Store
 from protocol import limits
 from protocol.errors import MeshError
 

@@ -8,7 +8,9 @@ import hmac
 from collections import deque
 from typing import Final
 
-from adapters.ports import AgentRecord, Clock, Store
+from adapters.ports.clock import Clock
+from adapters.ports.records import AgentRecord
+from adapters.ports.store import Store
 from node.verbs import Caller, CallerKind
 from protocol import limits
 from protocol.errors import MeshError

@@ -24,21 +24,15 @@ from typing import Any, Final
 import msgspec
 from aiohttp import web
 
-from adapters.ports import Clock
+from adapters.ports.clock import Clock
 from node.agents import Agents
 from node.api.control_socket import ControlSocket
-from node.base import (
-    AGENTS_DIRECTORY,
-    AGENTS_SOCKET_FILE,
-    CONTROL_FILE,
-    SOCKET_FILE,
-    ControlInfo,
-    check_file,
-    fault,
-    http_status,
-    plain,
-    write_private,
-)
+from node.base.control_file import AGENTS_DIRECTORY, AGENTS_SOCKET_FILE, CONTROL_FILE, SOCKET_FILE, ControlInfo
+from node.base.fault_report import fault
+from node.base.files import write_private
+from node.base.ownership import check_file
+from node.base.plain import plain
+from node.base.statuses import http_status
 from node.config import ControlConfig
 from node.verbs import OWNER, Caller, Tell
 from protocol import limits

@@ -21,7 +21,7 @@ from typing import Final, cast
 from aiohttp import web
 from aiohttp.http_exceptions import HttpProcessingError
 
-from node.base import socket_path
+from node.base.control_file import socket_path
 from protocol import limits
 from protocol.errors import MeshError
 

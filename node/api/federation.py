@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import asyncio
 
-from adapters.ports import Clock
+from adapters.ports.clock import Clock
 from node.api import routes
 from node.trust import PATH_PREFIX, ClockMark, TrustChanges
 from node.verbs import Caller, CallerKind, Handler, called_by

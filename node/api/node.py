@@ -14,7 +14,7 @@ from node.api.clock import ClockVerbs
 from node.api.federation import FederationApi
 from node.api.refusal_rows import RefusalRows
 from node.api.sights import Sights
-from node.base import fault
+from node.base.fault_report import fault
 from node.config import invalid_in_words
 from node.health import BackupVerbs, MeshVerbs
 from node.rooms import Rooms

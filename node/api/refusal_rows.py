@@ -10,7 +10,7 @@ import logging
 
 import msgspec
 
-from adapters.ports import Clock
+from adapters.ports.clock import Clock
 from node.signing import Witness
 from node.verbs import Caller, CallerKind
 from protocol import limits

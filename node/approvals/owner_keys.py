@@ -8,7 +8,8 @@ from collections.abc import Awaitable, Callable
 
 from nacl.signing import VerifyKey
 
-from adapters.ports import Clock, Store
+from adapters.ports.clock import Clock
+from adapters.ports.store import Store
 from node.signing import Witness
 from node.verbs import Bound
 from node.verbs.nodes import owner as verbs

@@ -14,10 +14,13 @@ from typing import Final, NamedTuple
 
 import msgspec
 
-from adapters.ports import Clock, Leaving, QuestionRecord, Store
+from adapters.ports.browser import Leaving
+from adapters.ports.clock import Clock
+from adapters.ports.records import QuestionRecord
+from adapters.ports.store import Store
 from node.approvals.owner_keys import OwnerKeys
 from node.approvals.showing import asked_of, shown_of, stand_of
-from node.base import any_of
+from node.base.tasks import any_of
 from node.live.acting import Sought
 from node.signing import Witness
 from node.verbs import Bound, Caller, CallerKind, current_caller

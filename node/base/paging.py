@@ -6,7 +6,8 @@ from collections.abc import AsyncIterator
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:  # the command line imports this room, and must not pay for every record of the store
-    from adapters.ports import ArtefactRecord, ArtefactStore, DeltaRecord, SearchRecord, SearchStore
+    from adapters.ports.records import ArtefactRecord, DeltaRecord, SearchRecord
+    from adapters.ports.store import ArtefactStore, SearchStore
 
 
 async def every_artefact(store: ArtefactStore, *, subject: str = "", kind: str = "") -> AsyncIterator[ArtefactRecord]:

@@ -10,7 +10,7 @@ import msgspec
 import platformdirs
 import yaml
 
-from node.base import check_private
+from node.base.ownership import check_private
 from node.config.forms import FOLDER_PATTERN, NAME_PATTERN, ORIGIN_PATTERN, invalid_in_words
 from node.config.safe_yaml import check_events, check_keys
 from node.config.site_rules import check_sites

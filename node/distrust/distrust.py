@@ -16,8 +16,8 @@ import logging
 from collections.abc import Awaitable, Callable
 from typing import Any
 
-from adapters.ports import PeerRecord
-from node.base import Tasks
+from adapters.ports.records import PeerRecord
+from node.base.tasks import Tasks
 from node.distrust.notices import Notices
 from node.log import LogExchange
 from node.trust import Calls

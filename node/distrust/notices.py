@@ -7,8 +7,9 @@ from typing import Annotated, Final
 
 import msgspec
 
-from adapters.ports import Clock, Store
-from node.base import every_artefact
+from adapters.ports.clock import Clock
+from adapters.ports.store import Store
+from node.base.paging import every_artefact
 from node.log import LogExchange
 from node.signing import Witness
 from node.trust import Calls

@@ -11,7 +11,9 @@ from typing import Any
 
 import msgspec
 
-from adapters.ports import Clock, SearchRecord, SearchStore
+from adapters.ports.clock import Clock
+from adapters.ports.records import SearchRecord
+from adapters.ports.store import SearchStore
 from node.config import Config
 from node.explorer.behind_login import check_lends
 from node.explorer.kept import put_search

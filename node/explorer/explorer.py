@@ -7,8 +7,13 @@ import logging
 
 import msgspec
 
-from adapters.ports import Clock, LeaseRecord, NewTreeWriter, SearchRecord, Store
-from node.base import Tasks, every_search, find_stored
+from adapters.ports.clock import Clock
+from adapters.ports.records import LeaseRecord, SearchRecord
+from adapters.ports.search import NewTreeWriter
+from adapters.ports.store import Store
+from node.base.paging import every_search
+from node.base.stored_ids import find_stored
+from node.base.tasks import Tasks
 from node.config import Config
 from node.explorer.answers import Answers
 from node.explorer.behind_login import check_lends, reads

@@ -6,7 +6,7 @@ import asyncio
 
 import msgspec
 
-from adapters.ports import MetaStore
+from adapters.ports.store import MetaStore
 from protocol.wire import cbor
 
 _PENDING_KEY = "explorer/dropping"

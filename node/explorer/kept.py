@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Literal
 
-from adapters.ports import LeaseRecord, SearchRecord, SearchStore
+from adapters.ports.records import LeaseRecord, SearchRecord
+from adapters.ports.store import SearchStore
 from node.signing import Feed
 from protocol.feed import Kind
 

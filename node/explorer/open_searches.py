@@ -10,7 +10,10 @@ from typing import Any
 
 import msgspec
 
-from adapters.ports import Clock, NewTreeWriter, SearchRecord, Store
+from adapters.ports.clock import Clock
+from adapters.ports.records import SearchRecord
+from adapters.ports.search import NewTreeWriter
+from adapters.ports.store import Store
 from node.config import Config
 from node.explorer.behind_login import origins_for
 from node.explorer.coordinating.coordinator import Coordinator

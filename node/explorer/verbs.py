@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from node.base import Serving
+from node.base.serving import Serving
 from node.explorer.showing.show import Parts, show_search, summarise
 from node.log import LogExchange
 from node.verbs import Bound, Tell

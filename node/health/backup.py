@@ -10,8 +10,9 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
-from adapters.ports import Clock, Store
-from node.base import write_private
+from adapters.ports.clock import Clock
+from adapters.ports.store import Store
+from node.base.files import write_private
 from node.health import backup_file as archive
 from node.signing import Witness
 from node.verbs import Bound, Tell

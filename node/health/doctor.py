@@ -14,8 +14,9 @@ from shlex import quote
 
 import msgspec
 
-from adapters.ports import Store
-from node.base import check_private, counted
+from adapters.ports.store import Store
+from node.base.ownership import check_private
+from node.base.plain import counted
 from node.capsules.seal import ahead
 from node.config import CONFIG_FILE, Config, settings
 from node.health.doctor_capsules import check_capsules

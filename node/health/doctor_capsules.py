@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from shlex import quote
 
-from node.base import counted
+from node.base.plain import counted
 from node.rooms import Rooms
 from node.verbs.capsules.capsule import KeptCapsule
 from node.verbs.nodes.node import Check

@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 from shlex import quote
 
 from adapters.schedule_records import ScheduleRecord
-from node.base import counted
+from node.base.plain import counted
 from node.health.remedies import CLOCKS
 from node.rooms import Rooms
 from node.verbs.nodes.node import Check

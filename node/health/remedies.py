@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Final
 from urllib.parse import urlsplit
 
-from node.base import MARK_FILE, STORE_FILE
+from node.base.files import MARK_FILE, STORE_FILE
 from node.config import CONFIG_FILE, BrowserConfig
 from node.rooms import Rooms
 from node.signing import contents, identity

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from adapters.ports import PeerRecord
+from adapters.ports.records import PeerRecord
 from node import __version__
 from node.health import doctor, metrics
 from node.rooms import Rooms

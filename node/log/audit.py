@@ -17,8 +17,10 @@ from typing import BinaryIO
 import msgspec
 
 from adapters.audit_records import AuditLine, AuditQuery, check_stored
-from adapters.ports import ArtefactRecord, Store
-from node.base import every_artefact, open_named
+from adapters.ports.records import ArtefactRecord
+from adapters.ports.store import Store
+from node.base.files import open_named
+from node.base.paging import every_artefact
 from node.signing import Witness
 from node.trust import Peers
 from node.verbs import Bound

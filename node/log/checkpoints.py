@@ -17,8 +17,9 @@ from typing import Any
 import msgspec
 
 from adapters.log_records import CosignedRecord
-from adapters.ports import Clock, Store
-from node.base import Tasks
+from adapters.ports.clock import Clock
+from adapters.ports.store import Store
+from node.base.tasks import Tasks
 from node.log.log_watch import LogAnswer
 from node.log.peer_logs import PeerLogs
 from node.signing import Witness

@@ -14,7 +14,8 @@ from typing import Final
 
 import msgspec
 
-from adapters.ports import Clock, MetaStore
+from adapters.ports.clock import Clock
+from adapters.ports.store import MetaStore
 from node.trust import Peers
 from protocol import ids
 from protocol.audit import NODE

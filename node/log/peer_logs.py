@@ -14,7 +14,8 @@ from collections.abc import Sequence
 from typing import NoReturn
 
 from adapters.log_records import EquivocationRecord, HeadRecord
-from adapters.ports import Clock, Store
+from adapters.ports.clock import Clock
+from adapters.ports.store import Store
 from node.log.log_watch import LogAnswer, LogWatch
 from node.signing import open_opening
 from node.trust import Calls

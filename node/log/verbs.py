@@ -8,8 +8,8 @@ from typing import Any
 
 import msgspec
 
-from adapters.ports import Store
-from node.base import open_named, write_atomic
+from adapters.ports.store import Store
+from node.base.files import open_named, write_atomic
 from node.log.checkpoints import LogExchange
 from node.log.log_watch import LogAnswer
 from node.signing import Witness, audit_own, signed_manifest

@@ -7,7 +7,10 @@ import hashlib
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 
-from adapters.ports import Clock, InviteRecord, PairingClient, PairingConnection, PairingServer, PeerStore
+from adapters.ports.clock import Clock
+from adapters.ports.records import InviteRecord
+from adapters.ports.store import PeerStore
+from adapters.ports.transport import PairingClient, PairingConnection, PairingServer
 from node.config import Config
 from node.pairing.sas_desk import SasDesk
 from node.signing import Identity

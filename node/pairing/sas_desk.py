@@ -15,7 +15,8 @@ from typing import Any, Final, Protocol
 
 import msgspec
 
-from adapters.ports import Clock, PairingClient, PairingConnection, PairingServer
+from adapters.ports.clock import Clock
+from adapters.ports.transport import PairingClient, PairingConnection, PairingServer
 from node.config import Config
 from node.signing import Identity
 from node.trust import TrustChanges

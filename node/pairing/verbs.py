@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable
 from typing import Any
 
-from node.base import Serving
+from node.base.serving import Serving
 from node.pairing.pairing_desk import PairingDesk
 from node.pairing.sas_desk import Meeting
 from node.trust import Calls

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
-from node.base import plain
+from node.base.plain import plain
 from protocol.errors import MeshError
 
 if TYPE_CHECKING:

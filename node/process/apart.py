@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
-from node.base import plain
+from node.base.plain import plain
 from node.process.answering import answering, dispatching
 from protocol.errors import MeshError
 from protocol.pairing.by_invite import Paired
@@ -26,7 +26,7 @@ from protocol.trust import trust_key
 if TYPE_CHECKING:
     from nacl.signing import VerifyKey
 
-    from adapters.ports import Browser, OpenBrowser
+    from adapters.ports.browser import Browser, OpenBrowser
     from node.api import Node
     from node.process.answering import AskPerson
     from node.verbs import Tell

@@ -19,17 +19,17 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, NoReturn
 import aiohttp
 import msgspec
 
-from node.base import (
+from node.base.control_file import (
     AGENTS_DIRECTORY,
     AGENTS_SOCKET_FILE,
     CONTROL_FILE,
     SOCKET_FILE,
     ControlInfo,
-    check_private,
-    from_dict,
-    plain,
     socket_path,
 )
+from node.base.ownership import check_private
+from node.base.plain import plain
+from node.base.statuses import from_dict
 from node.process.answering import AskPerson, CallVerb, answering, dispatching
 from protocol import limits
 from protocol.errors import MeshError

@@ -12,8 +12,7 @@ from protocol.errors import MeshError
 from protocol.risk.pressing.unguarded import limits_of
 
 if TYPE_CHECKING:
-    from adapters.ports import Heard
-    from adapters.ports.watching import WatchedPage
+    from adapters.ports.watching import Heard, WatchedPage
     from node.verbs import Tell
     from protocol.capsule.flows.login import Look
     from protocol.goal.condition import Condition

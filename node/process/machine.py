@@ -13,10 +13,11 @@ from typing import TYPE_CHECKING, Final
 
 from adapters.browser.launch.settings import BrowserSettings
 from adapters.clock.system import SystemClock
-from adapters.ports import no_persistent
+from adapters.ports.browser import no_persistent
 
 if TYPE_CHECKING:
-    from adapters.ports import Browser, Clock, OpenBrowser, OpenPersistent
+    from adapters.ports.browser import Browser, OpenBrowser, OpenPersistent
+    from adapters.ports.clock import Clock
     from node.config import BrowserConfig
     from protocol.capsule.slices import Slice
     from protocol.recording.records.session import Profile

@@ -33,7 +33,8 @@ from mcp.types import (
 )
 
 from node import __version__
-from node.base import one_lined, to_its_end
+from node.base.tasks import to_its_end
+from node.base.terminal import one_lined
 from node.verbs import Verb
 from node.verbs.catalogue import CATALOGUE
 from node.verbs.live import live as verbs

@@ -14,7 +14,7 @@ import msgspec
 from protocol.errors import MeshError
 
 if TYPE_CHECKING:
-    from adapters.ports import BrowserState
+    from adapters.ports.browser import BrowserState
     from node.config import Config
     from node.live.acting import Driver
     from node.live.browsers import Browsers

@@ -10,7 +10,7 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-from node.base import check_private
+from node.base.ownership import check_private
 from node.config import AskPassphrase
 from node.health import Contents, unpack
 from node.process.wiring import check_copy, open_node

@@ -16,7 +16,7 @@ from typing import Final, Literal
 
 import msgspec
 
-from node.base import NO_LOGIN, exit_code
+from node.base.statuses import NO_LOGIN, exit_code
 from protocol.errors import MeshError
 from protocol.page.seen.names import shortened
 

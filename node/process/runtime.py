@@ -15,7 +15,8 @@ from typing import Any
 from apscheduler.schedulers.asyncio import AsyncIOScheduler
 
 from node.api import ControlServer, MetricsServer, Node
-from node.base import LineFormatter, Reported
+from node.base.fault_report import Reported
+from node.base.terminal import LineFormatter
 from node.config import AskPassphrase
 from node.health import metrics
 from node.process.client import control_info

@@ -10,7 +10,8 @@ from typing import Any
 
 import msgspec
 
-from node.base import check_file, check_private, write_atomic, write_private
+from node.base.files import write_atomic, write_private
+from node.base.ownership import check_file, check_private
 from node.config import AskPassphrase
 from node.config import settings as configuration
 from node.process.machine import system_clock

@@ -19,8 +19,12 @@ from adapters.keys.file import FileKeyStore
 from adapters.keys.passphrase import PassphraseKeyStore
 from adapters.keys.seeds import read_lines
 from adapters.notify.sender import OutsideNotifier
-from adapters.ports import Clock, KeyStore, OpenBrowser, OpenPersistent, OpenWatched, Store, no_persistent
+from adapters.ports.browser import OpenBrowser, OpenPersistent, no_persistent
+from adapters.ports.clock import Clock
+from adapters.ports.keys import KeyStore
 from adapters.ports.login_signs import HearPage, ReadSigns
+from adapters.ports.store import Store
+from adapters.ports.watching import OpenWatched
 from adapters.search.writer import TreeWriter
 from adapters.storage.lock import locked
 from adapters.storage.sqlite import SqliteStore
@@ -31,7 +35,7 @@ from adapters.transport.server import MeshServer, url_of
 from adapters.transport.signed_server import SignedServer
 from node.api import Node
 from node.approvals import end_answers
-from node.base import STORE_FILE, write_private
+from node.base.files import STORE_FILE, write_private
 from node.config import AskPassphrase, passphrase_source
 from node.config import settings as configuration
 from node.health import doctor

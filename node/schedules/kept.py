@@ -8,7 +8,7 @@ from typing import Final
 
 import msgspec
 
-from adapters.ports import Store
+from adapters.ports.store import Store
 from adapters.schedule_records import RunRecord, ScheduleRecord
 from protocol.errors import MeshError
 

@@ -7,7 +7,7 @@ import logging
 from collections.abc import Coroutine, Sequence
 from typing import Any, Final
 
-from adapters.ports import Notifier
+from adapters.ports.clock import Notifier
 from adapters.schedule_records import RunRecord, ScheduleRecord
 from node.signing import Feed
 from node.verbs import Caller, CallerKind

@@ -7,9 +7,10 @@ import logging
 
 import msgspec
 
-from adapters.ports import Clock, Notifier, Store
+from adapters.ports.clock import Clock, Notifier
+from adapters.ports.store import Store
 from adapters.schedule_records import RunRecord, ScheduleRecord
-from node.base import Tasks, to_its_end
+from node.base.tasks import Tasks, to_its_end
 from node.schedules.kept import KeptSchedules
 from node.schedules.notices import notify, tell_outcomes
 from node.schedules.searching import BUSY, Ended, Searching

@@ -7,9 +7,10 @@ import logging
 
 import msgspec
 
-from adapters.ports import Clock, Notifier, Store
+from adapters.ports.clock import Clock, Notifier
+from adapters.ports.store import Store
 from adapters.schedule_records import RunRecord, ScheduleRecord
-from node.base import Tasks, either
+from node.base.tasks import Tasks, either
 from node.schedules.kept import TRIES, KeptSchedules
 from node.schedules.notices import tell_outcomes
 from node.schedules.runs import Runs

@@ -7,9 +7,9 @@ from typing import Any, Final, Protocol
 
 import msgspec
 
-from adapters.ports import Clock
+from adapters.ports.clock import Clock
 from adapters.schedule_records import RunSpend, ScheduleRecord
-from node.base import Serving
+from node.base.serving import Serving
 from node.explorer import Parts, show_search
 from node.log import LogExchange
 from node.signing import Witness

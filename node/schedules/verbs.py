@@ -6,7 +6,7 @@ import ipaddress
 import os.path
 from urllib.parse import urlsplit
 
-from adapters.ports import Clock
+from adapters.ports.clock import Clock
 from adapters.schedule_records import RunRecord, ScheduleRecord
 from node.live.browsers import CapsuleNames
 from node.schedules.schedules import Schedules

@@ -12,7 +12,7 @@ from typing import Final
 
 import msgspec
 
-from node.base import MARK_FILE, STORE_FILE, write_private
+from node.base.files import MARK_FILE, STORE_FILE, write_private
 from node.signing.identity import KEY_FILE, LOG_FILE
 from node.signing.recovery_file import default_recovery_file
 from protocol.errors import MeshError

@@ -12,7 +12,8 @@ from typing import TypeVar
 import msgspec
 
 from adapters.feed_records import FeedPage
-from adapters.ports import Clock, FeedStore
+from adapters.ports.clock import Clock
+from adapters.ports.store import FeedStore
 from node.verbs.nodes.events import Listed, ListParams
 from protocol.errors import MeshError
 from protocol.feed import Change, Kind, News, check_ids

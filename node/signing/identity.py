@@ -13,8 +13,10 @@ from pathlib import Path
 import msgspec
 from nacl.signing import SigningKey
 
-from adapters.ports import ArtefactRecord, Clock, KeyStore
-from node.base import write_atomic
+from adapters.ports.clock import Clock
+from adapters.ports.keys import KeyStore
+from adapters.ports.records import ArtefactRecord
+from node.base.files import write_atomic
 from protocol import ids, limits
 from protocol.errors import MeshError
 from protocol.keys import keylog

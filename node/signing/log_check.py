@@ -6,8 +6,9 @@ import hashlib
 from collections import Counter
 
 from adapters.log_records import LogRecord
-from adapters.ports import ArtefactRecord, Store
-from node.base import every_artefact, every_delta, every_search
+from adapters.ports.records import ArtefactRecord
+from adapters.ports.store import Store
+from node.base.paging import every_artefact, every_delta, every_search
 from node.verbs.nodes.log import LogAudit, OwnAudit
 from protocol.errors import MeshError
 from protocol.log import witness_log

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from adapters.ports import ArtefactRecord, Store
+from adapters.ports.records import ArtefactRecord
+from adapters.ports.store import Store
 from protocol.errors import MeshError
 from protocol.recording.records.bundle import KIND
 from protocol.wire.envelope import peek

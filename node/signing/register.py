@@ -19,7 +19,7 @@ from collections.abc import Iterable, Sequence
 from nacl.signing import VerifyKey
 
 from adapters.log_records import LeafRecord, LogRecord
-from adapters.ports import Store
+from adapters.ports.store import Store
 from node.signing.identity import Identity
 from protocol.errors import MeshError
 from protocol.log import register

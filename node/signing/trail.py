@@ -15,7 +15,8 @@ from types import TracebackType
 from typing import Any
 
 from adapters.audit_records import AuditLine
-from adapters.ports import AuditStore, Clock
+from adapters.ports.clock import Clock
+from adapters.ports.store import AuditStore
 from node.signing.identity import Identity
 from node.verbs import Row
 from protocol import audit

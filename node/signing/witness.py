@@ -16,8 +16,10 @@ from collections.abc import Sequence
 import msgspec
 
 from adapters.log_records import LeafRecord, LogRecord, Subtree
-from adapters.ports import ArtefactRecord, Clock, Store
-from node.base import every_artefact
+from adapters.ports.clock import Clock
+from adapters.ports.records import ArtefactRecord
+from adapters.ports.store import Store
+from node.base.paging import every_artefact
 from node.signing import register
 from node.signing.feed import Feed
 from node.signing.identity import Identity

@@ -13,7 +13,9 @@ from typing import TypeVar
 
 import msgspec
 
-from adapters.ports import Clock, PeerAddress, PeerClient, PeerRecord
+from adapters.ports.clock import Clock
+from adapters.ports.records import PeerRecord
+from adapters.ports.transport import PeerAddress, PeerClient
 from node.signing import Witness
 from node.trust.contacts import Contacts
 from node.trust.trust_changes import TrustChanges

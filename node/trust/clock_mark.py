@@ -14,7 +14,8 @@ from collections.abc import Mapping
 
 import msgspec
 
-from adapters.ports import Clock, MetaStore
+from adapters.ports.clock import Clock
+from adapters.ports.store import MetaStore
 from protocol import limits
 from protocol.errors import MeshError
 from protocol.wire import cbor

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import msgspec
 
-from adapters.ports import Clock, PeerRecord
+from adapters.ports.clock import Clock
+from adapters.ports.records import PeerRecord
 from protocol import limits
 from protocol.errors import MeshError, PeerError
 from protocol.wire.clocks import apart_in_words

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ipaddress
 
-from adapters.ports import Announcement, Discovery
+from adapters.ports.discovery import Announcement, Discovery
 from node.trust.peers import Peers
 from node.verbs.nodes.node import Nearby
 from protocol import ids

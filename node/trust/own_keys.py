@@ -16,8 +16,10 @@ from typing import Any, Protocol
 
 from nacl.signing import SigningKey
 
-from adapters.ports import Clock, KeyStore
-from node.base import to_its_end, write_private
+from adapters.ports.clock import Clock
+from adapters.ports.keys import KeyStore
+from node.base.files import write_private
+from node.base.tasks import to_its_end
 from node.signing import Identity, check_recovery_file, contents, identity
 from node.trust.calls import Calls
 from node.trust.recovery_key import RecoveryKey

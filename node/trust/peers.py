@@ -9,8 +9,11 @@ from collections.abc import Iterable, Mapping
 
 from nacl.signing import VerifyKey
 
-from adapters.ports import Clock, PeerRecord, PeerServer, Store
-from node.base import Listeners
+from adapters.ports.clock import Clock
+from adapters.ports.records import PeerRecord
+from adapters.ports.store import Store
+from adapters.ports.transport import PeerServer
+from node.base.listeners import Listeners
 from node.config import Config, PolicyConfig
 from node.signing import Feed, Trail, Witness
 from node.trust.usage import Usage

@@ -12,8 +12,9 @@ import logging
 from collections.abc import Mapping
 from typing import Literal
 
-from adapters.ports import Clock, PeerAddress, PeerClient, PeerHandler, PeerServer
-from node.base import Tasks
+from adapters.ports.clock import Clock
+from adapters.ports.transport import PeerAddress, PeerClient, PeerHandler, PeerServer
+from node.base.tasks import Tasks
 from node.trust.calls import Calls
 from node.verbs.nodes.node import Hold, Ways
 from protocol import ids, limits

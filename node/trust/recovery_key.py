@@ -8,7 +8,7 @@ from pathlib import Path
 
 from nacl.signing import SigningKey
 
-from node.base import open_named
+from node.base.files import open_named
 from node.signing import Identity
 from protocol import limits
 from protocol.errors import MeshError

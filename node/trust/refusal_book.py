@@ -10,7 +10,8 @@ from __future__ import annotations
 import logging
 from typing import Final
 
-from adapters.ports import Clock, MetaStore
+from adapters.ports.clock import Clock
+from adapters.ports.store import MetaStore
 from protocol import limits
 from protocol.errors import MeshError
 from protocol.refusals import Channel, Counts, Refusals, caller_label, channel_of, channel_of_caller

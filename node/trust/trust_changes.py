@@ -12,8 +12,11 @@ from collections.abc import Callable
 
 import msgspec
 
-from adapters.ports import Clock, PeerRecord, PeerStore
-from node.base import Listeners, to_its_end
+from adapters.ports.clock import Clock
+from adapters.ports.records import PeerRecord
+from adapters.ports.store import PeerStore
+from node.base.listeners import Listeners
+from node.base.tasks import to_its_end
 from node.trust.peers import Peers
 from protocol import ids, limits
 from protocol.errors import MeshError

@@ -10,7 +10,8 @@ from __future__ import annotations
 import logging
 from collections.abc import Mapping
 
-from adapters.ports import Clock, Store
+from adapters.ports.clock import Clock
+from adapters.ports.store import Store
 from protocol import ids, limits
 from protocol.errors import MeshError
 

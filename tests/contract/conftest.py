@@ -11,7 +11,7 @@ import pytest_asyncio
 from adapters.browser.launch.attached import attacher
 from adapters.browser.launch.chromium import launcher
 from adapters.browser.launch.settings import BrowserSettings
-from adapters.ports import Browser, Page
+from adapters.ports.browser import Browser, Page
 from protocol import limits
 from protocol.recording.records.session import Profile
 from protocol.risk.requests.requests import GuardPolicy

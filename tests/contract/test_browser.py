@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator
 import pytest
 import pytest_asyncio
 
-from adapters.ports import Given, Outcome, Page
+from adapters.ports.browser import Given, Outcome, Page
 from protocol.errors import MeshError
 from protocol.page.actions.action import (
     Action,

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 
 import pytest
 
-from adapters.ports import Browser, Outcome
+from adapters.ports.browser import Browser, Outcome
 from protocol.errors import MeshError
 from protocol.page.actions.action import Click, Goto, Locator
 from protocol.page.secrets.secrets import GivenSecret, Secrets

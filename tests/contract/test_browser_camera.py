@@ -10,7 +10,7 @@ import pytest
 from PIL import Image, ImageChops
 
 from adapters.browser.page.page import ChromiumPage
-from adapters.ports import Browser
+from adapters.ports.browser import Browser
 from protocol.page.actions.action import Goto, Wait
 from protocol.recording.records.session import Profile
 from protocol.risk.requests.requests import GuardPolicy

@@ -14,7 +14,7 @@ from adapters.browser.launch.chromium import launcher
 from adapters.browser.launch.settings import BrowserSettings
 from adapters.browser.state.state import read_state
 from adapters.browser.wall.tunnel import Tunnel
-from adapters.ports import Browser, Page
+from adapters.ports.browser import Browser, Page
 from protocol import limits
 from protocol.errors import MeshError
 from protocol.page.actions.action import Action, Click, Fill, Goto, Locator, Scroll, Secret, Select, Wait

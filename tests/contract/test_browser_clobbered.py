@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from adapters.ports import Page
+from adapters.ports.browser import Page
 from node.live.acting.driver import Driver, Gate
 from protocol.errors import MeshError
 from protocol.page.actions.action import Click, Fill, Locator

@@ -5,7 +5,7 @@ from __future__ import annotations
 import msgspec
 import pytest
 
-from adapters.ports import Page
+from adapters.ports.browser import Page
 from node.live.acting.driver import Driver, Gate
 from node.live.finding import with_closed
 from protocol.errors import MeshError

@@ -11,7 +11,7 @@ import pytest_asyncio
 from cryptography.hazmat.primitives.asymmetric.ec import SECP256R1, generate_private_key
 from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
 
-from adapters.ports import BrowserState, Context, Page, Passkey
+from adapters.ports.browser import BrowserState, Context, Page, Passkey
 from protocol import limits
 from protocol.errors import MeshError
 from protocol.page.actions.action import Click, Extract, Goto, Locator, Scroll

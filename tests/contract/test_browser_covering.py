@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from adapters.ports import Browser
+from adapters.ports.browser import Browser
 from protocol.errors import MeshError
 from protocol.page.actions.action import Goto
 from protocol.page.instructions.instructions import instructions_in

@@ -18,7 +18,7 @@ from adapters.browser.launch.chromium import launcher
 from adapters.browser.launch.settings import BrowserSettings
 from adapters.browser.page.context import ChromiumContext
 from adapters.browser.wall.wall import Destination, Wall
-from adapters.ports import Browser
+from adapters.ports.browser import Browser
 from node.live.browsers.browsers import Browsers
 from protocol import limits
 from protocol.errors import MeshError

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from adapters.ports import Page
+from adapters.ports.browser import Page
 from node.live.acting.driver import Driver, Gate
 from protocol.errors import MeshError
 from protocol.page.actions.action import Click, Goto, Locator

@@ -6,7 +6,7 @@ from collections.abc import Awaitable
 
 import pytest
 
-from adapters.ports import Given, GivenFile, Outcome, Page
+from adapters.ports.browser import Given, GivenFile, Outcome, Page
 from protocol.errors import MeshError
 from protocol.goal.condition import Condition, judge
 from protocol.page.actions.action import (

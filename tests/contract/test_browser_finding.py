@@ -6,7 +6,7 @@ import asyncio
 
 import pytest
 
-from adapters.ports import Page
+from adapters.ports.browser import Page
 from protocol.errors import MeshError
 from protocol.page.actions.action import Click, Extract, Fill, Locator, Press, Select
 from tests.sites.pages.server import PageServer

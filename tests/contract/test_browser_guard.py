@@ -11,7 +11,7 @@ import pytest
 from playwright.async_api import CDPSession
 
 from adapters.browser.egress.judge import BrowserJudge
-from adapters.ports import Browser, Given, Outcome, Page
+from adapters.ports.browser import Browser, Given, Outcome, Page
 from protocol import limits
 from protocol.approval.question import Cover
 from protocol.errors import MeshError

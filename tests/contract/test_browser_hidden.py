@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from adapters.ports import Browser, Page
+from adapters.ports.browser import Browser, Page
 from protocol import limits
 from protocol.page.actions.action import Goto
 from protocol.page.instructions.hidden_text import HiddenText, HiddenTexts, speaking

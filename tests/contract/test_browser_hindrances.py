@@ -6,7 +6,7 @@ from typing import Final
 
 import pytest
 
-from adapters.ports import Browser, Page
+from adapters.ports.browser import Browser, Page
 from node.live.acting.driver import Driver, Gate
 from protocol.errors import MeshError
 from protocol.page.actions.action import Action, Assert, Asserted, Click, Fill, Goto, Locator

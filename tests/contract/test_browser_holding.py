@@ -6,7 +6,7 @@ import asyncio
 
 import pytest
 
-from adapters.ports import Browser, Given, Leaving, Outcome, Page
+from adapters.ports.browser import Browser, Given, Leaving, Outcome, Page
 from protocol.approval.leaving import Fate
 from protocol.page.actions.action import Click, Goto, Locator, Reload, Scroll
 from protocol.recording.records.session import Profile

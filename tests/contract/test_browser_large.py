@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from adapters.ports import Page
+from adapters.ports.browser import Page
 from node.live.acting.driver import Driver, Gate
 from protocol import limits
 from protocol.errors import MeshError

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from adapters.ports import Browser, Page
+from adapters.ports.browser import Browser, Page
 from protocol import limits
 from protocol.errors import MeshError
 from protocol.page.actions.action import Fill, Goto, Locator

@@ -6,7 +6,7 @@ from typing import Final
 
 import pytest
 
-from adapters.ports import Browser, Given, Outcome, Page
+from adapters.ports.browser import Browser, Given, Outcome, Page
 from protocol.page.actions.action import Action, Click, Fill, Locator, Scroll, Secret
 from protocol.page.secrets.secrets import GivenSecret, Secrets
 from protocol.page.seen.observation import Observation

@@ -13,7 +13,7 @@ import pytest
 import pytest_asyncio
 
 from adapters.browser.launch.profile_directory import usual_roots
-from adapters.ports import Browser, Given, GivenFile, Outcome, Page
+from adapters.ports.browser import Browser, Given, GivenFile, Outcome, Page
 from protocol import limits
 from protocol.errors import MeshError
 from protocol.page.actions.action import Action, Click, Drag, Fill, Goto, Hover, Locator, Upload, Wait

@@ -14,7 +14,7 @@ import pytest
 from adapters.browser.launch.chromium import launcher
 from adapters.browser.launch.persistent import persistent_launcher
 from adapters.browser.launch.profile_directory import browser_processes, remove_abandoned, remove_profile_directory
-from adapters.ports import Browser, BrowserState, Context
+from adapters.ports.browser import Browser, BrowserState, Context
 from node.live.browsers import Browsers
 from protocol.capsule.slices import NO_SLICE, Slice
 from protocol.errors import MeshError

@@ -10,7 +10,7 @@ import pytest_asyncio
 
 from adapters.browser.egress.judge import BrowserJudge
 from adapters.browser.launch.chromium import launcher
-from adapters.ports import Browser, Page
+from adapters.ports.browser import Browser, Page
 from protocol.page.actions.action import Goto, Scroll
 from protocol.recording.records.session import Profile
 from protocol.risk.requests.requests import GuardPolicy

@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator
 import pytest
 import pytest_asyncio
 
-from adapters.ports import Browser, Page
+from adapters.ports.browser import Browser, Page
 from protocol.errors import MeshError
 from protocol.page.actions.action import Action, Check, Click, Fill, Goto, Locator, Press, Secret
 from protocol.page.seen.observation import Observation

@@ -15,7 +15,7 @@ from adapters.browser.launch import profile_directory
 from adapters.browser.launch.browser import ChromiumBrowser
 from adapters.browser.launch.chromium import launcher
 from adapters.browser.launch.profile_directory import browser_processes, remove_profile_directory
-from adapters.ports import Browser, Page
+from adapters.ports.browser import Browser, Page
 from node.live.browsers import Browsers
 from protocol.errors import MeshError
 from protocol.page.actions.action import Goto

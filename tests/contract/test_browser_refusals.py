@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from adapters.ports import Browser, Given, Page
+from adapters.ports.browser import Browser, Given, Page
 from protocol import limits
 from protocol.approval.question import Cover
 from protocol.page.actions.action import Click, Goto, Locator, Scroll

@@ -11,7 +11,7 @@ from typing import Final
 import msgspec
 import pytest
 
-from adapters.ports import Browser, Page
+from adapters.ports.browser import Browser, Page
 from node.live.acting.driver import Driver, Gate
 from protocol import limits
 from protocol.errors import CODES, Blame, MeshError

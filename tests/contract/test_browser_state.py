@@ -14,7 +14,7 @@ import pytest_asyncio
 from adapters.browser.launch.browser import ChromiumBrowser
 from adapters.browser.state import partitions, seeding
 from adapters.browser.state.storage_scripts import READ
-from adapters.ports import BrowserState, Page, Untaken
+from adapters.ports.browser import BrowserState, Page, Untaken
 from benchmarks.loop import longest_block
 from protocol.errors import MeshError
 from protocol.page.actions.action import Back, Goto, Wait

@@ -8,7 +8,7 @@ from typing import Final
 import pytest
 
 from adapters.browser.page import tabs as tabs_module
-from adapters.ports import Browser, Outcome, Page
+from adapters.ports.browser import Browser, Outcome, Page
 from protocol import limits
 from protocol.errors import MeshError
 from protocol.page.actions.action import Action, Back, Click, CloseTab, Goto, Locator, Reload, SwitchTab, Wait

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from adapters.ports import Given, Page
+from adapters.ports.browser import Given, Page
 from node.live.acting.driver import Driver, Gate
 from protocol.page.actions.action import Assert, Click, Extract, Locator
 from protocol.page.actions.dialogs import Answer

@@ -23,7 +23,7 @@ from adapters.browser.launch.attached import attacher
 from adapters.browser.launch.chromium import launcher
 from adapters.browser.launch.settings import BrowserSettings
 from adapters.browser.page.context import ChromiumContext
-from adapters.ports import Browser, Outcome, Page
+from adapters.ports.browser import Browser, Outcome, Page
 from protocol.page.actions.action import Click, Goto, Locator, Scroll
 from protocol.page.seen.observation import Observation
 from protocol.recording.records.session import LAUNCHED, Profile

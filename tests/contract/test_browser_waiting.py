@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from adapters.browser.page.page import ChromiumPage
-from adapters.ports import Browser, Outcome
+from adapters.ports.browser import Browser, Outcome
 from protocol import limits
 from protocol.errors import MeshError
 from protocol.page.actions.action import Click, Extract, Goto, Locator, Scroll, Wait

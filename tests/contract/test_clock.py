@@ -7,7 +7,7 @@ import asyncio
 import pytest
 
 from adapters.clock.system import SystemClock
-from adapters.ports import Clock
+from adapters.ports.clock import Clock
 from tests.twins.clock import START_MS, ManualClock
 
 

@@ -11,7 +11,7 @@ import pytest_asyncio
 
 from adapters.discovery.multicast import SERVICE, MulticastDiscovery
 from adapters.discovery.words import sighting
-from adapters.ports import Announcement, Discovery, Sighting
+from adapters.ports.discovery import Announcement, Discovery, Sighting
 from protocol.errors import MeshError
 from tests.twins.discovery import MemoryDiscovery, MemoryNeighbourhood
 

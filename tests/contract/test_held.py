@@ -9,7 +9,7 @@ import pytest
 import pytest_asyncio
 from nacl.signing import SigningKey
 
-from adapters.ports import PeerHandler, PeerServer
+from adapters.ports.transport import PeerHandler, PeerServer
 from adapters.transport.tls.bounds import Bounds
 from protocol import limits
 from protocol.errors import MeshError

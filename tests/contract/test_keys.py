@@ -14,7 +14,7 @@ from nacl import pwhash
 from adapters.keys.file import FileKeyStore, MemoryKeyStore
 from adapters.keys.os_keyring import KeyringKeyStore
 from adapters.keys.passphrase import Cost, PassphraseKeyStore
-from adapters.ports import KeyStore
+from adapters.ports.keys import KeyStore
 from node.base.files import write_private
 from protocol.errors import MeshError
 

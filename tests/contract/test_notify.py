@@ -15,7 +15,7 @@ import pytest
 from aiohttp import web
 
 from adapters.notify.sender import OutsideNotifier
-from adapters.ports import Notifier
+from adapters.ports.clock import Notifier
 from protocol.errors import MeshError
 from tests.mesh_nodes import alive, until
 from tests.twins.notify import MemoryNotifier

@@ -7,7 +7,7 @@ import hashlib
 import pytest
 from nacl.signing import SigningKey
 
-from adapters.ports import PairingClient, PairingServer
+from adapters.ports.transport import PairingClient, PairingServer
 from adapters.transport.pairing import TlsPairingClient, TlsPairingServer
 from protocol.errors import MeshError
 from tests.twins.pairing import MemoryPairingClient, PairingNetwork

@@ -11,7 +11,8 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from adapters.ports import ArtefactRecord, DeltaRecord, InviteRecord, LeaseRecord, PeerRecord, SearchRecord, Store
+from adapters.ports.records import ArtefactRecord, DeltaRecord, InviteRecord, LeaseRecord, PeerRecord, SearchRecord
+from adapters.ports.store import Store
 from adapters.storage.sqlite import SqliteStore
 from protocol.errors import MeshError
 from protocol.page.actions.action import Click, Fill, Goto, Locator, Secret

@@ -9,7 +9,8 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from adapters.ports import AgentRecord, Store
+from adapters.ports.records import AgentRecord
+from adapters.ports.store import Store
 from adapters.storage.sqlite import SqliteStore
 from protocol.errors import MeshError
 from tests.twins.storage import MemoryStore

@@ -11,7 +11,8 @@ import msgspec
 import pytest
 
 from adapters.audit_records import AuditQuery
-from adapters.ports import DeltaRecord, LeaseRecord, SearchRecord, Store
+from adapters.ports.records import DeltaRecord, LeaseRecord, SearchRecord
+from adapters.ports.store import Store
 from adapters.storage.sqlite import DATABASE_FILE, SqliteStore
 from adapters.storage.tables.usage import ROW_BYTES
 from protocol import audit

@@ -11,7 +11,7 @@ import msgspec
 import pytest
 
 from adapters.capsule_records import CapsuleRecord, LedgerRecord, Taken, WorkRecord
-from adapters.ports import Store
+from adapters.ports.store import Store
 from adapters.storage.sqlite import SqliteStore
 from protocol import limits
 from protocol.errors import MeshError

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from pathlib import Path
 
-from adapters.ports import Store
+from adapters.ports.store import Store
 from adapters.storage.copying import Snapshot
 from adapters.storage.sqlite import BLOBS_DIRECTORY, DATABASE_FILE, SqliteStore
 from tests.contract.test_store import peer, session, step, store

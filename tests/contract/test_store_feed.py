@@ -10,7 +10,8 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from adapters.ports import LeaseRecord, PeerRecord, SearchRecord, Store
+from adapters.ports.records import LeaseRecord, PeerRecord, SearchRecord
+from adapters.ports.store import Store
 from adapters.storage.sqlite import DATABASE_FILE, SqliteStore
 from adapters.storage.tables.feed_table import AFTER, NEWEST
 from protocol import limits

@@ -5,7 +5,8 @@ from __future__ import annotations
 import msgspec
 import pytest
 
-from adapters.ports import LiveRecord, Store
+from adapters.ports.records import LiveRecord
+from adapters.ports.store import Store
 from protocol.errors import MeshError
 from tests.contract.test_store import store
 

@@ -9,7 +9,7 @@ import msgspec
 import pytest
 
 from adapters.log_records import CosignedRecord, EquivocationRecord, HeadRecord, LeafRecord, LogRecord
-from adapters.ports import Store
+from adapters.ports.store import Store
 from adapters.storage.sqlite import SqliteStore
 from protocol.errors import MeshError
 from tests.twins.storage import MemoryStore

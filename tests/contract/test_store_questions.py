@@ -8,7 +8,8 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from adapters.ports import QuestionRecord, Store
+from adapters.ports.records import QuestionRecord
+from adapters.ports.store import Store
 from adapters.storage.sqlite import SqliteStore
 from protocol.feed import Kind, News
 from tests.twins.storage import MemoryStore

@@ -11,7 +11,8 @@ from typing import Any
 import pytest
 from nacl.signing import SigningKey
 
-from adapters.ports import ArtefactRecord, Store
+from adapters.ports.records import ArtefactRecord
+from adapters.ports.store import Store
 from adapters.storage.sqlite import SqliteStore
 from adapters.storage.tables import removal
 from node.signing.identity import artefact_record

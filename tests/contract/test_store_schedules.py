@@ -9,7 +9,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from adapters.ports import Store
+from adapters.ports.store import Store
 from adapters.schedule_records import RunRecord
 from adapters.storage.files.migrations import migrate
 from adapters.storage.sqlite import SqliteStore

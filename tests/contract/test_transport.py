@@ -9,7 +9,7 @@ import pytest
 import pytest_asyncio
 from nacl.signing import SigningKey
 
-from adapters.ports import PeerAddress, PeerClient, PeerServer
+from adapters.ports.transport import PeerAddress, PeerClient, PeerServer
 from adapters.transport.client import MeshClient
 from adapters.transport.held import HeldTable
 from adapters.transport.server import MeshServer

@@ -10,7 +10,7 @@ import pytest
 import pytest_asyncio
 from nacl.signing import SigningKey
 
-from adapters.ports import PairingConnection, PeerAddress
+from adapters.ports.transport import PairingConnection, PeerAddress
 from adapters.transport.client import MeshClient
 from adapters.transport.pairing import PAIRING_PATH, TlsPairingClient, TlsPairingServer
 from adapters.transport.server import MeshServer

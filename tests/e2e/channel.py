@@ -15,7 +15,7 @@ from cryptography.hazmat.primitives.serialization import Encoding
 from cryptography.x509.oid import NameOID
 from nacl.signing import SigningKey
 
-from adapters.ports import PeerAddress
+from adapters.ports.transport import PeerAddress
 from adapters.transport.client import MeshClient
 from adapters.transport.server import MeshServer
 from adapters.transport.tls.bounds import Bounds

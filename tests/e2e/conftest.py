@@ -9,7 +9,7 @@ import pytest
 
 from adapters.browser.launch.chromium import launcher
 from adapters.browser.launch.settings import BrowserSettings
-from adapters.ports import Browser
+from adapters.ports.browser import Browser
 from tests.e2e.test_record_replay import Node, made_node
 from tests.sites.pages.server import PageServer
 

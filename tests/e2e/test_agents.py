@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from node.base import AGENTS_SOCKET_FILE
+from node.base.control_file import AGENTS_SOCKET_FILE
 from tests.canaries import found_in
 from tests.mesh_nodes import COMMAND, CONFIG, ROOT, Node, cli, shop, until
 

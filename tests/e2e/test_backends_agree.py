@@ -7,7 +7,7 @@ import pytest
 from adapters.browser.launch.attached import attacher
 from adapters.browser.launch.chromium import launcher
 from adapters.browser.launch.settings import BrowserSettings
-from adapters.ports import Page
+from adapters.ports.browser import Page
 from protocol.page.actions.action import Action, Click, Fill, Goto, Locator, Press
 from protocol.page.actions.locator import resolve
 from protocol.page.seen.observation import encode

@@ -16,7 +16,7 @@ import pytest_asyncio
 from adapters.browser.launch.attached import attacher
 from adapters.browser.launch.chromium import launcher
 from adapters.browser.launch.settings import BrowserSettings
-from adapters.ports import Page
+from adapters.ports.browser import Page
 from node.api.node import Node
 from node.live.browsers import Lent, Wish, guard_for, mounted_context
 from node.process.setup import init_home

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from adapters.ports import Passkey
+from adapters.ports.browser import Passkey
 from node.capsules.logins import PASSKEY_DIRECTORY
 from tests.canaries import found_in
 from tests.mesh_nodes import Node, cli, refusal

@@ -13,7 +13,7 @@ import pytest
 
 from adapters.browser.launch.chromium import launcher
 from adapters.browser.launch.persistent import persistent_launcher
-from adapters.ports import Browser, OpenPersistent
+from adapters.ports.browser import Browser, OpenPersistent
 from node.api.node import Node as ApiNode
 from node.process.setup import init_home
 from node.process.wiring import open_node

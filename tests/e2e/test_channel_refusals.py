@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from adapters.ports import PeerHandler
+from adapters.ports.transport import PeerHandler
 from adapters.transport.client import MeshClient
 from adapters.transport.server import MeshServer
 from adapters.transport.tls.bounds import Bounds

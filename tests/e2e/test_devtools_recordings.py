@@ -13,7 +13,7 @@ from nacl.signing import SigningKey
 from adapters.browser.launch.chromium import launcher
 from adapters.browser.launch.settings import BrowserSettings
 from adapters.clock.system import SystemClock
-from adapters.ports import Browser
+from adapters.ports.browser import Browser
 from node.live.acting.driver import Gate
 from node.live.recording.keeping import Recording
 from node.live.recording.recorder import Recorder, record, record_actions

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from adapters.clock.system import SystemClock
-from adapters.ports import OpenBrowser
+from adapters.ports.browser import OpenBrowser
 from benchmarks.live_mesh import LiveNode, live_mesh, serving
 from node.explorer.open_searches import Open
 from protocol.errors import MeshError

@@ -18,8 +18,7 @@ from playwright.async_api import Error as PlaywrightError
 
 from adapters.browser.page.page import ChromiumPage
 from adapters.browser.watching import watching
-from adapters.ports import Heard
-from adapters.ports.watching import Tell
+from adapters.ports.watching import Heard, Tell
 from node.config.settings import BrowserConfig
 from node.process.wiring import open_watched
 from node.sessions.actions import Notebook

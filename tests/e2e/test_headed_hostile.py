@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from adapters.browser.watching import watching
-from adapters.ports import Heard
+from adapters.ports.watching import Heard
 from node.config.settings import BrowserConfig
 from node.process.wiring import open_watched
 from node.sessions.actions import Notebook

@@ -11,7 +11,7 @@ import pytest
 import pytest_asyncio
 
 from adapters.browser.launch.chromium import launcher
-from adapters.ports import Browser
+from adapters.ports.browser import Browser
 from node.cli.nodes.approve import _lines
 from node.config.settings import Config, PolicyConfig
 from node.live.acting.driver import Driver, Gate

@@ -12,7 +12,7 @@ import pytest
 import pytest_asyncio
 
 from adapters.browser.launch.chromium import launcher
-from adapters.ports import Page
+from adapters.ports.browser import Page
 from node.config.settings import BrowserConfig
 from node.live.acting import Driver, Gate
 from node.live.acting.uploads import Uploads

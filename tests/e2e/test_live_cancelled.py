@@ -11,7 +11,7 @@ import pytest
 import pytest_asyncio
 
 from adapters.browser.launch.chromium import launcher
-from adapters.ports import Browser
+from adapters.ports.browser import Browser
 from protocol.recording.records.session import Step, Verdict
 from tests.sites.pages.backends import SETTINGS
 from tests.sites.pages.server import PageServer

@@ -17,7 +17,7 @@ from nacl.signing import SigningKey, VerifyKey
 from adapters.browser.launch.chromium import launcher
 from adapters.browser.launch.settings import BrowserSettings
 from adapters.clock.system import SystemClock
-from adapters.ports import Browser, Page
+from adapters.ports.browser import Browser, Page
 from adapters.storage.sqlite import SqliteStore
 from node.explorer.showing.report import ReportInput, ShownReplay, render_report
 from node.live.acting.driver import Gate

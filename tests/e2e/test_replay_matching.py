@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from adapters.ports import Browser
+from adapters.ports.browser import Browser
 from node.live.acting.driver import Gate
 from node.sessions.actions.action_files import parse_actions
 from tests.e2e.test_record_replay import Node, recorded_by, replayed_by

@@ -9,7 +9,7 @@ import pytest
 
 from adapters.browser.launch.chromium import launcher
 from adapters.browser.launch.settings import BrowserSettings
-from adapters.ports import Browser
+from adapters.ports.browser import Browser
 from node.live.acting.driver import Gate
 from node.live.recording.recorder import Recorder
 from node.sessions.actions.action_files import parse_actions

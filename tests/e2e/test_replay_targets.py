@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from adapters.ports import Browser
+from adapters.ports.browser import Browser
 from node.live.acting.driver import Gate
 from node.live.recording.recorder import Recorder
 from node.sessions.actions.action_files import parse_actions

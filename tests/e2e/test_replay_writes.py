@@ -12,7 +12,7 @@ from typing import Any, ClassVar
 import msgspec
 import pytest
 
-from adapters.ports import Browser, Page
+from adapters.ports.browser import Browser, Page
 from node.live.acting.driver import Gate
 from node.live.acting.uploads import Uploads
 from node.live.recording.recorder import Recorder, record, record_actions

@@ -10,7 +10,7 @@ from typing import Final
 import pytest
 
 from adapters.browser.launch.chromium import launcher
-from adapters.ports import SearchRecord
+from adapters.ports.records import SearchRecord
 from node.explorer.progress import Progress
 from protocol.goal.condition import Condition
 from protocol.wire import cbor

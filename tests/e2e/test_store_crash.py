@@ -15,7 +15,7 @@ import sys
 from contextlib import suppress
 from pathlib import Path
 
-from adapters.ports import ArtefactRecord, DeltaRecord, PeerRecord
+from adapters.ports.records import ArtefactRecord, DeltaRecord, PeerRecord
 from adapters.storage.lock import LOCK_FILE, locked
 from adapters.storage.sqlite import BLOBS_DIRECTORY, SqliteStore
 from protocol.audit import START, Draft, Outcome, follow

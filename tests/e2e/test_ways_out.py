@@ -18,7 +18,7 @@ from adapters.browser.launch.attached import attacher
 from adapters.browser.launch.chromium import launcher
 from adapters.browser.launch.persistent import persistent_launcher
 from adapters.browser.launch.settings import BrowserSettings, find_executable
-from adapters.ports import Browser, Context
+from adapters.ports.browser import Browser, Context
 from protocol.capsule.slices import NO_SLICE
 from protocol.errors import MeshError
 from protocol.page.actions.action import Click, Goto, Locator

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import msgspec
 from nacl.signing import SigningKey
 
-from adapters.ports import PeerAddress
+from adapters.ports.transport import PeerAddress
 from adapters.search.writer import TreeWriter
 from node.log.checkpoints import LogExchange
 from node.signing.witness import Witness

@@ -16,7 +16,9 @@ from nacl.signing import SigningKey
 
 from adapters.keys import words
 from adapters.keys.file import MemoryKeyStore
-from adapters.ports import LeaseRecord, PeerAddress, PeerHandler, Store
+from adapters.ports.records import LeaseRecord
+from adapters.ports.store import Store
+from adapters.ports.transport import PeerAddress, PeerHandler
 from adapters.search.writer import TreeWriter
 from adapters.storage.files.records import unpack
 from adapters.transport.pairing import TlsPairingClient, TlsPairingServer

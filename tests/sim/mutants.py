@@ -8,7 +8,7 @@ from types import SimpleNamespace
 from typing import Any, NamedTuple
 from unittest import mock
 
-from adapters.ports import ArtefactRecord
+from adapters.ports.records import ArtefactRecord
 from node.explorer.coordinating import lease_desk
 from node.explorer.sharing.exchange import Exchange
 from node.explorer.sharing.replica import Replica

@@ -6,7 +6,7 @@ import asyncio
 import itertools
 from collections.abc import Awaitable, Callable
 
-from adapters.ports import PeerRecord
+from adapters.ports.records import PeerRecord
 from node.explorer.open_searches import Open
 from protocol import limits
 from protocol.errors import MeshError

@@ -16,7 +16,7 @@ from nacl.exceptions import BadSignatureError
 from nacl.signing import VerifyKey
 
 from adapters.log_records import EquivocationRecord, HeadRecord, LeafRecord, LogRecord
-from adapters.ports import DeltaRecord, LeaseRecord, PeerRecord, SearchRecord
+from adapters.ports.records import DeltaRecord, LeaseRecord, PeerRecord, SearchRecord
 from protocol import limits
 from protocol.errors import MeshError
 from protocol.keys.keylog import KeyLog

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from adapters.discovery.words import sighting
-from adapters.ports import Announcement, Sighting
+from adapters.ports.discovery import Announcement, Sighting
 
 
 class MemoryNeighbourhood:

@@ -14,7 +14,7 @@ from pathlib import Path
 from adapters.audit_records import AuditLine, AuditQuery, stored
 from adapters.feed_records import FeedPage
 from adapters.log_records import CosignedRecord, EquivocationRecord, HeadRecord, LeafRecord, LogRecord, Subtree
-from adapters.ports import (
+from adapters.ports.records import (
     PAGE_BYTES,
     PAGE_ROWS,
     AgentRecord,

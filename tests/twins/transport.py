@@ -11,7 +11,7 @@ from typing import Any, NoReturn
 import msgspec
 from nacl.signing import SigningKey
 
-from adapters.ports import PeerAddress, PeerHandler
+from adapters.ports.transport import PeerAddress, PeerHandler
 from adapters.transport.held import Answering, EndedError, HeldLink, HeldTable
 from adapters.transport.tls import answers
 from adapters.transport.tls.bounds import Bounds

@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from adapters.ports import Given
+from adapters.ports.browser import Given
 from node.config.settings import PolicyConfig
 from node.live.acting.driver import Driver, Gate, never, prepare
 from node.live.browsers.policy import guard_for

@@ -17,11 +17,11 @@ import msgspec
 import pytest
 from click.testing import CliRunner
 
-from adapters.ports import LiveRecord
+from adapters.ports.records import LiveRecord
 from node.api.control import ControlServer
 from node.api.node import Node
 from node.api.sights import SIGHTS
-from node.base import AGENTS_DIRECTORY, AGENTS_SOCKET_FILE, SOCKET_FILE
+from node.base.control_file import AGENTS_DIRECTORY, AGENTS_SOCKET_FILE, SOCKET_FILE
 from node.cli import main
 from node.cli.base.build import READERS
 from node.config import ControlConfig

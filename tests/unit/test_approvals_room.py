@@ -9,7 +9,7 @@ import msgspec
 import pytest
 from nacl.signing import SigningKey
 
-from adapters.ports import Leaving
+from adapters.ports.browser import Leaving
 from node.approvals import Approvals, OwnerKeys
 from node.live.acting import Asking, Sought
 from node.live.sessions.live_sessions import LiveSessions

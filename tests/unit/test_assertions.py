@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from adapters.ports import Page
+from adapters.ports.browser import Page
 from node.live.acting.driver import Driver, Gate
 from node.sessions.actions.action_files import parse_actions
 from protocol.errors import MeshError

@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Callable, Mapping
 
 import pytest
 
-from adapters.ports import Context
+from adapters.ports.browser import Context
 from node.live.browsers import Browsers
 from node.verbs.caller import Caller, CallerKind, called_by
 from protocol.errors import MeshError

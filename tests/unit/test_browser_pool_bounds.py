@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 
 import pytest
 
-from adapters.ports import Browser, BrowserState
+from adapters.ports.browser import Browser, BrowserState
 from node.live.browsers.browsers import Browsers, Lent
 from node.live.browsers.metering import End, Meter, until_spent
 from node.live.browsers.places import Places

@@ -11,7 +11,7 @@ import msgspec
 import pytest
 from nacl.signing import SigningKey
 
-from adapters.ports import PeerRecord
+from adapters.ports.records import PeerRecord
 from node.trust.calls import TURNED_AWAY
 from protocol import ids
 from protocol.errors import MeshError

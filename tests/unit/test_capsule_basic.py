@@ -7,7 +7,7 @@ import base64
 import msgspec
 import pytest
 
-from adapters.ports import BrowserState
+from adapters.ports.browser import BrowserState
 from node.capsules.mount.unsealing import left_out, pages_of
 from node.capsules.seal import from_browser
 from node.capsules.seal.basic_login import answers_of, hiding, require_basic, with_given

@@ -10,7 +10,7 @@ import pytest
 from adapters.browser.egress.activity import Activity
 from adapters.browser.egress.network import NetworkGuard
 from adapters.browser.egress.sending import ReadRequest
-from adapters.ports import Given
+from adapters.ports.browser import Given
 from node.live.acting.gate import Gate
 from node.live.acting.giving import accepting
 from node.live.browsers.mounting import Mount

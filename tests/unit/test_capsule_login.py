@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from adapters.ports import BrowserState
+from adapters.ports.browser import BrowserState
 from node.capsules.seal import digests, from_browser
 from node.cli.capsules.capsule import _login_line
 from node.process.logging_in import logged_in

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from click.testing import CliRunner, Result
 
-from node.base import LineFormatter
+from node.base.terminal import LineFormatter
 from node.cli import main
 from node.cli.nodes.mcp import _OPENING, _log_to_standard_error, _require_sites
 from node.process import client

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from adapters.ports import PeerRecord
+from adapters.ports.records import PeerRecord
 from node.trust.contacts import Contact, Contacts
 from protocol import limits
 from protocol.errors import MeshError, PeerError

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from adapters.storage.sqlite import DATABASE_FILE
-from node.base import MARK_FILE, STORE_FILE
+from node.base.files import MARK_FILE, STORE_FILE
 from node.config import CONFIG_FILE, passphrase_source
 from node.process.client import call, examine, recover
 from node.process.setup import init_home

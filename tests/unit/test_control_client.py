@@ -12,7 +12,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from node.base import AGENTS_DIRECTORY, AGENTS_SOCKET_FILE, CONTROL_FILE, SOCKET_FILE, ControlInfo
+from node.base.control_file import AGENTS_DIRECTORY, AGENTS_SOCKET_FILE, CONTROL_FILE, SOCKET_FILE, ControlInfo
 from node.process import client
 from node.process.client import AsAgent, ask, call, control_info, examine, follow, recover
 from node.process.setup import init_home

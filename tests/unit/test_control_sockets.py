@@ -21,7 +21,7 @@ from aiohttp import web
 from node.api.control import ControlServer, _trusted
 from node.api.control_socket import ControlSocket, _bound, _user_of
 from node.api.metrics_server import MetricsServer
-from node.base import AGENTS_DIRECTORY, AGENTS_SOCKET_FILE, CONTROL_FILE, SOCKET_FILE
+from node.base.control_file import AGENTS_DIRECTORY, AGENTS_SOCKET_FILE, CONTROL_FILE, SOCKET_FILE
 from node.config import ControlConfig
 from node.process.client import call, control_info
 from node.verbs import OWNER, Caller

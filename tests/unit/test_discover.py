@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from adapters.ports import Announcement
+from adapters.ports.discovery import Announcement
 from node.trust.discover import announcement, discover
 from node.verbs.nodes.node import Nearby
 from protocol import ids

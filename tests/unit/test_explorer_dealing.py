@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from adapters.search.writer import TreeWriter
-from node.base import Tasks
+from node.base.tasks import Tasks
 from node.explorer.coordinating.claims import Claims
 from node.explorer.coordinating.dealing import Dealing
 from node.explorer.coordinating.diligence import Diligence

@@ -5,7 +5,7 @@ from __future__ import annotations
 import msgspec
 import pytest
 
-from adapters.ports import LeaseRecord
+from adapters.ports.records import LeaseRecord
 from adapters.search.writer import TreeWriter
 from node.explorer.coordinating.lease_desk import LeaseDesk, latest_end_ms
 from node.explorer.sharing.replica import Replica

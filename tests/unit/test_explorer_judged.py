@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from node.base import Tasks
+from node.base.tasks import Tasks
 from node.explorer.coordinating.claims import Claims
 from node.explorer.progress import Progress, Verified
 from node.explorer.sharing.log_proofs import DeltaProofs, LogProofs

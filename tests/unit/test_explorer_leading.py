@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from adapters.ports import LeaseRecord, SearchRecord
+from adapters.ports.records import LeaseRecord, SearchRecord
 from adapters.search.writer import TreeWriter
 from node.explorer.coordinating.coordinator import AfterIteration, Coordinator
 from node.explorer.progress import Progress, Verified

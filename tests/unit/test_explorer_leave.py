@@ -6,7 +6,7 @@ import asyncio
 
 import pytest
 
-from adapters.ports import LeaseRecord
+from adapters.ports.records import LeaseRecord
 from protocol.errors import MeshError
 from protocol.feed import News
 from tests.mesh_memory import NEVER, memory_mesh, until

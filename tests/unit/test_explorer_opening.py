@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from adapters.ports import SearchRecord
+from adapters.ports.records import SearchRecord
 from node.explorer.explorer import _GRACE_S
 from node.explorer.progress import Progress
 from node.verbs import called_by

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from node.base import Listeners
+from node.base.listeners import Listeners
 from node.explorer.open_searches import DECLINED, Open
 from node.explorer.sharing.replica import Replica
 from protocol.errors import MeshError

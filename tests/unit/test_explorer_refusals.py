@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from nacl.signing import SigningKey
 
-from adapters.ports import DeltaRecord, SearchRecord
+from adapters.ports.records import DeltaRecord, SearchRecord
 from adapters.search.writer import TreeWriter
 from node.config.settings import Config, PolicyConfig
 from node.explorer.sharing.replica import Replica

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from adapters.audit_records import AuditQuery
-from adapters.ports import DeltaRecord
+from adapters.ports.records import DeltaRecord
 from adapters.search.writer import TreeWriter
 from node.explorer.sharing import replica as replica_module
 from node.explorer.sharing.replica import Replica, _decoded

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from adapters.ports import LeaseRecord
+from adapters.ports.records import LeaseRecord
 from node.explorer.progress import Progress, Verified
 from protocol.errors import MeshError
 from protocol.messages import KIND_ASSIGNMENT, Assignment, BranchRenew, BranchRenewed, BranchResult, Spend

@@ -10,7 +10,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from node.base import Serving
+from node.base.serving import Serving
 from node.explorer import ExploreVerbs, Parts, show_search
 from node.explorer.progress import Progress
 from node.explorer.showing.report import MeshNode, ReportInput, Spent

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from adapters.ports import Outcome
+from adapters.ports.browser import Outcome
 from node.explorer.sharing.visit import WalkStep
 from node.explorer.working.walker import Walker
 from node.live.acting import Gate

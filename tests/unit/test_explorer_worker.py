@@ -10,7 +10,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from adapters.ports import Outcome
+from adapters.ports.browser import Outcome
 from node.config import Config
 from node.config.settings import ExploreConfig, PolicyConfig
 from node.explorer.sharing.replica import Replica

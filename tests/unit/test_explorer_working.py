@@ -11,7 +11,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from adapters.ports import LeaseRecord
+from adapters.ports.records import LeaseRecord
 from adapters.search.writer import TreeWriter
 from node.explorer.sharing.log_proofs import LogProofs
 from node.explorer.sharing.replica import Replica

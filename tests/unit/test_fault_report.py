@@ -16,8 +16,8 @@ import click
 import pytest
 from click.testing import CliRunner
 
-from node.base import LineFormatter, Reported, fault, in_short, write_report
-from node.base.fault_report import REPORTS_MAX
+from node.base.fault_report import REPORTS_MAX, Reported, fault, in_short, write_report
+from node.base.terminal import LineFormatter
 from node.cli.base.common import Program, common_options
 from protocol.errors import CODES, MeshError
 

@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 from click.testing import CliRunner
 
-from node.base import exit_code
+from node.base.statuses import exit_code
 from node.cli import main
 from node.config import passphrase_source
 from node.process.client import call, examine

@@ -11,7 +11,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from adapters.ports import Untaken
+from adapters.ports.browser import Untaken
 from node.capsules.mount import Mounting
 from node.capsules.seal import Wanted, from_browser, to_browser
 from node.live.browsers import mounted

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from adapters.ports import LiveRecord
+from adapters.ports.records import LiveRecord
 from node.agents.agents import Agents
 from node.config import PolicyConfig
 from node.verbs.live.live import Opened

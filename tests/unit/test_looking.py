@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from adapters.ports import Blocked
+from adapters.ports.browser import Blocked
 from node.config import Config
 from node.live.browsers.browsers import Browsers
 from node.sessions.actions.looking import PageVerbs

@@ -12,7 +12,7 @@ import msgspec
 import pytest
 
 from node.api.node import Node
-from node.base import plain
+from node.base.plain import plain
 from node.process.setup import init_home
 from node.process.wiring import open_node
 from node.verbs import OWNER, Caller, CallerKind

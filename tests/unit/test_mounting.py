@@ -15,7 +15,7 @@ import msgspec
 import pytest
 
 from adapters.browser.state.state import read_state
-from adapters.ports import BrowserState
+from adapters.ports.browser import BrowserState
 from node.capsules.logins.upkeep import _address
 from node.capsules.mount import Mounting
 from node.capsules.seal.browser_state import from_browser, same, to_browser

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from node.base import open_named
+from node.base.files import open_named
 from node.capsules.seal.reading import read_state
 from node.sessions.keeping.verifying import _open_file
 from protocol.errors import MeshError

@@ -9,7 +9,7 @@ import pytest
 
 from adapters.browser.observing.aria import parse
 from adapters.browser.observing.view import Facts, assemble
-from adapters.ports import Heard
+from adapters.ports.watching import Heard
 from node.sessions.actions import Notebook
 from node.sessions.actions.action_files import parse_actions
 from protocol import limits

@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from adapters.ports import PeerRecord
+from adapters.ports.records import PeerRecord
 from node.base.plain import plain
 from protocol import limits, notice
 from protocol.errors import MeshError

@@ -12,7 +12,7 @@ from typing import Any, cast
 
 import pytest
 
-from node.base import check_file, check_private
+from node.base.ownership import check_file, check_private
 from node.config import settings
 from node.process.client import ask, control_info, examine
 from node.process.restore import restore

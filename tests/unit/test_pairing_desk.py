@@ -8,7 +8,7 @@ from collections.abc import AsyncIterator
 import pytest
 from nacl.signing import SigningKey
 
-from adapters.ports import InviteRecord
+from adapters.ports.records import InviteRecord
 from protocol import limits
 from protocol.errors import MeshError
 from protocol.keys import keylog

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from node.base import Serving
+from node.base.serving import Serving
 from node.pairing.verbs import PairingVerbs
 from node.verbs.nodes.pairing import (
     GrantParams,

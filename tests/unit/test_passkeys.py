@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from nacl.signing import SigningKey
 
-from adapters.ports import Passkey
+from adapters.ports.browser import Passkey
 from node.capsules.logins import PASSKEY_DIRECTORY, Passkeys
 from node.verbs.capsules.capsule_passkey import PasskeyParams
 from protocol import limits

@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from adapters.ports import PeerRecord
+from adapters.ports.records import PeerRecord
 from protocol import ids
 from protocol.errors import MeshError
 from protocol.trust.grants import Scope, parse_grants

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import inspect
+import pkgutil
+from importlib import import_module
 from typing import Any
 
 import pytest
@@ -10,7 +12,13 @@ import pytest
 from adapters import ports
 
 METHODS_MAX = 15
-PORTS = [found for found in vars(ports).values() if inspect.isclass(found) and getattr(found, "_is_protocol", False)]
+MODULES = [import_module(f"adapters.ports.{found.name}") for found in pkgutil.iter_modules(ports.__path__)]
+PORTS = [
+    found
+    for module in MODULES
+    for found in vars(module).values()
+    if inspect.isclass(found) and getattr(found, "_is_protocol", False) and found.__module__ == module.__name__
+]
 
 
 def own_methods(port: Any) -> set[str]:

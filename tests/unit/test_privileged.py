@@ -13,7 +13,7 @@ import pytest
 from nacl.signing import SigningKey
 
 from adapters.audit_records import AuditQuery
-from adapters.ports import Store
+from adapters.ports.store import Store
 from node.api import routes
 from node.api.node import Node
 from node.api.refusal_rows import RefusalRows

@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from adapters.ports import Blocked, Outcome
+from adapters.ports.browser import Blocked, Outcome
 from node.live.acting.asking import seek
 from node.live.acting.driver import Driver
 from node.live.acting.gate import Gate

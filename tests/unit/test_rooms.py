@@ -14,8 +14,8 @@ import node
 HOUSE: Final = Path(node.__file__).parent
 BOXES_MAX: Final = 21
 FLOORS_MAX: Final = 14
-OPEN: Final = {"process", "cli", "verbs"}
-"""Rooms whose modules are imported directly: a command loads only what it needs, and a group of verbs is one module."""
+OPEN: Final = {"base", "process", "cli", "verbs"}
+"""Rooms whose modules are imported directly: a command loads only what it needs; a group of verbs and a small part are one module."""
 
 
 def modules() -> list[Path]:

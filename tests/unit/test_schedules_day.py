@@ -13,7 +13,7 @@ from typing import Any, cast
 
 import pytest
 
-from adapters.ports import Store
+from adapters.ports.store import Store
 from node.schedules.triggers import Trigger
 from protocol.errors import MeshError
 from protocol.schedule import Misfire, RunStatus

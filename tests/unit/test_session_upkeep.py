@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from adapters.ports import LiveRecord, SearchRecord
+from adapters.ports.records import LiveRecord, SearchRecord
 from node.sessions.keeping.archive import Archive
 from node.verbs.sessions.session_results import RecordedSession, SessionList, Shown
 from protocol.feed import Kind

@@ -12,7 +12,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from adapters.ports import PeerRecord
+from adapters.ports.records import PeerRecord
 from node.sessions.keeping.handover import export_session, import_bundle
 from node.sessions.keeping.reports import open_report
 from node.sessions.keeping.working import own_start

@@ -9,7 +9,7 @@ import msgspec
 import pytest
 from nacl.signing import SigningKey
 
-from adapters.ports import LiveRecord
+from adapters.ports.records import LiveRecord
 from adapters.storage.files.records import pack
 from node.config.settings import Config, PolicyConfig
 from node.live.browsers.browsers import Browsers

@@ -11,7 +11,7 @@ from typing import Any, Final
 
 from adapters.audit_records import AuditQuery
 from adapters.log_records import CosignedRecord, EquivocationRecord, HeadRecord, LeafRecord, LogRecord
-from adapters.ports import Store
+from adapters.ports.store import Store
 from adapters.storage.sqlite import SqliteStore
 from protocol.audit import Draft, Outcome
 from protocol.feed import Kind, News

@@ -13,7 +13,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from adapters.ports import DeltaRecord, PeerRecord
+from adapters.ports.records import DeltaRecord, PeerRecord
 from adapters.storage.files import migrations
 from adapters.storage.files.database import Database
 from adapters.storage.sqlite import DATABASE_FILE, SqliteStore

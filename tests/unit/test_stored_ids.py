@@ -8,7 +8,7 @@ from typing import Any, cast
 
 import pytest
 
-from adapters.ports import ArtefactRecord, SearchRecord
+from adapters.ports.records import ArtefactRecord, SearchRecord
 from node.explorer.showing.show import Parts, summarise
 from node.live.browsers.browsers import Browsers
 from node.sessions.serving.sessions import Sessions

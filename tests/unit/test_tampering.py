@@ -17,7 +17,7 @@ import pytest
 from nacl.signing import SigningKey
 
 from adapters.log_records import LogRecord
-from adapters.ports import QuestionRecord
+from adapters.ports.records import QuestionRecord
 from adapters.storage.files.records import pack, unpack
 from adapters.storage.sqlite import SqliteStore
 from node.approvals import end_answers

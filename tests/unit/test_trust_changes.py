@@ -8,8 +8,8 @@ from typing import Any
 import msgspec
 import pytest
 
-from adapters.ports import PeerRecord
-from node.base import Listeners
+from adapters.ports.records import PeerRecord
+from node.base.listeners import Listeners
 from protocol import audit, ids
 from protocol.errors import MeshError
 from protocol.feed import Kind

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from adapters.ports import DeltaRecord, LeaseRecord, SearchRecord
+from adapters.ports.records import DeltaRecord, LeaseRecord, SearchRecord
 from node.config.settings import Config, PolicyConfig
 from node.trust.usage import Usage
 from protocol import limits

@@ -13,7 +13,7 @@ import pytest
 from nacl.signing import SigningKey
 
 from adapters.log_records import LeafRecord, LogRecord, Subtree
-from adapters.ports import ArtefactRecord, SearchRecord
+from adapters.ports.records import ArtefactRecord, SearchRecord
 from node.signing.identity import Identity
 from node.signing.log_check import audit_own
 from node.signing.witness import Witness, open_opening

@@ -11,7 +11,7 @@ import pytest
 from nacl.signing import SigningKey
 
 from adapters.log_records import CosignedRecord, LeafRecord, LogRecord
-from adapters.ports import DeltaRecord, LeaseRecord, SearchRecord
+from adapters.ports.records import DeltaRecord, LeaseRecord, SearchRecord
 from node.signing.identity import Identity
 from node.signing.log_check import audit_own, own_artefacts
 from node.signing.witness import Witness, open_opening

@@ -12,7 +12,7 @@ from typing import Any
 
 import click
 
-from node.base import json_text
+from node.base.terminal import json_text
 from node.cli.base.common import emit, fail
 from protocol.errors import CODES, MeshError
 from trailmesh.demo.mesh import CommandFailed

@@ -14,7 +14,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from node.base import counted
+from node.base.plain import counted
 from protocol.recording.replays.replay import text_words
 from trailmesh.demo.login import Account, LoginChapter, LoginOutcome
 from trailmesh.demo.mesh import CommandFailed, MeshNode, mesh, pair

@@ -8,7 +8,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from playwright.async_api import FilePayload, Locator, Page
 from playwright.async_api import TimeoutError as PlaywrightTimeoutError
 
-from adapters.ports import GivenFile
+from adapters.ports.browser import GivenFile
 from protocol.errors import MeshError
 from protocol.page.seen.observation import Element
 

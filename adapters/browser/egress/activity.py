@@ -19,7 +19,7 @@ from adapters.browser.base.faults import translated
 from adapters.browser.base.unrequested import BINDING, NOTES, other_program
 from adapters.browser.egress.caused import Caused
 from adapters.browser.egress.holding import Holding
-from adapters.ports import NOTHING, Given
+from adapters.ports.browser import NOTHING, Given
 from protocol import limits
 from protocol.errors import MeshError
 from protocol.page.actions.action import Wait, describe

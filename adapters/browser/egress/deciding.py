@@ -7,7 +7,7 @@ from typing import Final
 
 from adapters.browser.egress.activity import Activity
 from adapters.browser.egress.network import NetworkGuard
-from adapters.ports import Given, Leaving
+from adapters.ports.browser import Given, Leaving
 from protocol.approval.leaving import Fate
 
 _UNKNOWN: Final = "what it sent was let go, and nobody knows if it arrived"

@@ -13,7 +13,7 @@ from collections import Counter
 from collections.abc import Awaitable, Callable, Iterator, Mapping
 from typing import Any, Final
 
-from adapters.ports import Leaving
+from adapters.ports.browser import Leaving
 from protocol import limits
 from protocol.approval.forms import UNREAD, request_form
 from protocol.approval.leaving import Fate, request_exact

@@ -27,7 +27,7 @@ from adapters.browser.egress.windows import Windows
 from adapters.browser.wall.destinations import Attempt, Destinations
 from adapters.browser.wall.headers import choosing, said
 from adapters.browser.wall.wall import Turned
-from adapters.ports import Given, Leaving
+from adapters.ports.browser import Given, Leaving
 from protocol import limits
 from protocol.approval.forms import RequestForm, request_form
 from protocol.approval.leaving import request_exact

@@ -16,7 +16,7 @@ import msgspec
 
 from adapters.browser.base.masking import Mask
 from adapters.browser.egress.activity import Activity
-from adapters.ports import NOTHING, Given
+from adapters.ports.browser import NOTHING, Given
 from protocol import limits
 from protocol.page.actions.action import (
     Action,

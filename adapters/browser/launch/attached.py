@@ -8,7 +8,7 @@ from adapters.browser.launch.arguments import own_way
 from adapters.browser.launch.attached_tunnel import Beside
 from adapters.browser.launch.browser import ChromiumBrowser, connected
 from adapters.browser.launch.settings import BrowserSettings
-from adapters.ports import OpenBrowser
+from adapters.ports.browser import OpenBrowser
 from protocol.errors import MeshError
 
 

@@ -24,7 +24,7 @@ from adapters.browser.page.context import ChromiumContext
 from adapters.browser.state.seeding import seeded
 from adapters.browser.state.state import StoredState, of_tabs, plain_state, read_state
 from adapters.browser.wall.wall import Turned
-from adapters.ports import BrowserState
+from adapters.ports.browser import BrowserState
 from protocol import limits
 from protocol.errors import MeshError
 from protocol.recording.records.session import ATTACHED, ATTACHED_WALLED, LAUNCHED, BrowserInfo, Profile

@@ -15,7 +15,7 @@ from adapters.browser.launch.browser import ChromiumBrowser, connected
 from adapters.browser.launch.browser_resources import Ground
 from adapters.browser.launch.profile_directory import environment
 from adapters.browser.launch.settings import BrowserSettings, find_executable
-from adapters.ports import OpenBrowser
+from adapters.ports.browser import OpenBrowser
 
 _LEASH: Final = str(Path(leash.__file__))
 

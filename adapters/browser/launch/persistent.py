@@ -24,7 +24,7 @@ from adapters.browser.launch.settings import BrowserSettings
 from adapters.browser.page.context import ChromiumContext
 from adapters.browser.state.profile_files import read_slice, write_slice
 from adapters.browser.state.state import StoredState
-from adapters.ports import OpenPersistent
+from adapters.ports.browser import OpenPersistent
 from protocol.capsule.slices import Slice
 from protocol.errors import MeshError
 from protocol.recording.records.session import Profile

@@ -29,7 +29,7 @@ from adapters.browser.state.tab_storage import TabStorage
 from adapters.browser.state.unexportable_state import untaken
 from adapters.browser.wall.destinations import Destinations
 from adapters.browser.wall.wall import Turned
-from adapters.ports import BrowserState, HearPasskey, Passkey, Untaken, deaf
+from adapters.ports.browser import BrowserState, HearPasskey, Passkey, Untaken, deaf
 from protocol import limits
 from protocol.capsule.slices import Slice
 from protocol.errors import MeshError

@@ -34,7 +34,7 @@ from adapters.browser.page.downloads import Downloads
 from adapters.browser.page.following import Following
 from adapters.browser.page.navigating import Navigation
 from adapters.browser.page.patience import Patience
-from adapters.ports import NOTHING, Blocked, Given, Leaving, Outcome
+from adapters.ports.browser import NOTHING, Blocked, Given, Leaving, Outcome
 from protocol import limits
 from protocol.approval.leaving import Fate
 from protocol.errors import MeshError

@@ -15,7 +15,7 @@ import msgspec
 
 from adapters.browser.egress.windows import Windows
 from adapters.browser.page.page import ChromiumPage, arrival_ms
-from adapters.ports import NOTHING, Blocked, Given, Leaving, Outcome
+from adapters.ports.browser import NOTHING, Blocked, Given, Leaving, Outcome
 from protocol import limits
 from protocol.approval.leaving import Fate
 from protocol.errors import MeshError

@@ -18,7 +18,7 @@ from playwright.async_api import Error as PlaywrightError
 
 from adapters.browser.state.storage_scripts import READ
 from adapters.browser.state.unexportable_state import WHAT
-from adapters.ports import Untaken
+from adapters.ports.browser import Untaken
 from protocol import limits
 from protocol.capsule.storage_key import site_on_top
 from protocol.trust.origin import origin_of

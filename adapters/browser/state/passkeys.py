@@ -10,7 +10,7 @@ from typing import Any, Final
 from playwright.async_api import CDPSession
 from playwright.async_api import Error as PlaywrightError
 
-from adapters.ports import HearPasskey, Passkey
+from adapters.ports.browser import HearPasskey, Passkey
 from protocol import limits
 from protocol.errors import MeshError
 

@@ -8,7 +8,7 @@ from typing import Annotated, Any, Final, Literal
 
 import msgspec
 
-from adapters.ports import BrowserState, Untaken
+from adapters.ports.browser import BrowserState, Untaken
 from protocol import limits
 from protocol.capsule.storage_key import site_on_top
 from protocol.errors import MeshError

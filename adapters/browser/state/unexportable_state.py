@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from playwright.async_api import Error, Page
 
-from adapters.ports import Untaken
+from adapters.ports.browser import Untaken
 from protocol import limits
 from protocol.trust.origin import origin_of
 

@@ -16,7 +16,7 @@ from playwright.async_api import CDPSession
 from playwright.async_api import Page as PlaywrightPage
 
 from adapters.browser.page.page import ChromiumPage
-from adapters.ports import BrowserState, Context, OpenBrowser, Page
+from adapters.ports.browser import BrowserState, Context, OpenBrowser, Page
 from adapters.ports.login_signs import ReadSigns
 from protocol.capsule.flows.auth_flow import (
     BASIC_HEADER,

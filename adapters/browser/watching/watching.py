@@ -23,7 +23,7 @@ from playwright.async_api import Page as PlaywrightPage
 from adapters.browser.base.text import loads
 from adapters.browser.page.page import ChromiumPage
 from adapters.browser.watching.watch_script import BINDING, REFS, WORLD, script
-from adapters.ports import BrowserState, OpenBrowser
+from adapters.ports.browser import BrowserState, OpenBrowser
 from adapters.ports.watching import Done, Heard, OpenWatched, Tell, WatchedPage
 from protocol import limits
 from protocol.errors import MeshError

@@ -8,7 +8,7 @@ from typing import Final, TypeVar
 import msgspec
 
 from adapters.log_records import LeafRecord, LogRecord, Subtree
-from adapters.ports import AgentRecord, DeltaRecord
+from adapters.ports.records import AgentRecord, DeltaRecord
 from protocol import limits
 from protocol.errors import MeshError
 from protocol.recording.records.session import Session, Step

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 
-from adapters.ports import AgentRecord
+from adapters.ports.records import AgentRecord
 from adapters.storage.files import records
 from adapters.storage.files.records import pack, unpack
 

@@ -6,7 +6,7 @@ import sqlite3
 
 import msgspec
 
-from adapters.ports import ArtefactRecord
+from adapters.ports.records import ArtefactRecord
 from adapters.storage.files import records
 from adapters.storage.files.migrations import manifest_of
 from adapters.storage.files.records import pack

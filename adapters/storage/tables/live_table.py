@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 
-from adapters.ports import LiveRecord
+from adapters.ports.records import LiveRecord
 from adapters.storage.files.records import check_limit, pack, unpack, where
 
 

@@ -9,7 +9,7 @@ from typing import Final, TypeVar
 import msgspec
 
 from adapters.log_records import LeafRecord, LogRecord, Subtree
-from adapters.ports import ArtefactRecord
+from adapters.ports.records import ArtefactRecord
 from adapters.storage.files import records
 from adapters.storage.files.records import pack, unpack
 from adapters.storage.tables import artefact_table

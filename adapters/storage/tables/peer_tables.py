@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 
-from adapters.ports import InviteRecord, PeerRecord
+from adapters.ports.records import InviteRecord, PeerRecord
 from adapters.storage.files import records
 from adapters.storage.files.records import pack, unpack
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 
-from adapters.ports import QuestionRecord
+from adapters.ports.records import QuestionRecord
 from adapters.storage.files.database import Database
 from adapters.storage.files.records import pack, unpack
 from adapters.storage.tables.feed_table import told

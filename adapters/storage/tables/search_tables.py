@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 
-from adapters.ports import DeltaRecord, LeaseRecord, SearchRecord
+from adapters.ports.records import DeltaRecord, LeaseRecord, SearchRecord
 from adapters.storage.files import records
 from adapters.storage.files.records import pack, unpack
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Sequence
 
-from adapters.ports import ArtefactRecord
+from adapters.ports.records import ArtefactRecord
 from adapters.storage.files import records
 from adapters.storage.files.records import pack, unpack
 from adapters.storage.tables import artefact_table

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterable
 from typing import Final
 
-from adapters.ports import SearchRecord
+from adapters.ports.records import SearchRecord
 from adapters.storage.files.records import unpack
 from protocol.audit import NODE, OWNER
 

@@ -9,7 +9,7 @@ from typing import Any, Final
 
 import msgspec
 
-from adapters.ports import PeerHandler
+from adapters.ports.transport import PeerHandler
 from protocol import ids, limits
 from protocol.errors import CODES, Blame, MeshError, PeerError
 from protocol.routes import INTRODUCE

@@ -10,7 +10,8 @@ from typing import Any, BinaryIO, Final, TypeVar
 
 import msgspec
 
-from adapters.ports import Clock, Store
+from adapters.ports.clock import Clock
+from adapters.ports.store import Store
 from node.signing import artefact_record
 from node.trust import Calls
 from node.verbs import Bound, Tell

@@ -11,7 +11,7 @@ from pathlib import Path
 import msgspec
 
 from adapters.capsule_records import CapsuleRecord, ConsentRecord
-from node.base import open_named, write_private
+from node.base.files import open_named, write_private
 from node.capsules.exchange.reporting import ledger_row
 from node.capsules.seal.capsules import Capsules
 from node.capsules.seal.showing import rules

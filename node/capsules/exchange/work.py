@@ -17,7 +17,7 @@ from weakref import WeakValueDictionary
 import msgspec
 
 from adapters.capsule_records import WorkRecord
-from node.base import Tasks
+from node.base.tasks import Tasks
 from node.capsules.seal.capsules import Capsules
 from node.trust import Calls
 from node.verbs import Caller, CallerKind, Handler, Tell, called_by

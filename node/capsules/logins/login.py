@@ -11,7 +11,7 @@ from typing import Any, Protocol
 
 import msgspec
 
-from adapters.ports import BrowserState, Context, Passkey
+from adapters.ports.browser import BrowserState, Context, Passkey
 from node.capsules.logins.capturing import Capturing
 from node.capsules.logins.passkeys import Heard, Passkeys
 from node.capsules.seal.basic_login import with_given

@@ -20,8 +20,9 @@ from cryptography.hazmat.primitives.hashes import SHA256
 from cryptography.hazmat.primitives.kdf.hkdf import HKDF
 from nacl.signing import SigningKey
 
-from adapters.ports import Clock, Passkey
-from node.base import write_private
+from adapters.ports.browser import Passkey
+from adapters.ports.clock import Clock
+from node.base.files import write_private
 from node.capsules.seal.sealing_keys import Wrap, destroy
 from node.signing import Witness
 from node.verbs import Bound, Tell

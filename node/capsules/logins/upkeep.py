@@ -10,7 +10,7 @@ from typing import Final, NamedTuple
 import msgspec
 
 from adapters.capsule_records import CapsuleRecord, held_error
-from adapters.ports import BrowserState, Outcome
+from adapters.ports.browser import BrowserState, Outcome
 from node.capsules.seal.basic_login import hiding
 from node.capsules.seal.browser_state import from_browser, same, to_browser
 from node.capsules.seal.capsules import Capsules

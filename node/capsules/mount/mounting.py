@@ -14,8 +14,8 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterat
 import msgspec
 
 from adapters.capsule_records import CapsuleRecord
-from adapters.ports import BrowserState
-from node.base import to_its_end
+from adapters.ports.browser import BrowserState
+from node.base.tasks import to_its_end
 from node.capsules.seal.basic_login import answers_of
 from node.capsules.seal.browser_state import from_browser, to_browser
 from node.capsules.seal.capsules import Capsules

@@ -12,7 +12,7 @@ from typing import Any, Final
 
 import msgspec
 
-from adapters.ports import BrowserState
+from adapters.ports.browser import BrowserState
 from node.capsules.seal.reading import state_of
 from protocol import limits
 from protocol.capsule.slices import Slice, same_content

@@ -11,7 +11,8 @@ from typing import Final
 import msgspec
 
 from adapters.capsule_records import CapsuleRecord, ConsentRecord, LedgerRecord
-from adapters.ports import Clock, Store
+from adapters.ports.clock import Clock
+from adapters.ports.store import Store
 from node.capsules.seal.sealing import seal, unseal
 from node.capsules.seal.sealing_keys import SealingKeys
 from node.signing import Witness

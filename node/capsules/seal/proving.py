@@ -13,8 +13,8 @@ from typing import Any, Final
 
 import msgspec
 
-from adapters.ports import BrowserState, Page
-from node.base import counted
+from adapters.ports.browser import BrowserState, Page
+from node.base.plain import counted
 from node.capsules.seal import basic_login
 from node.capsules.seal.browser_state import from_browser, to_browser
 from node.capsules.seal.kept import Kept

@@ -18,7 +18,7 @@ from urllib.parse import urlsplit
 
 import msgspec
 
-from node.base import open_named
+from node.base.files import open_named
 from node.capsules.seal.curl import words_of
 from protocol import limits
 from protocol.capsule.state import (

@@ -21,8 +21,9 @@ from cryptography.hazmat.primitives.hashes import SHA256
 from cryptography.hazmat.primitives.kdf.hkdf import HKDF
 from nacl.signing import SigningKey
 
-from adapters.ports import Clock, Store
-from node.base import write_private
+from adapters.ports.clock import Clock
+from adapters.ports.store import Store
+from node.base.files import write_private
 from node.signing import Witness
 from protocol import limits
 from protocol.capsule.artefacts import KIND_SEALING_KEY, SealingCertificate

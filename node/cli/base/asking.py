@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import click
 
-from node.base import one_lined
+from node.base.terminal import one_lined
 from node.cli.base.common import Result
 from protocol.wire.line import one_line
 

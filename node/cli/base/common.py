@@ -15,7 +15,9 @@ from typing import TYPE_CHECKING, Any, Final, NoReturn, TypeVar
 
 import click
 
-from node.base import LineFormatter, exit_code, fault, json_text, one_lined
+from node.base.fault_report import fault
+from node.base.statuses import exit_code
+from node.base.terminal import LineFormatter, json_text, one_lined
 from protocol.errors import MeshError
 from protocol.store_faults import store_code
 from protocol.wire.line import one_line

@@ -11,7 +11,7 @@ from typing import Any, Final
 
 import click
 
-from node.base import counted
+from node.base.plain import counted
 from node.cli.base.common import Result, called, moment, table
 from node.verbs import Verb
 from node.verbs.shown import ResultField, fields_of

@@ -6,7 +6,7 @@ from typing import Final
 
 import click
 
-from node.base import counted
+from node.base.plain import counted
 from node.cli.base.build import Look, commands_of, group_of
 from node.cli.base.common import Result, moment, short_caller
 from node.verbs.nodes import audit as verbs

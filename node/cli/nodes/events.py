@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from node.base import json_text, one_lined
+from node.base.terminal import json_text, one_lined
 from node.cli.base.build import given, takes
 from node.cli.base.common import Result, acting_as, common_options, emit, home_path, moment, run_async, run_verb
 from node.verbs.nodes import events as verbs

@@ -6,7 +6,7 @@ from typing import Any, Final
 
 import click
 
-from node.base import counted
+from node.base.plain import counted
 from node.cli.base.build import Look, commands_of, given, takes
 from node.cli.base.common import Result, common_options, emit, home_path, moment, owner_only, run_async, run_verb
 from node.verbs.nodes import keys as verbs

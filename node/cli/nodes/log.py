@@ -7,7 +7,7 @@ from typing import Final
 
 import click
 
-from node.base import counted
+from node.base.plain import counted
 from node.cli.base.build import Look, commands_of, parameter
 from node.cli.base.common import BUNDLE_SUFFIX, Result, called, common_options, emit, moment, run_verb, table
 from node.verbs.nodes import log as verbs
@@ -82,7 +82,7 @@ def verify(home: str | None, file: str, bundle: str | None, as_json: bool) -> No
 
     The file contains the signer's key, and the check derives the node id from it. Compare the printed id with the id you expect.
     """
-    from node.base import plain
+    from node.base.plain import plain
     from protocol import limits
     from protocol.log import log_proof
 

@@ -10,7 +10,7 @@ from typing import Any, Final
 import click
 import msgspec
 
-from node.base import LineFormatter
+from node.base.terminal import LineFormatter
 from node.cli.base.build import given, parameter
 from node.cli.base.common import acting_as, fail, home_path, owner_only, run_async
 from node.verbs.live import live as verbs

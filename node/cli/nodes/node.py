@@ -10,7 +10,7 @@ from typing import Any, Final
 
 import click
 
-from node.base import counted
+from node.base.plain import counted
 from node.cli.base.build import Look, commands_of, given, takes
 from node.cli.base.common import (
     Program,

@@ -10,7 +10,7 @@ from typing import Any, Final
 
 import click
 
-from node.base import one_lined
+from node.base.terminal import one_lined
 from node.cli.base.build import Look, commands_of, given, takes
 from node.cli.base.common import Result, common_options, emit, moment, run_verb
 from node.verbs.nodes import pairing as verbs

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from node.base import counted
+from node.base.plain import counted
 from node.cli.base.common import Result, called
 from node.cli.base.text_files import read_text
 from protocol.errors import MeshError

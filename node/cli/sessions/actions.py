@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from node.base import counted
+from node.base.plain import counted
 from node.cli.base.common import Result, common_options, emit
 
 

@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 
 import click
 
-from node.base import counted
+from node.base.plain import counted
 from node.cli.base import asking
 from node.cli.base.common import ConfigFile, Result, home_path, owner_only, run_async, run_verb, showing
 from protocol.errors import MeshError

@@ -8,7 +8,7 @@ from typing import Final
 import click
 from click.core import ParameterSource
 
-from node.base import counted
+from node.base.plain import counted
 from node.cli.base.build import Look, commands_of
 from node.cli.base.common import Result, moment
 from node.verbs.live import live as verbs

@@ -7,7 +7,7 @@ from typing import Any, Final
 
 import click
 
-from node.base import counted
+from node.base.plain import counted
 from node.cli.base import apart, needed_secrets
 from node.cli.base.build import Look, commands_of
 from node.cli.base.common import BUNDLE_SUFFIX, Result, called, moment, table

@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING, Any, Final
 import click
 import msgspec
 
-from node.base import counted, exit_code
+from node.base.plain import counted
+from node.base.statuses import exit_code
 from node.cli.base import apart
 from node.cli.base.build import given, parameter
 from node.cli.base.common import (

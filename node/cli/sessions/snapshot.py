@@ -7,7 +7,7 @@ from typing import Any, Final
 
 import click
 
-from node.base import counted
+from node.base.plain import counted
 from node.cli.base.build import Look, command_of
 from node.cli.base.common import ConfigFile, Result, acting_as, home_path, owner_only, run_async, run_verb, showing
 from node.verbs.sessions import page as verbs

@@ -6,7 +6,7 @@ import asyncio
 import logging
 from collections.abc import Awaitable, Callable
 
-from adapters.ports import Clock
+from adapters.ports.clock import Clock
 from node.explorer.progress import Progress, Verified
 from node.explorer.working.worker import BROWSER_GONE
 from node.signing import Feed

@@ -10,8 +10,10 @@ from typing import Any
 
 import msgspec
 
-from adapters.ports import Clock, LeaseRecord, SearchRecord, SearchStore
-from node.base import Tasks, either
+from adapters.ports.clock import Clock
+from adapters.ports.records import LeaseRecord, SearchRecord
+from adapters.ports.store import SearchStore
+from node.base.tasks import Tasks, either
 from node.config import Config
 from node.explorer.coordinating.claims import Claims, VerifyClaim
 from node.explorer.coordinating.dealing import Dealing

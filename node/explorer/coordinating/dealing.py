@@ -7,8 +7,9 @@ import logging
 from collections.abc import Callable, Coroutine
 from typing import Any
 
-from adapters.ports import Clock, LeaseRecord
-from node.base import Tasks
+from adapters.ports.clock import Clock
+from adapters.ports.records import LeaseRecord
+from node.base.tasks import Tasks
 from node.config import Config
 from node.explorer.behind_login import reads
 from node.explorer.coordinating.claims import Claims

@@ -7,7 +7,9 @@ import logging
 
 import msgspec
 
-from adapters.ports import Clock, LeaseRecord, SearchStore
+from adapters.ports.clock import Clock
+from adapters.ports.records import LeaseRecord
+from adapters.ports.store import SearchStore
 from node.explorer.kept import put_lease
 from node.explorer.sharing.replica import Replica
 from protocol import ids

@@ -7,8 +7,10 @@ import logging
 from collections.abc import Sequence
 from typing import Any
 
-from adapters.ports import Clock, DeltaRecord, Store
-from node.base import Tasks
+from adapters.ports.clock import Clock
+from adapters.ports.records import DeltaRecord
+from adapters.ports.store import Store
+from node.base.tasks import Tasks
 from node.explorer.behind_login import reads
 from node.explorer.sharing.log_proofs import DeltaProofs, LogProofs
 from node.explorer.sharing.replica import Replica

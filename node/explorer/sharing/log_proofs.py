@@ -12,8 +12,8 @@ import logging
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Final
 
-from adapters.ports import Clock
-from node.base import Tasks
+from adapters.ports.clock import Clock
+from node.base.tasks import Tasks
 from protocol import ids, limits
 from protocol.errors import MeshError
 from protocol.wire.formats import unless_version

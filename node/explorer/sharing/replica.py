@@ -11,8 +11,10 @@ import asyncio
 import logging
 from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 
-from adapters.ports import DeltaRecord, NewTreeWriter, Store, TreeWriter
-from node.base import every_delta
+from adapters.ports.records import DeltaRecord
+from adapters.ports.search import NewTreeWriter, TreeWriter
+from adapters.ports.store import Store
+from node.base.paging import every_delta
 from node.explorer.expulsions import Expulsions
 from node.explorer.sharing.idle_keys import IdleKeys
 from node.explorer.sharing.own_share import OwnShare

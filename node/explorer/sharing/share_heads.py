@@ -11,7 +11,7 @@ from collections.abc import Collection, Sequence
 
 import msgspec
 
-from adapters.ports import Store
+from adapters.ports.store import Store
 from node.explorer.sharing.replica import Replica
 from node.trust import Calls
 from protocol import ids

@@ -15,7 +15,7 @@ from typing import Any, Final
 import jinja2
 import msgspec
 
-from node.base import counted
+from node.base.plain import counted
 from node.explorer.showing.tree_picture import BOX_HEIGHT, BOX_WIDTH, Picture, TreeNode, draw
 from node.live.recording import data_address
 from protocol import ids

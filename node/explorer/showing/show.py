@@ -10,8 +10,11 @@ from typing import Any, Final, NamedTuple
 import msgspec
 import numpy as np
 
-from adapters.ports import Clock, LeaseRecord, SearchRecord, Store
-from node.base import counted, write_private
+from adapters.ports.clock import Clock
+from adapters.ports.records import LeaseRecord, SearchRecord
+from adapters.ports.store import Store
+from node.base.files import write_private
+from node.base.plain import counted
 from node.explorer.explorer import Explorer
 from node.explorer.progress import Progress
 from node.explorer.sharing.replica import Replica

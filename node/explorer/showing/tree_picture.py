@@ -12,7 +12,7 @@ from typing import Final
 
 import msgspec
 
-from node.base import counted
+from node.base.plain import counted
 
 BOX_WIDTH: Final = 208
 BOX_HEIGHT: Final = 46

@@ -8,8 +8,10 @@ from collections.abc import Awaitable, Callable
 
 import msgspec
 
-from adapters.ports import Clock, LeaseRecord, SearchStore
-from node.base import either
+from adapters.ports.clock import Clock
+from adapters.ports.records import LeaseRecord
+from adapters.ports.store import SearchStore
+from node.base.tasks import either
 from node.config import Config
 from node.explorer.kept import put_lease
 from node.explorer.sharing.log_proofs import LogProofs

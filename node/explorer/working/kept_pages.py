@@ -7,7 +7,7 @@ import contextlib
 from collections.abc import Awaitable, Callable
 from typing import Any, Final, TypeVar
 
-from adapters.ports import Outcome, Page
+from adapters.ports.browser import Outcome, Page
 from node.explorer.working.mounted import SharedMount
 from node.explorer.working.worker import Worker
 from node.live.browsers import Browsers, Lent

@@ -7,8 +7,8 @@ import contextlib
 from collections.abc import AsyncIterator
 from functools import partial
 
-from adapters.ports import Page
-from node.base import to_its_end
+from adapters.ports.browser import Page
+from node.base.tasks import to_its_end
 from node.live.acting import Makes
 from node.live.browsers import Browsers, Lent, Mount
 from protocol.page.secrets.secrets import Secrets

@@ -9,7 +9,9 @@ from functools import partial
 
 import msgspec
 
-from adapters.ports import Clock, Outcome, Page, SessionStore
+from adapters.ports.browser import Outcome, Page
+from adapters.ports.clock import Clock
+from adapters.ports.store import SessionStore
 from node.config import Config
 from node.explorer.progress import Progress, Verified
 from node.explorer.sharing.replica import Replica

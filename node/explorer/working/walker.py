@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 import msgspec
 
-from adapters.ports import Outcome, Page
+from adapters.ports.browser import Outcome, Page
 from node.explorer.sharing.visit import WalkStep
 from node.live.acting import Driver, Gate, Makes
 from protocol import limits

@@ -15,7 +15,8 @@ from typing import Final, NamedTuple
 
 import msgspec
 
-from adapters.ports import Clock, Outcome, Page
+from adapters.ports.browser import Outcome, Page
+from adapters.ports.clock import Clock
 from node.config import Config
 from node.explorer.sharing.replica import Replica
 from node.explorer.sharing.visit import Visit, WalkStep

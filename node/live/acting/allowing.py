@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
 
-from adapters.ports import Leaving
+from adapters.ports.browser import Leaving
 from node.live.acting.asking import Asking, Sought, askable
 from protocol.approval.forms import RequestForm
 from protocol.approval.question import Cover, level_of

@@ -7,7 +7,7 @@ from typing import Final, Protocol
 
 import msgspec
 
-from adapters.ports import Leaving
+from adapters.ports.browser import Leaving
 from node.verbs import Caller
 from protocol import limits
 from protocol.approval.forms import ActionForm, RequestForm, action_exact, action_form, request_words

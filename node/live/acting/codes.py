@@ -11,7 +11,7 @@ from typing import Final, Protocol
 
 import msgspec
 
-from adapters.ports import Clock
+from adapters.ports.clock import Clock
 from protocol.errors import MeshError
 from protocol.page.actions.action import Action
 from protocol.page.secrets.redaction import secrets_named

@@ -13,7 +13,7 @@ from typing import Final
 
 import msgspec
 
-from adapters.ports import NOTHING, Given, Leaving, Outcome, Page
+from adapters.ports.browser import NOTHING, Given, Leaving, Outcome, Page
 from node.live.acting.allowing import Allowing
 from node.live.acting.asking import Sought, askable, seek
 from node.live.acting.codes import NO_CODES, Codes

@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable
 
 import msgspec
 
-from adapters.ports import Outcome
+from adapters.ports.browser import Outcome
 from node.live.acting.asking import Asking, Sought
 from protocol.approval.forms import RequestForm
 from protocol.approval.question import Cover

@@ -6,8 +6,9 @@ import asyncio
 from collections.abc import Awaitable, Callable
 from contextlib import AbstractAsyncContextManager
 
-from adapters.ports import Clock, Leaving, Page
-from node.base import Tasks, any_of
+from adapters.ports.browser import Leaving, Page
+from adapters.ports.clock import Clock
+from node.base.tasks import Tasks, any_of
 from node.live.acting.asking import STANDS_IN, HoldAsking, Sought
 from node.verbs.live.live import HeldRequest
 from protocol.approval.forms import action_words, request_words

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import msgspec
 
-from adapters.ports import GivenFile
+from adapters.ports.browser import GivenFile
 from protocol import limits
 from protocol.errors import MeshError
 from protocol.page.actions.action import Upload

@@ -7,7 +7,7 @@ import contextlib
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from functools import partial
 
-from adapters.ports import (
+from adapters.ports.browser import (
     NOTHING,
     Browser,
     BrowserState,

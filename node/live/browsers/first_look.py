@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 
-from adapters.ports import Outcome
+from adapters.ports.browser import Outcome
 from node.live.browsers.metering import End
 from protocol.capsule.flows.portability import Standing
 from protocol.capsule.flows.probe import Probe, judge_page, plain

@@ -7,7 +7,7 @@ import contextlib
 from collections.abc import AsyncIterator, Callable
 from typing import Final, Protocol
 
-from node.base import interruptible
+from node.base.tasks import interruptible
 from protocol.errors import MeshError
 
 End = Callable[[MeshError], None]

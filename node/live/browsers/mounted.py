@@ -6,8 +6,8 @@ import asyncio
 import contextlib
 from collections.abc import AsyncIterator
 
-from adapters.ports import Page
-from node.base import to_its_end
+from adapters.ports.browser import Page
+from node.base.tasks import to_its_end
 from node.live.browsers.browsers import Browsers, Lent
 from node.live.browsers.metering import End
 from node.live.browsers.mounting import Mount, Wish, mounted

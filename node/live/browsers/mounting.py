@@ -15,8 +15,8 @@ from typing import Final, Protocol
 
 import msgspec
 
-from adapters.ports import BrowserState, Context
-from node.base import interruptible
+from adapters.ports.browser import BrowserState, Context
+from node.base.tasks import interruptible
 from node.live.acting.gate import Gate
 from node.live.browsers.first_look import LoginShown
 from node.live.browsers.metering import End

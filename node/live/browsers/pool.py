@@ -6,7 +6,7 @@ import asyncio
 from collections import Counter
 from collections.abc import Awaitable, Callable, Mapping
 
-from adapters.ports import Browser
+from adapters.ports.browser import Browser
 from protocol.errors import MeshError
 
 

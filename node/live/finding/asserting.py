@@ -9,7 +9,7 @@ from typing import Final
 
 import msgspec
 
-from adapters.ports import Page
+from adapters.ports.browser import Page
 from node.live.finding.beside import beside
 from node.live.finding.closed import require_read
 from node.live.finding.personal import judge_of, shown_name

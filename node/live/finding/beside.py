@@ -8,7 +8,7 @@ from __future__ import annotations
 import asyncio
 import json
 
-from adapters.ports import Page
+from adapters.ports.browser import Page
 from protocol.errors import MeshError
 from protocol.page.actions.action import Locator
 from protocol.page.seen.observation import Element, Observation

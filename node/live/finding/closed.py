@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from adapters.ports import Page
+from adapters.ports.browser import Page
 from protocol.goal.condition import Condition, denies
 from protocol.page.seen.observation import BLANK, Element, Observation
 from protocol.page.seen.whole import cut_by, require_loaded, require_whole

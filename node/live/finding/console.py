@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 
-from adapters.ports import Page
+from adapters.ports.browser import Page
 
 
 class Console:

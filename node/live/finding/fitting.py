@@ -7,7 +7,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 
-from adapters.ports import Page
+from adapters.ports.browser import Page
 from node.live.finding.personal import shown_name
 from node.live.finding.selecting import UNDECIDED, around, by_way, selected
 from protocol.errors import MeshError

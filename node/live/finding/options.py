@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import msgspec
 
-from adapters.ports import Page
+from adapters.ports.browser import Page
 from protocol.errors import MeshError
 from protocol.page.actions.action import Action, Fill, Select
 from protocol.page.actions.locator import resolve

@@ -6,7 +6,7 @@ import asyncio
 import json
 from collections.abc import Sequence
 
-from adapters.ports import Page
+from adapters.ports.browser import Page
 from protocol.errors import MeshError
 from protocol.page.actions.action import Locator
 from protocol.page.actions.fits import UNPINNED, Grade, Pins

@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Awaitable, Callable
 from typing import Final, TypeVar
 
-from adapters.ports import Page
+from adapters.ports.browser import Page
 from protocol.errors import MeshError
 from protocol.page.actions.action import Action, Assert, Wait
 from protocol.page.seen.observation import Observation

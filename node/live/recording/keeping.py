@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 import msgspec
 
-from adapters.ports import Page
+from adapters.ports.browser import Page
 from node.live.acting.allowing import Allows
 from node.live.acting.codes import NO_CODES, Codes
 from node.live.acting.driver import Gate, Makes

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 
-from adapters.ports import Page
+from adapters.ports.browser import Page
 from protocol.errors import MeshError
 from protocol.page.secrets.redaction import redact_snapshot
 from protocol.page.secrets.secrets import Secrets

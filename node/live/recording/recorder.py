@@ -9,8 +9,10 @@ from collections.abc import AsyncIterator, Callable, Mapping
 
 import msgspec
 
-from adapters.ports import Clock, Leaving, Outcome, Page, SessionStore
-from node.base import interruptible
+from adapters.ports.browser import Leaving, Outcome, Page
+from adapters.ports.clock import Clock
+from adapters.ports.store import SessionStore
+from node.base.tasks import interruptible
 from node.live.acting.allowing import Allowing
 from node.live.acting.driver import Driver, Prepared
 from node.live.acting.gate import unsent

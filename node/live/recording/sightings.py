@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Iterable
 
-from adapters.ports import Page
+from adapters.ports.browser import Page
 from protocol import limits
 from protocol.errors import MeshError
 from protocol.page.actions.action import Action, Assert, Locator

@@ -6,7 +6,7 @@ from typing import Protocol
 
 import msgspec
 
-from adapters.ports import ArtefactRecord
+from adapters.ports.records import ArtefactRecord
 from node.signing import Feed
 from protocol.page.secrets.personal import Tokens
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from adapters.ports import LiveRecord
+from adapters.ports.records import LiveRecord
 from protocol.errors import MeshError
 
 ENDINGS: Final = {

@@ -6,7 +6,7 @@ import contextlib
 import logging
 from collections.abc import Awaitable, Callable
 
-from adapters.ports import Page
+from adapters.ports.browser import Page
 from node.live.recording.recorder import Recorder
 from protocol.errors import MeshError
 from protocol.page.seen.observation import BLANK, Observation

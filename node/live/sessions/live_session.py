@@ -13,8 +13,11 @@ from typing import Final, NamedTuple
 
 import msgspec
 
-from adapters.ports import BrowserState, Clock, LiveRecord, Outcome, Page, Store
-from node.base import to_its_end
+from adapters.ports.browser import BrowserState, Outcome, Page
+from adapters.ports.clock import Clock
+from adapters.ports.records import LiveRecord
+from adapters.ports.store import Store
+from node.base.tasks import to_its_end
 from node.live.acting.asking import HoldAsking
 from node.live.acting.driver import Gate, Report
 from node.live.acting.holding import Holder, Sent

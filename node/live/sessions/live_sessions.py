@@ -15,8 +15,11 @@ from typing import Any, Final
 
 import msgspec
 
-from adapters.ports import Clock, LiveRecord, Store
-from node.base import Serving, Tasks, any_of, to_its_end
+from adapters.ports.clock import Clock
+from adapters.ports.records import LiveRecord
+from adapters.ports.store import Store
+from node.base.serving import Serving
+from node.base.tasks import Tasks, any_of, to_its_end
 from node.config import Config, invalid_in_words
 from node.live.acting.asking import Asks
 from node.live.acting.driver import Gate

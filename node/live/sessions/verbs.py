@@ -6,7 +6,8 @@ import asyncio
 import base64
 from pathlib import Path
 
-from node.base import to_its_end, write_private
+from node.base.files import write_private
+from node.base.tasks import to_its_end
 from node.live.sessions.live_sessions import LiveSessions, ReadStep
 from node.verbs import Bound, Tell
 from node.verbs.live import live as verbs

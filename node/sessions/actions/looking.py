@@ -8,7 +8,7 @@ from typing import Any, Final
 
 import msgspec
 
-from adapters.ports import Page
+from adapters.ports.browser import Page
 from node.config import Config
 from node.live.acting import Driver, Gate
 from node.live.browsers import Browsers, Wish, guard_for, mounted_context, opening

@@ -9,8 +9,8 @@ from typing import Final
 
 import msgspec
 
-from adapters.ports import Heard
-from node.base import write_atomic
+from adapters.ports.watching import Heard
+from node.base.files import write_atomic
 from node.sessions.actions.action_writing import comment, write_file, write_step
 from protocol import limits
 from protocol.errors import MeshError

@@ -8,7 +8,7 @@ from typing import Final
 
 import msgspec
 
-from adapters.ports import Store
+from adapters.ports.store import Store
 from protocol.errors import MeshError
 from protocol.wire import cbor
 

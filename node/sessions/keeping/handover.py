@@ -7,8 +7,8 @@ import hashlib
 from pathlib import Path
 from typing import BinaryIO
 
-from adapters.ports import Store
-from node.base import write_atomic
+from adapters.ports.store import Store
+from node.base.files import write_atomic
 from node.signing import Feed, artefact_record, signed_manifest
 from protocol.errors import MeshError
 from protocol.feed import Kind as Changed

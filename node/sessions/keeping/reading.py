@@ -8,8 +8,10 @@ from collections.abc import Iterable, Sequence
 
 import msgspec
 
-from adapters.ports import ArtefactRecord, Clock, Store
-from node.base import find_stored
+from adapters.ports.clock import Clock
+from adapters.ports.records import ArtefactRecord
+from adapters.ports.store import Store
+from node.base.stored_ids import find_stored
 from node.config import Config
 from node.live.browsers import may_open
 from node.sessions.keeping.archive import Archive

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from adapters.ports import Store
+from adapters.ports.store import Store
 from node.trust import Peers
 from node.verbs.sessions.session_upkeep import MayHold
 from protocol.messages import KIND_REPLAY_REPORT

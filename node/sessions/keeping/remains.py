@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from adapters.ports import Store
+from adapters.ports.store import Store
 from node.signing import signed_manifest
 from node.verbs.sessions.session_results import Remains
 from protocol.errors import MeshError

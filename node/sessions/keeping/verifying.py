@@ -10,8 +10,8 @@ from typing import IO, Any, Literal
 
 import msgspec
 
-from adapters.ports import Store
-from node.base import open_named
+from adapters.ports.store import Store
+from node.base.files import open_named
 from node.sessions.exporting import write_playwright, write_recorder
 from node.sessions.keeping.handover import export_session, import_bundle, write_file
 from node.sessions.keeping.reading import StoredSessions

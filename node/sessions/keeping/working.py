@@ -6,7 +6,8 @@ import contextlib
 from collections import Counter
 from collections.abc import Iterator
 
-from adapters.ports import Clock, Store
+from adapters.ports.clock import Clock
+from adapters.ports.store import Store
 from node.config import Config
 from node.live.acting import Asks, Gate, LoginForms, Quiet, proposed
 from node.live.browsers import Browsers, Wish

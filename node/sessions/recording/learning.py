@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
-from adapters.ports import SessionStore
+from adapters.ports.store import SessionStore
 from node.live.recording import Earlier, Following, Unlike
 from node.sessions.shared.replay_plan import Recorded
 from node.verbs import Tell

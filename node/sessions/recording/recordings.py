@@ -9,7 +9,7 @@ from typing import Final, NamedTuple
 
 import msgspec
 
-from adapters.ports import Context
+from adapters.ports.browser import Context
 from node.live.acting import LoginForms, Uploads
 from node.live.browsers import guard_for, mounted_context, opening
 from node.live.recording import Following, Recording, Unlike, record, record_actions

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 
-from adapters.ports import SessionStore
+from adapters.ports.store import SessionStore
 from node.sessions.keeping.reading import StoredSessions
 from node.sessions.shared.replay_plan import Recorded
 from node.verbs.sessions.session_results import RunDiff, SessionDiff

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
 
-from adapters.ports import Outcome
+from adapters.ports.browser import Outcome
 from node.live.acting import Driver
 from protocol.page.actions.action import SwitchTab
 

@@ -7,7 +7,9 @@ from collections.abc import Mapping, Sequence
 
 import msgspec
 
-from adapters.ports import Clock, Outcome, Page, SessionStore
+from adapters.ports.browser import Outcome, Page
+from adapters.ports.clock import Clock
+from adapters.ports.store import SessionStore
 from node.live.acting import Driver, unsent
 from node.live.finding import keeping
 from node.live.recording import Signer, covering_on, document_of

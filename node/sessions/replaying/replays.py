@@ -10,7 +10,7 @@ from pathlib import Path
 
 import msgspec
 
-from node.base import NO_LOGIN
+from node.base.statuses import NO_LOGIN
 from node.live.acting import LoginForms, Uploads
 from node.live.browsers import guard_for, mounted_context, opening
 from node.sessions.actions.action_files import incomplete

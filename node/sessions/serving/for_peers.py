@@ -7,7 +7,7 @@ from typing import BinaryIO
 
 import msgspec
 
-from adapters.ports import Store
+from adapters.ports.store import Store
 from node.config import Config
 from node.sessions.actions.action_files import parse_actions
 from node.sessions.keeping.handover import export_session, import_bundle

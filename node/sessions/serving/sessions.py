@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import msgspec
 
-from adapters.ports import Clock, Store
+from adapters.ports.clock import Clock
+from adapters.ports.store import Store
 from node.config import Config
 from node.live.acting import Asks
 from node.live.browsers import Browsers

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import msgspec
 
-from adapters.ports import Page
+from adapters.ports.browser import Page
 from node.live.finding import Console
 from protocol import limits
 from protocol.kinds import ConsoleText, PageText, Request

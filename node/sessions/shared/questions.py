@@ -8,7 +8,7 @@ from typing import Any, Final
 
 import msgspec
 
-from adapters.ports import Clock
+from adapters.ports.clock import Clock
 from node.live.acting import Driver
 from node.verbs import Tell
 from node.verbs.sessions.session_question import Answered, Question, WriteQuestion

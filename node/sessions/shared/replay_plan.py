@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 import msgspec
 
-from adapters.ports import ArtefactRecord
+from adapters.ports.records import ArtefactRecord
 from node.live.acting import NO_CODES, NO_UPLOADS, Codes, Gate, LoginForms, Makes, Uploads
 from node.sessions.shared.noticed import Noticed
 from node.sessions.shared.writes import AskOwner, OnMismatch

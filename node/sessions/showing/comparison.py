@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from node.base import counted
+from node.base.plain import counted
 from node.sessions.showing.lines import compare_lines
 from node.sessions.showing.report import StepRow, beside, render
 from node.verbs.sessions.session_results import RunDiff, SessionDiff

@@ -6,8 +6,8 @@ import asyncio
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from adapters.ports import SessionStore
-from node.base import write_private
+from adapters.ports.store import SessionStore
+from node.base.files import write_private
 from node.sessions.showing.seen import Performed, ReadBlob, ReplayFiles, ReplaySeen, Signature
 from node.sessions.showing.told import Ended, Told
 from node.verbs.sessions.session_results import RunDiff, SessionDiff, Shown

@@ -9,7 +9,7 @@ from typing import Final
 
 from junitparser import Error, Failure, JUnitXml, Skipped, SystemOut, TestCase, TestSuite
 
-from node.base import exit_code
+from node.base.statuses import exit_code
 from node.sessions.showing.seen import Performed
 from node.sessions.showing.told import Ended, Told, ToldStep
 from node.verbs.sessions.session_results import Shown

@@ -16,7 +16,7 @@ from typing import Any, Final
 import jinja2
 import msgspec
 
-from node.base import counted
+from node.base.plain import counted
 from node.live.recording import compacted, data_address
 from node.sessions.showing.lines import Line, compare_lines
 from node.sessions.showing.pictures import compare_pictures

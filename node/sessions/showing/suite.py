@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from junitparser import Error, Failure, JUnitXml, Skipped, TestCase, TestSuite
 
-from node.base import write_private
+from node.base.files import write_private
 from node.sessions.showing.junit import clean
 from node.sessions.showing.markdown import plain
 from node.sessions.showing.report import page_policy, style

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from adapters.browser.launch.attached import attacher
 from adapters.browser.launch.chromium import launcher
 from adapters.browser.launch.settings import BrowserSettings, find_executable
-from adapters.ports import Browser
+from adapters.ports.browser import Browser
 from tests.sites.pages.model import ORIGIN, site
 from tests.sites.pages.server import PageServer
 from tests.twins.browser import MemoryBrowser

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from adapters.ports import Page
+from adapters.ports.browser import Page
 from protocol.page.actions.action import Goto
 from protocol.page.seen.observation import Element, Observation
 from tests.sites.pages.server import PageServer

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
 
-from adapters.ports import BrowserState, HearPasskey, Passkey, deaf
+from adapters.ports.browser import BrowserState, HearPasskey, Passkey, deaf
 from protocol.errors import MeshError
 from protocol.recording.records.session import BrowserInfo, Profile
 from protocol.risk.requests.requests import GuardPolicy

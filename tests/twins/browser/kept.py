@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 import msgspec
 
 from adapters.browser.state.state import of_tabs, plain_state, read_state, write_state
-from adapters.ports import BrowserState
+from adapters.ports.browser import BrowserState
 from tests.twins.browser.site import Document
 
 

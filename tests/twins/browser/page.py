@@ -9,7 +9,7 @@ from urllib.parse import urljoin, urlsplit
 import msgspec
 
 from adapters.browser.base.masking import Mask, masker
-from adapters.ports import NOTHING, Blocked, Given, Leaving, Outcome
+from adapters.ports.browser import NOTHING, Blocked, Given, Leaving, Outcome
 from protocol.approval.leaving import Fate
 from protocol.errors import MeshError
 from protocol.page.actions.action import (

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from adapters.ports import NOTHING, Blocked, Given, Leaving, Outcome
+from adapters.ports.browser import NOTHING, Blocked, Given, Leaving, Outcome
 from protocol import limits
 from protocol.approval.leaving import Fate
 from protocol.errors import MeshError

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from urllib.parse import urlsplit
 
 from adapters.browser.egress.caused import Caused, FrameDocument
-from adapters.ports import NOTHING, Blocked, Given
+from adapters.ports.browser import NOTHING, Blocked, Given
 from protocol.approval.forms import RequestForm, request_form
 from protocol.approval.question import level_of
 from protocol.recording.records.session import RequestFault
