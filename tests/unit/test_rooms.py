@@ -9,13 +9,15 @@ from functools import cache
 from pathlib import Path
 from typing import Final
 
+import adapters.browser
 import node
 
 HOUSE: Final = Path(node.__file__).parent
+BROWSER: Final = Path(adapters.browser.__file__).parent
 BOXES_MAX: Final = 21
 FLOORS_MAX: Final = 14
 OPEN: Final = {"base", "process", "cli", "verbs"}
-"""Rooms whose modules are imported directly: a command loads only what it needs; a group of verbs and a small part are one module."""
+"""Rooms whose modules are imported directly: a command loads only what it needs; a group of verbs, or a part, is one module."""
 
 
 def modules() -> list[Path]:
@@ -61,6 +63,20 @@ def test_a_room_is_imported_through_its_interface_only() -> None:
         for line, words in imports_of(path)
         if len(words) > door(words) and words[0] != room_of(path) and words[0] not in OPEN
     ]
+    assert not inside
+
+
+def test_a_part_of_the_browser_that_has_a_door_is_imported_through_it() -> None:
+    parts = {path.parent for path in BROWSER.glob("*/__init__.py") if "__all__" in path.read_text()}
+    inside = [
+        f"{path.relative_to(BROWSER)}:{found.lineno} imports {found.module}"
+        for path in BROWSER.rglob("*.py")
+        for found in ast.walk(ast.parse(path.read_text()))
+        if isinstance(found, ast.ImportFrom) and found.module
+        for part in parts - {path.parent}
+        if found.module.startswith(f"adapters.browser.{part.name}.")
+    ]
+    assert len(parts) > 1
     assert not inside
 
 

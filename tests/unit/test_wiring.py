@@ -19,7 +19,7 @@ def test_a_command_that_asks_a_running_node_loads_no_part_of_a_node() -> None:
     """The records of the store and of the search bring numpy and NaCl, half of the time that ``--help`` takes."""
     asked = (
         "import sys, node.cli, node.cli.nodes.node, node.process.client; "
-        "print([name for name in ('adapters.ports', 'nacl', 'numpy', 'yaml') if name in sys.modules])"
+        "print([name for name in ('adapters.ports.store', 'nacl', 'numpy', 'yaml') if name in sys.modules])"
     )
     told = subprocess.run([sys.executable, "-c", asked], capture_output=True, text=True, check=True)
     assert told.stdout.strip() == "[]"

@@ -20,7 +20,7 @@ from adapters.browser.acting.options import choose_options
 from adapters.browser.base.faults import hiding
 from adapters.browser.base.masking import Mask, masker
 from adapters.browser.base.text import well_formed
-from adapters.browser.egress.activity import Activity
+from adapters.browser.egress import Activity
 from adapters.browser.finding.finding import ElementFinder, tidy
 from adapters.browser.finding.labels import Pressing, is_box, pressing
 from adapters.browser.observing import scripts

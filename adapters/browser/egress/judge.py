@@ -20,7 +20,7 @@ from adapters.browser.egress.holding import Held
 from adapters.browser.egress.network import NetworkGuard, answer, kind_of, permitted
 from adapters.browser.egress.plain import PlainReads
 from adapters.browser.egress.windows import Windows
-from adapters.browser.wall.wall import Turned, Wall
+from adapters.browser.wall import Turned, Wall
 from protocol import limits
 
 

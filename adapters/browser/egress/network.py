@@ -24,9 +24,7 @@ from adapters.browser.egress.sending import ReadRequest, Sending
 from adapters.browser.egress.sockets import pass_on, refuse
 from adapters.browser.egress.streams import Streams, is_stream
 from adapters.browser.egress.windows import Windows
-from adapters.browser.wall.destinations import Attempt, Destinations
-from adapters.browser.wall.headers import choosing, said
-from adapters.browser.wall.wall import Turned
+from adapters.browser.wall import Attempt, Destinations, Turned, choosing, said
 from adapters.ports.browser import Given, Leaving
 from protocol import limits
 from protocol.approval.forms import RequestForm, request_form

@@ -18,7 +18,7 @@ from typing import Any, Final
 from playwright.async_api import CDPSession
 from playwright.async_api import Error as PlaywrightError
 
-from adapters.browser.wall.wall import Wall
+from adapters.browser.wall import Wall
 from protocol.risk.addresses.address_prefilter import DOUBTFUL_PARTS, PLAIN_CHARACTERS
 from protocol.risk.requests.requests import GuardPolicy
 from protocol.trust.origin import origin_of

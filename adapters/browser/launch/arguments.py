@@ -7,7 +7,7 @@ from typing import Final
 from adapters.browser.base.unrequested import arguments_off, features_off
 from adapters.browser.launch.profile_directory import PROFILE_ARGUMENT
 from adapters.browser.launch.settings import BrowserSettings
-from adapters.browser.wall.tunnel import Entries
+from adapters.browser.wall import Entries
 from protocol.errors import MeshError
 
 # Suggestions below the address bar, which nobody sees here. Chromium renders them as pages of its own in each new window: that

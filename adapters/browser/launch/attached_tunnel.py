@@ -9,9 +9,7 @@ from typing import Any, Final
 from playwright.async_api import Browser
 from playwright.async_api import Error as PlaywrightError
 
-from adapters.browser.wall.destinations import Destinations
-from adapters.browser.wall.tunnel import Tunnel
-from adapters.browser.wall.wall import Wall
+from adapters.browser.wall import Destinations, Tunnel, Wall
 from protocol import limits
 
 _PROOF_S: Final = 5.0

@@ -15,15 +15,14 @@ from playwright.async_api import TimeoutError as PlaywrightTimeoutError
 
 from adapters.browser.base.faults import is_gone, translated
 from adapters.browser.base.text import started
-from adapters.browser.egress.activity import Activity
-from adapters.browser.egress.judge import BrowserJudge
+from adapters.browser.egress import Activity, BrowserJudge
 from adapters.browser.launch.attached_tunnel import Beside
 from adapters.browser.launch.browser_resources import Ground
 from adapters.browser.observing.label_scripts import ENGINES
 from adapters.browser.page.context import ChromiumContext
 from adapters.browser.state.seeding import seeded
 from adapters.browser.state.state import StoredState, of_tabs, plain_state, read_state
-from adapters.browser.wall.wall import Turned
+from adapters.browser.wall import Turned
 from adapters.ports.browser import BrowserState
 from protocol import limits
 from protocol.errors import MeshError

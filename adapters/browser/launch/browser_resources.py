@@ -14,9 +14,7 @@ from adapters.browser.launch.profile_directory import (
     remove_abandoned,
     remove_profile_directory,
 )
-from adapters.browser.wall.destinations import Destinations
-from adapters.browser.wall.tunnel import Entries, Tunnel
-from adapters.browser.wall.wall import Wall
+from adapters.browser.wall import Destinations, Entries, Tunnel, Wall
 from protocol.errors import MeshError
 
 

@@ -9,7 +9,7 @@ from typing import Final, NamedTuple
 from playwright.async_api import Page
 from playwright.async_api import TimeoutError as PlaywrightTimeoutError
 
-from adapters.browser.egress.activity import Activity
+from adapters.browser.egress import Activity
 from adapters.browser.observing.aria import AriaNode, parse, unread
 from adapters.browser.observing.view import Facts, wanted_refs
 from adapters.browser.observing.worlds import Worlds

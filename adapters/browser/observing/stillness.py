@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable
 from typing import Any, Final
 
-from adapters.browser.egress.activity import Activity
+from adapters.browser.egress import Activity
 from adapters.browser.observing import still_scripts
 from adapters.browser.observing.ahead import Ahead
 from adapters.browser.observing.worlds import Worlds

@@ -14,7 +14,7 @@ import msgspec
 
 from adapters.browser.base.masking import Mask
 from adapters.browser.base.text import well_formed
-from adapters.browser.egress.caused import FrameDocument
+from adapters.browser.egress import FrameDocument
 from adapters.browser.observing.aria import AriaNode
 from adapters.browser.observing.standing import Standing, place
 from protocol import limits

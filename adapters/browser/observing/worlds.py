@@ -18,7 +18,7 @@ from playwright.async_api import Error as PlaywrightError
 
 from adapters.browser.base import unrequested
 from adapters.browser.base.text import loads
-from adapters.browser.egress.caused import FrameDocument
+from adapters.browser.egress import FrameDocument
 from adapters.browser.observing import scripts, still_scripts
 from adapters.browser.observing.standing import standing_of
 from adapters.browser.observing.view import Facts

@@ -9,7 +9,7 @@ from typing import Final
 from playwright.async_api import CDPSession, Page
 from playwright.async_api import Error as PlaywrightError
 
-from adapters.browser.egress.activity import Activity
+from adapters.browser.egress import Activity
 from protocol import limits
 from protocol.errors import MeshError
 

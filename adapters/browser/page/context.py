@@ -12,12 +12,7 @@ import msgspec
 from playwright.async_api import BrowserContext, CDPSession, Page, Response
 from playwright.async_api import Error as PlaywrightError
 
-from adapters.browser.egress.activity import Activity
-from adapters.browser.egress.judge import BrowserJudge
-from adapters.browser.egress.network import NetworkGuard
-from adapters.browser.egress.plain import WINDOW_WITHOUT_FILES
-from adapters.browser.egress.routing import Routing
-from adapters.browser.egress.windows import Windows
+from adapters.browser.egress import WINDOW_WITHOUT_FILES, Activity, BrowserJudge, NetworkGuard, Routing, Windows
 from adapters.browser.page.closing import blank
 from adapters.browser.page.page import ChromiumPage
 from adapters.browser.page.tabs import Tabs
@@ -27,8 +22,7 @@ from adapters.browser.state.passkeys import opened as opened_authenticator
 from adapters.browser.state.state import write_state
 from adapters.browser.state.tab_storage import TabStorage
 from adapters.browser.state.unexportable_state import untaken
-from adapters.browser.wall.destinations import Destinations
-from adapters.browser.wall.wall import Turned
+from adapters.browser.wall import Destinations, Turned
 from adapters.ports.browser import BrowserState, HearPasskey, Passkey, Untaken, deaf
 from protocol import limits
 from protocol.capsule.slices import Slice

@@ -13,7 +13,7 @@ from playwright.async_api import CDPSession, Page
 from playwright.async_api import Download as PlaywrightDownload
 from playwright.async_api import Error as PlaywrightError
 
-from adapters.browser.egress.activity import Activity
+from adapters.browser.egress import Activity
 from protocol import limits
 from protocol.page.actions.downloads import Download
 

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import contextlib
 
-from adapters.browser.egress.activity import Activity
-from adapters.browser.egress.network import NetworkGuard
+from adapters.browser.egress import Activity, NetworkGuard
 from adapters.browser.page.navigating import Navigation
 from protocol.errors import MeshError
 from protocol.page.seen.web_address import require_web

@@ -10,8 +10,7 @@ from typing import Any, Final
 from playwright.async_api import CDPSession
 from playwright.async_api import Page as PlaywrightPage
 
-from adapters.browser.egress.activity import Activity
-from adapters.browser.egress.network import NetworkGuard
+from adapters.browser.egress import Activity, NetworkGuard
 from adapters.browser.observing import still_scripts
 from adapters.browser.observing.worlds import Worlds
 from adapters.browser.page.opening import until_opened

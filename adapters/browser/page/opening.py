@@ -6,8 +6,7 @@ import asyncio
 from collections.abc import Coroutine
 from typing import Any, Final
 
-from adapters.browser.egress.activity import Activity
-from adapters.browser.egress.network import NetworkGuard
+from adapters.browser.egress import Activity, NetworkGuard
 
 _POLL_S: Final = 0.25
 

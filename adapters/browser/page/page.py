@@ -16,9 +16,7 @@ from adapters.browser.acting.far_labels import read_far_labels
 from adapters.browser.acting.options import label_of
 from adapters.browser.base.faults import hiding
 from adapters.browser.base.masking import masker
-from adapters.browser.egress.activity import Activity
-from adapters.browser.egress.deciding import Deciding
-from adapters.browser.egress.network import NetworkGuard
+from adapters.browser.egress import Activity, Deciding, NetworkGuard
 from adapters.browser.finding.closed import Closed
 from adapters.browser.finding.markup import read_markup
 from adapters.browser.observing import scripts, still_scripts

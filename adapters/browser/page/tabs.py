@@ -13,7 +13,7 @@ from typing import Any, Final, TypeVar
 
 import msgspec
 
-from adapters.browser.egress.windows import Windows
+from adapters.browser.egress import Windows
 from adapters.browser.page.page import ChromiumPage, arrival_ms
 from adapters.ports.browser import NOTHING, Blocked, Given, Leaving, Outcome
 from protocol import limits

@@ -12,7 +12,7 @@ from typing import Any, Final
 
 from playwright.async_api import CDPSession, Error
 
-from adapters.browser.egress.activity import Activity
+from adapters.browser.egress import Activity
 from protocol.trust.origin import origin_of
 
 _FRAMES_MAX: Final = 64

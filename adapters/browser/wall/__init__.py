@@ -1,1 +1,18 @@
 """The second wall: connects a browser only to what a guard has let through, and looks at what is sent."""
+
+from adapters.browser.wall.destinations import Attempt, Destinations
+from adapters.browser.wall.headers import choosing, said
+from adapters.browser.wall.tunnel import Entries, Tunnel
+from adapters.browser.wall.wall import Destination, Turned, Wall
+
+__all__ = [
+    "Attempt",
+    "Destination",
+    "Destinations",
+    "Entries",
+    "Tunnel",
+    "Turned",
+    "Wall",
+    "choosing",
+    "said",
+]
