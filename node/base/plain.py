@@ -1,7 +1,8 @@
-"""Converts records to plain JSON values, with bytes as hex, and formats counts with their nouns."""
+"""Converts records to plain JSON values, with bytes as hex; formats counts with their nouns, nodes with their names, and times."""
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
 from typing import Any
 
 import msgspec
@@ -27,3 +28,14 @@ def _hexed(value: Any) -> Any:
             return [_hexed(item) for item in value]
         case _:
             return value
+
+
+def called(node: str, names: dict[str, str]) -> str:
+    """A node, for a person: its name here with the short form of its id, the own one as ``this node``. names: by node id."""
+    name = names.get(node, "")
+    return name if name == "this node" else f"{name} ({node[:7]})" if name else node[:7]
+
+
+def moment(milliseconds: int) -> str:
+    """A time in UTC, for display; empty for 0."""
+    return f"{datetime.fromtimestamp(milliseconds / 1000, UTC):%Y-%m-%d %H:%M:%S}" if milliseconds else ""

@@ -14,7 +14,7 @@ import logging
 import os
 import re
 import threading
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from typing import Any, Final, cast
 
 import msgspec
@@ -39,6 +39,7 @@ from node.verbs import Verb
 from node.verbs.catalogue import CATALOGUE
 from node.verbs.live import live as verbs
 from node.verbs.nodes import node as node_verbs
+from node.verbs.written import text_of
 from protocol.errors import MeshError
 
 log = logging.getLogger(__name__)
@@ -149,34 +150,14 @@ def _remedy(error: MeshError) -> str:
 # --- results of a call -----------------------------------------------------------------------------------------------
 
 
-def _given(result: dict[str, Any]) -> CallToolResult:
-    """``result`` as text for a model and as structured fields."""
+def _given(verb: Verb, result: dict[str, Any]) -> CallToolResult:
+    """``result`` as text for a model, as a person reads it, and as fields for programs."""
     if image := result.get("png"):
         return CallToolResult(content=[ImageContent(type="image", data=image, mime_type="image/png")])
-    text = "\n".join(_lines(one_lined(result), ""))
-    return CallToolResult(content=[TextContent(type="text", text=text)], structured_content=result)
-
-
-def _lines(result: dict[str, Any], indent: str) -> Iterator[str]:
-    """One line per field, without empty fields."""
-    for name, value in result.items():
-        if value in (None, "", [], {}):
-            continue
-        if isinstance(value, dict):
-            yield f"{indent}{name}:"
-            yield from _lines(value, f"{indent}  ")
-        elif isinstance(value, list):
-            yield f"{indent}{name}:"
-            for item in value:
-                yield f"{indent}  {_shown(item)}"
-        else:
-            yield f"{indent}{name}: {_shown(value)}"
-
-
-def _shown(value: Any) -> str:
-    if isinstance(value, dict):
-        return ", ".join(f"{name}: {_shown(item)}" for name, item in value.items() if item != "")
-    return value if isinstance(value, str) else msgspec.json.encode(value).decode()
+    kinds = (*verb.kinds, *verbs.OPEN.kinds) if verb is verbs.NAVIGATE else verb.kinds
+    return CallToolResult(
+        content=[TextContent(type="text", text=text_of(kinds, one_lined(result)))], structured_content=result
+    )
 
 
 def _refused(error: MeshError) -> CallToolResult:
@@ -212,7 +193,7 @@ class Bridge:
             if unknown := sorted(set(arguments) - set(_takes(verb)["properties"])):
                 raise MeshError("input.invalid", f"{tool} has no parameter {', '.join(unknown)[:200]}")
             async with self._turn:  # the client has one browser, so concurrent calls are executed in order
-                return _given(await self._done(verb, arguments))
+                return _given(verb, await self._done(verb, arguments))
         except MeshError as error:
             if error.code in _OVER:
                 self._session = ""

@@ -14,9 +14,10 @@ import click
 import pytest
 from click.testing import CliRunner
 
+from node.base.plain import moment
 from node.cli import main
 from node.cli.base import common
-from node.cli.base.common import Program, agree, common_options, fail, moment, run_async, run_verb, short_caller, table
+from node.cli.base.common import Program, agree, common_options, fail, run_async, run_verb, short_caller, table
 from protocol.errors import MeshError
 from tests.commands import Answers, Terminal
 

@@ -92,33 +92,66 @@ def test_a_description_leaves_out_what_is_typed_in_a_shell() -> None:
 # --- what a call gives -----------------------------------------------------------------------------------------------
 
 
+PAGE = {
+    "session": "liv-1", "number": 2, "page": 0, "url": "https://shop.example/", "title": "Mugs\nall", "unconfirmed": False,
+    "lines": ["- [ref=s2e1] banner", "  - [ref=s2e2] link"],
+}  # fmt: skip
+DONE = {
+    "session": "liv-1", "did": ["click link “Mugs”"], "risk": 4, "reason": "a form", "blocked": [], "held": [], "question": "",
+    "notes": [], "dialogs": [], "extracted": "", "settled": False, "actions_left": 7, "observation": PAGE,
+}  # fmt: skip
+HELD = {
+    "question": "que-1", "method": "POST", "address": "https://shop.example/buy", "fields": ["sku"], "size": 2048, "risk": 4,
+    "control": "", "row": "", "page": "", "waits_s": 60,
+}  # fmt: skip
+
+
 async def test_a_result_is_lines_for_a_model_and_fields_for_a_program() -> None:
-    result = {
-        "session": "liv-1",
-        "empty": "",
-        "none": None,
-        "no list": [],
-        "nothing": {},
-        "zero": 0,
-        "no": False,
-        "page": {"title": "Mugs\nall", "left": {"actions": 3}},
-        "lines": ["a", {"id": "x", "of": "", "n": 2}, ["b", 1]],
-    }
-    answer = await Bridge(Asked(live_open=[result]), {}).call("browser_navigate", URL)
+    held = DONE | {"held": [HELD, HELD | {"question": "", "waits_s": 0}]}
+    bridge = Bridge(Asked(live_click=[held], live_navigate=[DONE]), {})
+    await bridge.call("browser_navigate", URL)
+    answer = await bridge.call("browser_click", {"ref": "s1e2"})
+    one = "POST https://shop.example/buy with sku, 2.0 KiB (risk class 4):"
     assert text_of(answer) == [
-        "session: liv-1",
-        "zero: 0",
-        "no: false",
-        "page:",
-        "  title: Mugs all",
-        "  left:",
-        "    actions: 3",
-        "lines:",
-        "  a",
-        "  id: x, n: 2",
-        '  ["b",1]',
+        "did           click link “Mugs”, risk class 4 (a form)",
+        "held:",
+        f"  {one} it leaves if the owner says yes: `trailmesh approve yes que-1`, within 1 min",
+        f"  {one} refused: too many questions about this site are open (`trailmesh approve ls`)",
+        "settled       no: the page was still changing",
+        "actions left  7",
+        "page          0",
+        "url           https://shop.example/",
+        "title         Mugs all",
+        "- [ref=s2e1] banner",
+        "  - [ref=s2e2] link",
     ]
-    assert (answer.structured_content, answer.is_error) == (result, False)
+    assert (answer.structured_content, answer.is_error) == (held, False)
+    assert text_of(await bridge.call("browser_navigate", URL))[0].startswith("did ")
+
+
+async def test_the_navigation_that_opens_a_session_answers_as_the_opening_does() -> None:
+    opened = {
+        "session": "liv-1",
+        "ends_ms": 0,
+        "idle_s": 600,
+        "actions_left": 9,
+        "blocked": [],
+        "notes": [],
+        "observation": PAGE,
+    }
+    answer = await Bridge(Asked(live_open=[opened]), {}).call("browser_navigate", URL)
+    assert text_of(answer)[:3] == ["opened        liv-1", "idle limit    10 min", "actions left  9"]
+
+
+def test_each_field_that_a_tool_gives_says_its_label_and_its_unit() -> None:
+    schemas = [schema for verb in TOOLS.values() if (schema := tool_of(verb).output_schema)]
+    records = [
+        part for schema in schemas for part in (schema, *schema.get("$defs", {}).values()) if "properties" in part
+    ]
+    assert len(records) > 10
+    assert [name for part in records for name, told in part["properties"].items() if not told.get("description")] == []
+    held = next(part for part in records if "waits_s" in part["properties"])["properties"]
+    assert (held["size"]["description"], held["waits_s"]["description"]) == ("size, in bytes", "waits, in seconds")
 
 
 async def test_a_picture_is_a_picture() -> None:

@@ -6,8 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from node.base.plain import plain
-from node.cli.base.common import called
+from node.base.plain import called, plain
 from node.cli.searches.explore_words import progress_line
 from node.cli.sessions.session import _show_list, _show_session
 from tests.unit.test_sessions_handover import node_of, pair

@@ -11,9 +11,10 @@ import pytest
 from node.cli.base.render import render
 from node.verbs.catalogue import CATALOGUE
 from node.verbs.shown import fields_of, shown
+from node.verbs.written import text_of
 from scripts.docs_records import row, with_inner
 
-DESCRIBED = frozenset({"capsule", "explore", "passkey", "schedule"})
+DESCRIBED = frozenset({"approve", "capsule", "explore", "live", "passkey", "schedule"})
 """Groups whose results describe themselves."""
 RECORDS = with_inner(
     dict.fromkeys(kind for verb in CATALOGUE.values() if verb.name.split(".")[0] in DESCRIBED for kind in verb.kinds)
@@ -73,6 +74,35 @@ class Whole(msgspec.Struct, frozen=True, kw_only=True):
     claims: Annotated[int, shown("claims", unit="claim", into="reached", words=" ({})")] = 0
     secret: Annotated[str, shown("picture", as_="hidden")] = ""
     plain: int = 0
+
+
+class Row(msgspec.Struct, frozen=True, kw_only=True):
+    """A row of a table with more below."""
+
+    number: Annotated[int, shown("step", column=True)]
+    ok: Annotated[bool, shown("ok", column=True)]
+    notes: Annotated[list[str], shown("note", below=True)]
+    saw: Annotated[Part | None, shown("saw", brief="{name}", below=True)] = None
+    id: Annotated[str, shown("id")] = "never shown in a table"
+
+
+class Page(msgspec.Struct, frozen=True, kw_only=True):
+    """A record whose fields stand in another one."""
+
+    title: Annotated[str, shown("title")]
+    lines: Annotated[list[str], shown("lines", as_="bare")]
+
+
+class Outer(msgspec.Struct, frozen=True, kw_only=True):
+    """Such a one, with lists of two forms."""
+
+    id: Annotated[str, shown("identifier")] = ""
+    parts: Annotated[list[Part], shown("parts of it", as_="lines", brief="{name}{done}{cost_ms}")] = msgspec.field(
+        default_factory=list
+    )
+    page: Annotated[Page | None, shown("page", as_="inline")] = None
+    rows: Annotated[list[Row], shown("rows")] = msgspec.field(default_factory=list)
+    did: Annotated[list[str], shown("action", beside="rows")] = msgspec.field(default_factory=list)
 
 
 class Parts(msgspec.Struct, frozen=True, kw_only=True):
@@ -141,6 +171,40 @@ def test_a_list_of_records_is_a_table_of_its_columns(capsys: pytest.CaptureFixtu
     assert title.strip() == "parts"
     assert heads.replace("┃", " ").split() == ["name", "done", "by"]
     assert cells.replace("│", " ").split() == ["x", "no", "NODEABC"]
+
+
+def test_the_fields_of_an_inline_record_stand_among_those_around_it_and_its_page_as_it_is() -> None:
+    page = {"title": "Mugs", "lines": ["- banner", "  - link"]}
+    assert text_of((Outer,), {"id": "x", "page": page}).splitlines() == [
+        "identifier  x",
+        "title       Mugs",
+        "- banner",
+        "  - link",
+    ]
+    assert text_of((Outer,), {"id": "x", "page": None}) == "identifier  x"
+
+
+def test_a_table_has_a_list_beside_it_and_lines_below_it() -> None:
+    rows = [
+        {"number": 1, "ok": True, "notes": []},
+        {"number": 12, "ok": False, "notes": ["late", "small"], "saw": {"name": "a link"}},
+    ]
+    assert text_of((Outer,), {"id": "x", "rows": rows, "did": ["open", "click “Buy”"]}).splitlines() == [
+        "identifier  x",
+        "rows:",
+        "  step  action       ok",
+        "  1     open         yes",
+        "  12    click “Buy”  no",
+        "step 12: note: late",
+        "step 12: note: small",
+        "step 12: saw: a link",
+    ]
+
+
+def test_a_long_list_says_how_much_of_it_is_not_written() -> None:
+    parts = [{"name": f"n{number}", "done": False, "node": NODE} for number in range(45)]
+    lines = text_of((Outer,), {"id": "x", "parts": parts}).splitlines()
+    assert (len(lines), lines[1:3], lines[-1]) == (43, ["parts of it:", "  n0"], "  … 5 more (--json has all)")
 
 
 def test_durations_and_sizes_are_written_in_their_units(capsys: pytest.CaptureFixture[str]) -> None:

@@ -308,19 +308,6 @@ def short_caller(who: str) -> str:
     return who if ":" in who or len(who) < 8 else who[:7]
 
 
-def called(node: str, names: dict[str, str]) -> str:
-    """A node, for a person: its name here with the short form of its id, the own one as ``this node``. names: by node id."""
-    name = names.get(node, "")
-    return name if name == "this node" else f"{name} ({node[:7]})" if name else node[:7]
-
-
-def moment(milliseconds: int) -> str:
-    """A time in UTC, for display; empty for 0."""
-    from datetime import UTC, datetime
-
-    return f"{datetime.fromtimestamp(milliseconds / 1000, UTC):%Y-%m-%d %H:%M:%S}" if milliseconds else ""
-
-
 def utc_seconds(option: str, text: str | None) -> int:
     """The UTC time given with ``option``, in seconds since 1970; 0 for none. Errors: ``input.invalid``."""
     from datetime import UTC, datetime

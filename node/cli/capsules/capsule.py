@@ -22,7 +22,7 @@ from node.cli.base.common import (
     run_verb,
     showing,
 )
-from node.cli.base.render import lines_of, shows
+from node.cli.base.render import shows
 from node.cli.base.secret_sources import only_needed, read_secrets
 from node.cli.capsules import capsule_passkey
 from node.cli.capsules import capsule_words as words
@@ -35,6 +35,7 @@ from node.verbs.capsules import capsule_policy as repolicy
 from node.verbs.capsules import capsule_unseal as unseal
 from node.verbs.capsules import capsule_upkeep as upkeep
 from node.verbs.capsules import capsule_work as work
+from node.verbs.written import lines_of
 from protocol.errors import MeshError
 
 

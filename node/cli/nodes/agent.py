@@ -6,8 +6,9 @@ from typing import Final
 
 import click
 
+from node.base.plain import moment
 from node.cli.base.build import Look, commands_of
-from node.cli.base.common import Result, moment, table
+from node.cli.base.common import Result, table
 from node.verbs.nodes import agent as verbs
 
 _PUBLIC: Final = "public sites"

@@ -7,18 +7,9 @@ from typing import TYPE_CHECKING, Any, Final
 
 import click
 
+from node.base.plain import moment
 from node.cli.base.build import READERS, Look, commands_of
-from node.cli.base.common import (
-    Result,
-    common_options,
-    emit,
-    home_path,
-    moment,
-    owner_only,
-    run_verb,
-    short_caller,
-    table,
-)
+from node.cli.base.common import Result, common_options, emit, home_path, owner_only, run_verb, short_caller
 from node.cli.nodes.owner import _now, _owners, chosen
 from node.verbs.nodes import approve as verbs
 from protocol.errors import MeshError
@@ -294,7 +285,7 @@ def _show(r: Result) -> None:
             f"answer    {word} by {answer['owner']}, {_REACH[r['kind']][answer['scope']]}, until {until} UTC; {used}"
         )
     if r["held"]:
-        click.echo(f"request   {_HELD[r['held']]}")
+        click.echo(f"request   {verbs.HELD_WORDS[r['held']]}")
     if r["picture"]:
         click.echo(f"picture   {r['picture']}")
     elif r["has_picture"]:
@@ -309,54 +300,15 @@ def _show(r: Result) -> None:
         click.echo(f"end it with `trailmesh approve no {r['id']}`")
 
 
-_HELD: Final = {
-    "held": "held: it waits for the answer, and a yes sends it",
-    "sending": "let go: the site has not answered yet",
-    "sent": "sent, once",
-    "refused": "refused: it never left",
-    "withdrawn": "withdrawn: the page gave it up, and nothing left",
-    "unknown": "let go, and nobody knows if it arrived: look at the site before it is done again",
-}
-
-
 def _show_answer(r: Result) -> None:
     answer = r["answer"]
     word = "yes" if answer["yes"] else "no"
     if r["held"]:
-        click.echo(_HELD[r["held"]])
+        click.echo(verbs.HELD_WORDS[r["held"]])
     click.echo(f"{word}: {_REACH[r['kind']][answer['scope']]}, until {moment(answer['expires_ms'])} UTC")
 
 
-def _show_list(r: Result) -> None:
-    if not r["questions"]:
-        click.echo("no questions are open")
-        return
-    rows = [
-        [
-            each["id"],
-            f"{each['state']}, {each['held']}" if each["held"] else each["state"],
-            str(each["risk"]),
-            each["does"],
-            each["reason"],
-            short_caller(each["caller"]),
-            str(each["times"]),
-            moment(each["asked_ms"]),
-        ]
-        for each in r["questions"]
-    ]
-    columns = ["question", "state", "class", "what", "why", "asked by", "times", "since (UTC)"]
-    table("questions", columns, rows, wrap=("what", "why"))
-    click.echo("`trailmesh approve show QUESTION` says more; answer with `approve yes` or `approve no`")
-
-
-def _show_stand(r: Result) -> None:
-    click.echo(f"{r['state']}  class {r['risk']}  {r['does']}")
-    if r["held"]:
-        click.echo(f"  {_HELD[r['held']]}")
-    for request in r["requests"]:
-        click.echo(f"  would send {request}")
-
-
-_LOOKS: Final = {verbs.LIST.name: Look(text=_show_list), verbs.STATE.name: Look(text=_show_stand)}
+_MORE: Final = "`trailmesh approve show QUESTION` says more; answer with `approve yes` or `approve no`"
+_LOOKS: Final = {verbs.LIST.name: Look(after=lambda r: _MORE if r["questions"] else "")}
 for _command in commands_of((verbs.LIST, verbs.STATE), _LOOKS):
     group.add_command(_command)

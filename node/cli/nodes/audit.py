@@ -6,9 +6,9 @@ from typing import Final
 
 import click
 
-from node.base.plain import counted
+from node.base.plain import counted, moment
 from node.cli.base.build import Look, commands_of, group_of
-from node.cli.base.common import Result, moment, short_caller
+from node.cli.base.common import Result, short_caller
 from node.verbs.nodes import audit as verbs
 
 

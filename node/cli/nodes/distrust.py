@@ -6,9 +6,9 @@ from typing import Final
 
 import click
 
-from node.base.plain import counted
+from node.base.plain import called, counted, moment
 from node.cli.base.build import Look, commands_of
-from node.cli.base.common import Result, called, moment, table
+from node.cli.base.common import Result, table
 from node.verbs.nodes import distrust as verbs
 from protocol.trust.grants import in_words
 

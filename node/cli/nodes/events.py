@@ -6,9 +6,10 @@ from typing import Any
 
 import click
 
+from node.base.plain import moment
 from node.base.terminal import json_text, one_lined
 from node.cli.base.build import given, takes
-from node.cli.base.common import Result, acting_as, common_options, emit, home_path, moment, run_async, run_verb
+from node.cli.base.common import Result, acting_as, common_options, emit, home_path, run_async, run_verb
 from node.verbs.nodes import events as verbs
 
 

@@ -6,9 +6,9 @@ from typing import Any, Final
 
 import click
 
-from node.base.plain import counted
+from node.base.plain import counted, moment
 from node.cli.base.build import Look, commands_of, given, takes
-from node.cli.base.common import Result, common_options, emit, home_path, moment, owner_only, run_async, run_verb
+from node.cli.base.common import Result, common_options, emit, home_path, owner_only, run_async, run_verb
 from node.verbs.nodes import keys as verbs
 from protocol.errors import MeshError
 

@@ -7,9 +7,9 @@ from typing import Final
 
 import click
 
-from node.base.plain import counted
+from node.base.plain import called, counted, moment
 from node.cli.base.build import Look, commands_of, parameter
-from node.cli.base.common import BUNDLE_SUFFIX, Result, called, common_options, emit, moment, run_verb, table
+from node.cli.base.common import BUNDLE_SUFFIX, Result, common_options, emit, run_verb, table
 from node.verbs.nodes import log as verbs
 from protocol.errors import MeshError
 

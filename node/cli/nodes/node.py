@@ -10,16 +10,14 @@ from typing import Any, Final
 
 import click
 
-from node.base.plain import counted
+from node.base.plain import called, counted, moment
 from node.cli.base.build import Look, commands_of, given, takes
 from node.cli.base.common import (
     Program,
     Result,
-    called,
     common_options,
     emit,
     home_path,
-    moment,
     owner_only,
     passphrase_option,
     run_async,

@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING, Any, Final
 
 import click
 
+from node.base.plain import moment
 from node.cli.base.build import Look, commands_of
-from node.cli.base.common import Result, common_options, emit, home_path, moment, owner_only, run_verb, table
+from node.cli.base.common import Result, common_options, emit, home_path, owner_only, run_verb, table
 from node.verbs.nodes import owner as verbs
 from protocol.errors import MeshError
 

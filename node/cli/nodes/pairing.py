@@ -10,9 +10,10 @@ from typing import Any, Final
 
 import click
 
+from node.base.plain import moment
 from node.base.terminal import one_lined
 from node.cli.base.build import Look, commands_of, given, takes
-from node.cli.base.common import Result, common_options, emit, moment, run_verb
+from node.cli.base.common import Result, common_options, emit, run_verb
 from node.verbs.nodes import pairing as verbs
 from protocol.errors import MeshError
 from protocol.limits import INVITE_CHARS_MAX, PAIRING_WINDOW_S

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from node.base.plain import counted
-from node.cli.base.common import Result, called
+from node.base.plain import called, counted
+from node.cli.base.common import Result
 from node.cli.base.text_files import read_text
 from protocol.errors import MeshError
 

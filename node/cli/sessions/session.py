@@ -7,10 +7,10 @@ from typing import Any, Final
 
 import click
 
-from node.base.plain import counted
+from node.base.plain import called, counted, moment
 from node.cli.base import apart, needed_secrets
 from node.cli.base.build import Look, commands_of
-from node.cli.base.common import BUNDLE_SUFFIX, Result, called, moment, table
+from node.cli.base.common import BUNDLE_SUFFIX, Result, table
 from node.cli.sessions import headed, session_run
 from node.cli.sessions.gated import show_gated
 from node.cli.sessions.session_needs import show_needs

@@ -9,9 +9,9 @@ from typing import Any, Final
 
 import click
 
-from node.base.plain import counted
+from node.base.plain import called, counted
 from node.base.statuses import exit_code
-from node.cli.base.common import BUNDLE_SUFFIX, Result, called, is_session_id
+from node.cli.base.common import BUNDLE_SUFFIX, Result, is_session_id
 from node.cli.sessions.session_needs import show_needs
 from protocol.errors import MeshError
 

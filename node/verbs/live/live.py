@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Annotated, Any, Final
 
 import msgspec
 
@@ -22,8 +22,14 @@ from node.verbs.live.live_params import (
     TypeParams,
     WaitParams,
 )
+from node.verbs.shown import shown
 from node.verbs.verb import OWNER_AND_AGENTS, Row, Verb
 from protocol.recording.records.session import Verdict
+
+_DONE_NOT = "the page may show that it was done: it was not. The owner is asked: `trailmesh approve show {}`"
+_PAGE = "{index} {url} {title} {recorded} {current}"
+_RECORDED = "{id}, {verdict}, {steps}, {title}"
+_HELD = "{method} {address}{fields}, {size} (risk class {risk}{row}): {question}{waits_s}"
 
 # --- what they give --------------------------------------------------------------------------------------------------
 
@@ -31,173 +37,183 @@ from protocol.recording.records.session import Verdict
 class HeldRequest(msgspec.Struct, frozen=True, kw_only=True):
     """A request that waits for the owner's yes before it leaves. The page and its site have chosen most of its texts."""
 
-    question: str
+    question: Annotated[
+        str,
+        shown(
+            "question",
+            words="it leaves if the owner says yes: `trailmesh approve yes {}`",
+            empty="refused: too many questions about this site are open (`trailmesh approve ls`)",
+        ),
+    ]
     """Id of the question (``approve.state``); empty where no more can be asked: then it was refused."""
-    method: str
-    address: str
-    fields: tuple[str, ...]
+    method: Annotated[str, shown("method")]
+    address: Annotated[str, shown("address")]
+    fields: Annotated[tuple[str, ...], shown("fields", words=" with {}")]
     """Names of the fields in address and body; ``name=value`` of those that choose what is done."""
-    size: int
+    size: Annotated[int, shown("size", as_="bytes", unit="bytes")]
     """Bytes of the body."""
-    risk: int
+    risk: Annotated[int, shown("risk class")]
     """The class (docs/risk.md)."""
-    control: str
+    control: Annotated[str, shown("action")]
     """The action that caused it, in words."""
-    row: str
+    row: Annotated[str, shown("row", words=", {}")]
     """The row or card that the control stands in; empty if none."""
-    page: str
-    waits_s: int
+    page: Annotated[str, shown("page")]
+    waits_s: Annotated[int, shown("waits", as_="duration", unit="s", words=", within {}")]
     """Seconds that it waits. After that a yes lets it through when the action is done again."""
 
 
 class Observed(msgspec.Struct, frozen=True, kw_only=True):
     """Observation of the current page. Its refs are valid until the next observation."""
 
-    session: str
+    session: Annotated[str, shown("live session", as_="hidden")]
     """Id of the live session."""
-    number: int
+    number: Annotated[int, shown("observation", as_="hidden")]
     """Number of this observation in its live session, from 1; the refs begin with it."""
-    page: int
+    page: Annotated[int, shown("page")]
     """Index of the page, from 0."""
-    url: str
-    title: str
-    unconfirmed: bool
+    url: Annotated[str, shown("url")]
+    title: Annotated[str, shown("title")]
+    unconfirmed: Annotated[
+        bool,
+        shown("unconfirmed", words="something that this page sent did not leave, so what it shows may not be true"),
+    ]
     """True if the page may show what is not true: something that it sent was held or refused since its address was opened."""
-    lines: tuple[str, ...]
+    lines: Annotated[tuple[str, ...], shown("lines", as_="bare")]
     """One indented line per node, which begins with its ref: ``[ref=s3e5]``. All other text comes from the site."""
 
 
 class Opened(msgspec.Struct, frozen=True, kw_only=True):
     """The live session that was opened."""
 
-    session: str
+    session: Annotated[str, shown("opened")]
     """Its id, which all other verbs take."""
-    ends_ms: int
+    ends_ms: Annotated[int, shown("until", as_="time", unit="ms")]
     """Latest end, in milliseconds since 1970."""
-    idle_s: int
+    idle_s: Annotated[int, shown("idle limit", as_="duration", unit="s")]
     """Seconds without a call after which it ends."""
-    actions_left: int
-    blocked: tuple[str, ...]
+    actions_left: Annotated[int, shown("actions left")]
+    blocked: Annotated[tuple[str, ...], shown("guard refused")]
     """What the network guard refused meanwhile, each ``METHOD /path``, with the site before the path if it is
     not that of the page."""
-    notes: tuple[str, ...]
+    notes: Annotated[tuple[str, ...], shown("notes", as_="lines")]
     """What there is to say of how the page came, and what helps where a site asked for HTTP authentication in vain."""
-    observation: Observed
+    observation: Annotated[Observed, shown("page", as_="inline")]
 
 
 class Acted(msgspec.Struct, frozen=True, kw_only=True):
     """Result of an action, with the page after it."""
 
-    session: str
-    did: tuple[str, ...]
+    session: Annotated[str, shown("live session", as_="hidden")]
+    did: Annotated[tuple[str, ...], shown("did")]
     """The performed actions, described."""
-    risk: int
+    risk: Annotated[int, shown("risk class", into="did", words=", risk class {}")]
     """The highest risk class among them."""
-    reason: str
+    reason: Annotated[str, shown("reason", into="risk", words=" ({})")]
     """Reason for the risk class."""
-    blocked: tuple[str, ...]
+    blocked: Annotated[tuple[str, ...], shown("guard refused")]
     """What the network guard refused meanwhile, each ``METHOD /path``, with the site before the path if it is
     not that of the page."""
-    held: tuple[HeldRequest, ...]
+    held: Annotated[tuple[HeldRequest, ...], shown("held", brief=_HELD)]
     """Requests that wait for the owner's yes. The page may show that it was done: it was not, yet."""
-    question: str
+    question: Annotated[str, shown("asked", words=_DONE_NOT)]
     """Id of the question to the owner about the first of them that a yes would let through; empty if nobody is asked. The page may
     show that it was done: it was not."""
-    notes: tuple[str, ...]
+    notes: Annotated[tuple[str, ...], shown("notes", as_="lines")]
     """What there is to say of how it was done (a field that shows less than was typed, a page that was used while it still loaded),
     and what helps where a site asked for HTTP authentication in vain."""
-    dialogs: tuple[str, ...]
+    dialogs: Annotated[tuple[str, ...], shown("dialogs", as_="lines")]
     """Dialogs that the actions caused, each with what it says and how it was answered."""
-    extracted: str
+    extracted: Annotated[str, shown("read")]
     """Values that ``extract`` has read."""
-    settled: bool
+    settled: Annotated[bool, shown("settled", empty="no: the page was still changing")]
     """False if the page was still changing when it was observed."""
-    actions_left: int
-    observation: Observed
+    actions_left: Annotated[int, shown("actions left")]
+    observation: Annotated[Observed, shown("page", as_="inline")]
 
 
 class Pictured(msgspec.Struct, frozen=True, kw_only=True):
     """A screenshot of the current page."""
 
-    session: str
-    bytes: int
-    png: str
+    session: Annotated[str, shown("live session", as_="hidden")]
+    bytes: Annotated[int, shown("size", as_="bytes", unit="bytes", into="out", words=" ({})")]
+    png: Annotated[str, shown("picture", as_="bare")]
     """The PNG in base64; empty if it was written to ``out``."""
-    out: str = ""
+    out: Annotated[str, shown("wrote")] = ""
 
 
 class PageInfo(msgspec.Struct, frozen=True, kw_only=True):
     """One page."""
 
-    index: int
-    current: bool
-    title: str
-    url: str
-    recorded: str
+    index: Annotated[int, shown("index")]
+    current: Annotated[bool, shown("current", words="*")]
+    title: Annotated[str, shown("title")]
+    url: Annotated[str, shown("url")]
+    recorded: Annotated[str, shown("recorded as")]
     """Id of the session that records the page; empty until it has opened an address."""
 
 
 class PageList(msgspec.Struct, frozen=True, kw_only=True):
     """The open pages."""
 
-    session: str
-    pages: tuple[PageInfo, ...]
-    observation: Observed | None = None
+    session: Annotated[str, shown("live session", as_="hidden")]
+    pages: Annotated[tuple[PageInfo, ...], shown("pages", brief=_PAGE)]
+    observation: Annotated[Observed | None, shown("page", as_="inline")] = None
     """Observation of the current page, if the call changed which page is current."""
 
 
 class Recorded(msgspec.Struct, frozen=True, kw_only=True):
     """The recorded session of one page."""
 
-    id: str
-    verdict: Verdict
+    id: Annotated[str, shown("id")]
+    verdict: Annotated[Verdict, shown("verdict")]
     """``open`` while it is being recorded; ``interrupted`` if the node stopped before signing it."""
-    steps: int
-    title: str
-    start_url: str
+    steps: Annotated[int, shown("steps", unit="step")]
+    title: Annotated[str, shown("title")]
+    start_url: Annotated[str, shown("start")]
 
 
 class LiveSummary(msgspec.Struct, frozen=True, kw_only=True):
     """A live session in numbers."""
 
-    session: str
-    caller: str
+    session: Annotated[str, shown("live session", column=True)]
+    caller: Annotated[str, shown("for", as_="node", column=True)]
     """Caller that opened it."""
-    opened_ms: int
-    ends_ms: int
+    opened_ms: Annotated[int, shown("opened", as_="time", unit="ms")]
+    ends_ms: Annotated[int, shown("ends", as_="time", unit="ms", column=True)]
     """Latest end; once it has ended, the time of the end, or of the last step if it was interrupted."""
-    idle_s: int
-    actions: int
-    actions_max: int
-    pages: int
+    idle_s: Annotated[int, shown("idle limit", as_="duration", unit="s")]
+    actions: Annotated[int, shown("actions", column=True)]
+    actions_max: Annotated[int, shown("at most", into="actions", words=" of {}")]
+    pages: Annotated[int, shown("pages", column=True)]
     """Number of open pages."""
-    pages_max: int
-    reason: str = ""
+    pages_max: Annotated[int, shown("at most", into="pages", words=" of {}")]
+    reason: Annotated[str, shown("ended", column=True)] = ""
     """Why it ended: closed, ttl, idle, actions, size, crashed, budget, expired, removed, uncounted, capsule, failed, stopped,
     interrupted. Empty while it is open."""
-    sessions: tuple[str, ...] = ()
+    sessions: Annotated[tuple[str, ...], shown("recorded as", as_="hidden")] = ()
     """Ids of its recorded sessions, one for each page that was used."""
 
 
 class LiveList(msgspec.Struct, frozen=True, kw_only=True):
     """Live sessions, newest first."""
 
-    sessions: list[LiveSummary]
+    sessions: Annotated[list[LiveSummary], shown("live sessions", empty="no live sessions: `trailmesh live open`")]
 
 
 class LiveShown(msgspec.Struct, frozen=True, kw_only=True):
     """A live session, open or ended."""
 
-    live: LiveSummary
-    recorded: tuple[Recorded, ...]
-    pages: tuple[PageInfo, ...]
+    live: Annotated[LiveSummary, shown("live session", as_="inline")]
+    recorded: Annotated[tuple[Recorded, ...], shown("recorded", brief=_RECORDED)]
+    pages: Annotated[tuple[PageInfo, ...], shown("pages", brief=_PAGE)]
 
 
 class LiveClosed(msgspec.Struct, frozen=True, kw_only=True):
     """Result of closing a live session."""
 
-    session: str
-    recorded: tuple[Recorded, ...]
+    session: Annotated[str, shown("closed")]
+    recorded: Annotated[tuple[Recorded, ...], shown("recorded", brief=_RECORDED)]
     """The signed sessions, one for each page that was used: `session verify`, `replay` and `export` take their ids."""
 
 

@@ -6,6 +6,7 @@ from typing import Annotated, Final, Literal
 
 import msgspec
 
+from node.verbs.shown import shown
 from node.verbs.verb import ANY_SCOPE, OWNER_AND_AGENTS, OWNER_ONLY, Params, Row, Verb, argument, option
 from protocol import limits
 
@@ -56,29 +57,42 @@ class StateParams(Params, frozen=True, kw_only=True):
 
 
 HeldState = Literal["", "held", "sending", "sent", "refused", "withdrawn", "unknown"]
+HELD_WORDS: Final = {
+    "held": "held: it waits for the answer, and a yes sends it",
+    "sending": "let go: the site has not answered yet",
+    "sent": "sent, once",
+    "refused": "refused: it never left",
+    "withdrawn": "withdrawn: the page gave it up, and nothing left",
+    "unknown": "let go, and nobody knows if it arrived: look at the site before it is done again",
+}
+
+
+def held_in_words(state: str) -> str:
+    """The fate of a request that waits for an answer; empty if none waits."""
+    return HELD_WORDS.get(state, "")
 
 
 class Asked(msgspec.Struct, frozen=True, kw_only=True):
     """A question. Pages have chosen some of its texts."""
 
-    id: str
-    state: State
-    kind: Literal["action", "request"]
-    does: str
+    id: Annotated[str, shown("question", column=True)]
+    state: Annotated[State, shown("state", column=True)]
+    kind: Annotated[Literal["action", "request"], shown("kind", as_="hidden")]
+    does: Annotated[str, shown("what", as_="prose", column=True)]
     """What would be done, in words: the form that an approval for a search or a site holds for."""
-    page: str
-    site: str
-    risk: int
+    page: Annotated[str, shown("page")]
+    site: Annotated[str, shown("site")]
+    risk: Annotated[int, shown("class", column=True)]
     """The class (docs/risk.md)."""
-    reason: str
-    caller: str
-    search: str
-    session: str
-    step: int
-    asked_ms: int
-    times: int
+    reason: Annotated[str, shown("why", as_="prose", column=True)]
+    caller: Annotated[str, shown("asked by", as_="node", column=True)]
+    search: Annotated[str, shown("search")]
+    session: Annotated[str, shown("session")]
+    step: Annotated[int, shown("step")]
+    asked_ms: Annotated[int, shown("since", as_="time", unit="ms", column=True)]
+    times: Annotated[int, shown("times", column=True)]
     """How often it was asked."""
-    held: HeldState
+    held: Annotated[HeldState, shown("request", into="state", words=", {}")]
     """The fate of the request that waits for the answer: ``held``, a yes sends it; ``sent``, it left once; ``refused``, it
     never left; ``withdrawn``, the page gave it up; ``unknown``, it was let go and nobody knows if it arrived; empty, none waits."""
 
@@ -86,53 +100,53 @@ class Asked(msgspec.Struct, frozen=True, kw_only=True):
 class AskedList(msgspec.Struct, frozen=True, kw_only=True):
     """Questions, newest first."""
 
-    questions: tuple[Asked, ...]
+    questions: Annotated[tuple[Asked, ...], shown("questions", empty="no questions are open")]
 
 
 class Answer(msgspec.Struct, frozen=True, kw_only=True):
     """How a question was answered."""
 
-    yes: bool
-    scope: Literal["once", "search", "site"]
-    owner: str
+    yes: Annotated[bool, shown("yes", empty="no")]
+    scope: Annotated[Literal["once", "search", "site"], shown("holds for")]
+    owner: Annotated[str, shown("by")]
     """Name of the owner; its id if it is revoked."""
-    answered_ms: int
-    expires_ms: int
-    uses: int
+    answered_ms: Annotated[int, shown("answered", as_="time", unit="ms")]
+    expires_ms: Annotated[int, shown("until", as_="time", unit="ms")]
+    uses: Annotated[int, shown("used", unit="time")]
     """How many actions it has let through."""
 
 
 class Shown(Asked, frozen=True, kw_only=True):
     """A question with all that is known about it."""
 
-    evidence: tuple[str, ...]
+    evidence: Annotated[tuple[str, ...], shown("because", as_="lines")]
     """Why it has this class."""
-    requests: tuple[str, ...]
+    requests: Annotated[tuple[str, ...], shown("sends", as_="lines")]
     """The requests that a yes lets through while the action is performed, in words."""
-    open_requests: bool
+    open_requests: Annotated[bool, shown("sends more", words="it is not known yet what it sends to its own origin")]
     """Whether that is anything the page sends to its own origin, because its requests are not known yet."""
-    picture: str
+    picture: Annotated[str, shown("picture")]
     """The file to which the picture of the page was written; empty if none is stored, or none was asked for."""
-    has_picture: bool
-    answer: Answer | None
-    question: str
+    has_picture: Annotated[bool, shown("picture stored")]
+    answer: Annotated[Answer | None, shown("answer")]
+    question: Annotated[str, shown("signed form", as_="hidden")]
     """The question, encoded, in hexadecimal: what the digest is made of."""
-    digest: str
+    digest: Annotated[str, shown("digest", as_="hidden")]
     """What an approval signs, in hexadecimal."""
 
 
 class Stand(msgspec.Struct, frozen=True, kw_only=True):
     """How a question stands, for who asked it. Pages have chosen some of its texts."""
 
-    id: str
-    state: State
+    id: Annotated[str, shown("question")]
+    state: Annotated[State, shown("state")]
     """``yes``: do the action again, and it is let through, unless ``held`` says that it was sent. ``used``: a yes for once has let
     it through."""
-    does: str
-    requests: tuple[str, ...]
+    does: Annotated[str, shown("what")]
+    requests: Annotated[tuple[str, ...], shown("would send", as_="lines")]
     """The requests that the guard refused, and that a yes lets through while the action is done again."""
-    risk: int
-    held: HeldState
+    risk: Annotated[int, shown("class")]
+    held: Annotated[HeldState, shown("request", said=held_in_words)]
     """The fate of the request that waits for the answer (docs/approvals.md); empty if none waits."""
 
 
