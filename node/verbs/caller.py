@@ -23,9 +23,9 @@ class CallerKind(StrEnum):
     SCHEDULE = "schedule"
     """A schedule that is due; it has the grants that were fixed when it was created."""
     PEER = "peer"
-    """Another node, over the peer channel."""
+    """Another node, calling over the peer channel."""
     NODE = "node"
-    """The node itself: timers, and work resumed after a restart. It calls no verb."""
+    """The node itself: its timers, and work resumed after a restart. It calls no verb."""
     APPROVER = "approver"
     """A person who answers an approval request, and can do nothing else."""
 
@@ -35,15 +35,17 @@ class Caller(msgspec.Struct, frozen=True, kw_only=True):
 
     kind: CallerKind
     name: str = ""
-    """The agent's name, the schedule's id, the peer's node id; empty for the owner."""
+    """The agent's name, the schedule's id or the peer's node id; empty for the owner."""
     scopes: frozenset[str] = frozenset()
     """Scopes of an agent or a schedule, from ``SCOPES``. The owner needs none."""
     origins: tuple[str, ...] = ()
-    """Origins that a browser may visit for this caller; empty for all that the configuration allows."""
+    """Origins that a browser may visit for this caller; empty for all origins that the configuration allows."""
     capsules: tuple[tuple[str, tuple[str, ...]], ...] = ()
-    """Of an agent: ids of the capsules that it may have mounted, each with the kinds of work. The owner needs none."""
+    """For an agent: ids of the capsules that it may use, each with the kinds of work. The owner needs none."""
     since_ms: int = 0
-    """When an agent was made, milliseconds since 1970: what was done under its name before was done by a removed agent."""
+    """The time at which an agent was created, in milliseconds since 1970. Earlier work under its name was done by a removed
+    agent.
+    """
 
     def __str__(self) -> str:
         if self.kind is CallerKind.OWNER:
@@ -51,25 +53,25 @@ class Caller(msgspec.Struct, frozen=True, kw_only=True):
         if self.kind is CallerKind.NODE:
             return audit.NODE
         if self.kind is CallerKind.PEER:
-            return self.name  # a node id needs no prefix: no other caller has its form
+            return self.name  # a node id needs no prefix, because no other caller has its form
         return f"{self.kind.value}:{self.name}"
 
     @property
     def alone(self) -> bool:
-        """Whether its searches have no peers unless it names some: peers can enforce neither its origins nor its browser time."""
+        """True if its searches have no peers unless it names some: peers can enforce neither its origins nor its browser time."""
         return bool(self.origins) or self.kind is CallerKind.AGENT
 
     def may_mount(self, capsule: str, task: str = "") -> bool:
-        """Whether it was granted the capsule with this id for this kind of work; for any kind, if none is named."""
+        """True if it was granted the capsule with this id for this kind of work; without a kind, for any work."""
         if self.kind is not CallerKind.AGENT:
             return True
         return any(id == capsule and (not task or task in tasks) for id, tasks in self.capsules)
 
     def owns(self, caller: str, at_ms: int | None) -> bool:
-        """Whether what ``caller`` (the ``str`` of one) began at ``at_ms`` is for this caller to use and to end.
+        """True if this caller may use and end the work that ``caller`` (in its ``str`` form) began at ``at_ms``.
 
-        The owner's is everything; an agent's is its own, and not what one did that had its name before. at_ms: None for what
-        ends with its caller and has not ended: nobody had the name before.
+        The owner may use everything. An agent may use its own work, but not the work of a removed agent that had its name. at_ms:
+        None for work that ends with its caller and is still running, which no removed agent can have begun.
         """
         if self.kind in (CallerKind.OWNER, CallerKind.NODE):
             return True

@@ -1,4 +1,4 @@
-"""The record of what a room offers to its node."""
+"""The record of everything that a room offers to its node."""
 
 from __future__ import annotations
 
@@ -21,17 +21,17 @@ class Binds(Protocol):
 
 @dataclass(frozen=True, kw_only=True)
 class Room:
-    """All that a node knows of one of its rooms."""
+    """Everything that a node knows about one of its rooms."""
 
     name: str
     parts: tuple[Binds, ...] = ()
-    """Those that implement verbs."""
+    """The parts that implement verbs."""
     routes: Mapping[str, Handler] = field(default_factory=dict)
     """Routes of the peer API."""
     start: tuple[Step, ...] = ()
-    """Called in this order before the node serves anybody; they read the store."""
+    """Called in this order before the node serves requests. These steps read the store."""
     close: tuple[Step, ...] = ()
-    """Called in this order when the node ends. Twice is once."""
+    """Called in this order when the node ends. Calling a step twice has the effect of one call."""
 
     @property
     def verbs(self) -> Bound:

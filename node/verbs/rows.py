@@ -1,4 +1,4 @@
-"""What audit rows contain of a verb's parameters: addresses without their secret parts, names of secrets, approvals."""
+"""The parameters of a verb that its audit row contains: addresses without secret parts, names of secrets, approvals."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def where(url: str) -> str:
 
 
 def peers(named: list[str] | None) -> str:
-    """The peers that the caller of a search asks for: their names, ``all`` or ``none``."""
+    """The peers that the caller of a search requests: their names, ``all`` or ``none``."""
     if named:
         return ", ".join(named)
     return "none" if named is not None or current_caller().alone else "all"
@@ -35,12 +35,12 @@ def allowed(entries: tuple[str, ...]) -> str:
 
 
 def driven(given: Any) -> dict[str, str]:
-    """Approvals of a browser run and the names of its secrets."""
+    """Approvals of a browser run, and the names of its secrets."""
     return {"allow": allowed(given.allow), "secrets": ", ".join(sorted(given.secrets))}
 
 
 def with_login(given: Any) -> dict[str, str]:
-    """The capsule that the caller names, if any. A use of it has a row of its own."""
+    """The capsule that the caller names, if any. Using it writes an audit row of its own."""
     return {"capsule": given.capsule} if given.capsule else {}
 
 

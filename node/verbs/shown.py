@@ -27,23 +27,23 @@ class ResultField:
     """Its type, without annotations and without None."""
     shown: Shown
     described: bool
-    """False if the declaration does not say how it is shown; then its label is its name."""
+    """False if the declaration does not say how it is shown; its label is then its name."""
     optional: bool = False
     """True if it may be None."""
     parts: tuple[ResultField, ...] = ()
-    """The fields that are added to its value."""
+    """The fields that are appended to its value."""
     beside: tuple[ResultField, ...] = ()
     """The lists whose items are a column of the table of its records."""
 
     @property
     def record(self) -> type[msgspec.Struct] | None:
-        """The record that it holds, if it holds one or a list of them."""
+        """The record type that it holds, alone or as items of a list."""
         inner = get_args(self.kind)[0] if get_origin(self.kind) in (list, tuple) else self.kind
         return inner if isinstance(inner, type) and issubclass(inner, msgspec.Struct) else None
 
     @property
     def many(self) -> bool:
-        """Whether it is a list."""
+        """True if it is a list."""
         return get_origin(self.kind) in (list, tuple)
 
 
@@ -64,7 +64,9 @@ def _with_parts(field: ResultField, fields: list[ResultField]) -> ResultField:
 def _field(name: str, hint: Any) -> ResultField:
     kind, metas = (get_args(hint)[0], get_args(hint)[1:]) if get_origin(hint) is Annotated else (hint, ())
     kinds = get_args(kind) if get_origin(kind) in (UnionType, Union) else (kind,)
-    told = [meta.extra or {} for meta in metas if isinstance(meta, msgspec.Meta)]  # others say how it is redacted
+    told = [
+        meta.extra or {} for meta in metas if isinstance(meta, msgspec.Meta)
+    ]  # other annotations say how it is redacted
     said = next((extra["shown"] for extra in told if "shown" in extra), None)
     return ResultField(
         name=name,

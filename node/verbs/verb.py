@@ -35,7 +35,8 @@ class NoParams(Params, frozen=True, kw_only=True):
 def option(text: str, *, flag: str = "", metavar: str = "", reads: str = "", **limits: Any) -> msgspec.Meta:
     """A parameter that is an option of the command. text: its help and its description in schemas.
 
-    flag: its name on the command line, ``--like-the-field`` by default, ``-`` for none: then only other callers can set it.
+    flag: its name on the command line, by default ``--`` and the name of the field; ``-`` for a parameter without a flag, which
+    only other callers can set.
     reads: how the command line parses the value, a key of ``node.cli.base.build.READERS``.
     limits: those of ``msgspec.Meta``: ``ge``, ``le``, ``max_length`` …
     """
@@ -53,7 +54,9 @@ def _nothing(given: Any) -> Mapping[str, str]:
 
 @dataclass(frozen=True, kw_only=True)
 class Row:
-    """What the audit trail records of a privileged verb or route. Parameters that are not named here are not recorded."""
+    """The part of a call that the audit trail records for a privileged verb or route. Parameters that are not named here are not
+    recorded.
+    """
 
     subject: Callable[[Any], str] = field(default=lambda given: "")
     risk: Callable[[Any], int] = field(default=lambda given: 0)
@@ -67,7 +70,7 @@ ALL_WHO_WORK: Final = frozenset({CallerKind.OWNER, CallerKind.AGENT, CallerKind.
 
 
 ANY_SCOPE: Final = "any"
-"""Scope of a verb that any scope admits."""
+"""The scope of a verb for which any scope suffices."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -80,7 +83,7 @@ class Verb:
     gives: Any
     """Type of the result, from which its schema is made; ``A | B`` if it is one of several records."""
     help: str
-    """What it does: a summary line, then what a caller must know."""
+    """Its effect: a summary line, then further facts that a caller must know."""
     command: str = ""
     """The words of its command, such as ``session ls``; empty if it has no command of its own."""
     callers: frozenset[CallerKind] = OWNER_ONLY
@@ -89,7 +92,7 @@ class Verb:
     owner_fields: frozenset[str] = frozenset()
     """Parameters that only the owner may set, mainly approvals: an agent must not approve its own actions."""
     read_only: bool = False
-    """Whether it changes nothing, here or on any site."""
+    """True if it changes nothing, here or on any site."""
     row: Row | None
     """Its rows in the audit trail; None for a verb that is not privileged."""
     tool: str = ""
@@ -101,7 +104,7 @@ class Verb:
         return get_args(self.gives) if isinstance(self.gives, UnionType) else (self.gives,)
 
     def admits(self, caller: Caller) -> bool:
-        """Whether ``caller`` may call the verb."""
+        """True if ``caller`` may call the verb."""
         if caller.kind not in self.callers:
             return False
         if self.scope == ANY_SCOPE and caller.scopes:

@@ -214,10 +214,12 @@ def test_pictures_are_well_formed_and_say_what_they_show(path: Path) -> None:
 
 def test_every_reason_for_which_a_live_session_ends_is_described() -> None:
     described = (ROOT / "docs/live.md").read_text()
-    listed = next(line for line in (ROOT / "docs/verbs.md").read_text().splitlines() if "Why it ended: " in line)
+    listed = next(
+        line for line in (ROOT / "docs/verbs.md").read_text().splitlines() if "The reason for the end: " in line
+    )
     assert ENDINGS
     assert not [reason for reason in ENDINGS if f"| `{reason}` |" not in described]
-    assert set(re.findall(r"\w+", listed.partition("Why it ended: ")[2].partition(".")[0])) == set(ENDINGS)
+    assert set(re.findall(r"\w+", listed.partition("The reason for the end: ")[2].partition(".")[0])) == set(ENDINGS)
 
 
 def test_the_examples_for_mcp_clients_ask_for_nothing_that_a_token_is_refused() -> None:

@@ -20,14 +20,14 @@ _DAY_S: Final = 86_400
 
 
 def name_taken(name: str) -> str:
-    """Why no capsule of this name is made."""
+    """The reason why no second capsule of this name is created."""
     return (
         f"a capsule is called {name!r} already: --replaces keeps newer state in it, --name gives this one another name"
     )
 
 
 class PolicyParams(Params, frozen=True, kw_only=True):
-    """What a capsule may be used for: of every verb that makes one."""
+    """The policy of a capsule, as parameters of every verb that creates one."""
 
     name: Annotated[
         str,
@@ -56,7 +56,10 @@ class PolicyParams(Params, frozen=True, kw_only=True):
     class_max: Annotated[
         int,
         option(
-            "The highest risk class of what leaves; 1 to 3: nothing but reads (docs/risk.md).", metavar="N", ge=1, le=7
+            "The highest risk class of requests that leave; 1 to 3 allow reads only (docs/risk.md).",
+            metavar="N",
+            ge=1,
+            le=7,
         ),
     ] = 2
     replays_max: Annotated[
@@ -75,7 +78,7 @@ class PolicyParams(Params, frozen=True, kw_only=True):
     fresh_s: Annotated[
         int,
         option(
-            "How long another node may use it without word from this one; 0 for not at all.",
+            "How long another node may use it without hearing from this one; 0 for never.",
             flag="--fresh",
             metavar="SECONDS",
             ge=0,
@@ -99,15 +102,13 @@ class PolicyParams(Params, frozen=True, kw_only=True):
         False
     )
     no_probes: Annotated[
-        bool, option("Let nothing be pressed without a yes but links and what certainly reads only.")
+        bool, option("Ask for a yes before every press, except links and controls that certainly only read.")
     ] = False
-    whole: Annotated[
-        bool, option("Keep all state of the origins, also what the page was seen to be shown without.")
-    ] = False
+    whole: Annotated[bool, option("Keep all state of the origins, even state that the page did not need.")] = False
     replaces: Annotated[
         str,
         option(
-            "Capsule whose state this is a newer one of: it keeps its id, its name, its policy, and what agents were granted.",
+            "Capsule to replace with this newer state. It keeps its id, name, policy and grants to agents.",
             metavar="CAPSULE",
             max_length=limits.CAPSULE_LABEL_CHARS_MAX,
         ),
@@ -130,13 +131,13 @@ class CaptureParams(PolicyParams, frozen=True, kw_only=True):
     live: Annotated[
         str,
         option(
-            "Live session in which somebody has logged in, in place of a file; the page in front is the one that needs the login.",
+            "Live session with the login, in place of a file. Its current page must need the login.",
             metavar="SESSION",
             max_length=64,
         ),
     ] = ""
     unproven: Annotated[
-        bool, option("Keep it without a look at the site, as where that cannot be reached from here.")
+        bool, option("Keep it without checking it on the site, for example if the site cannot be reached from here.")
     ] = False
     user_agent: Annotated[
         str, option("User agent of the browser that the file is from.", metavar="TEXT", max_length=512)
@@ -144,7 +145,7 @@ class CaptureParams(PolicyParams, frozen=True, kw_only=True):
     page: Annotated[
         str,
         option(
-            "Page that only who is logged in sees: `capsule check` and `capsule refresh` open it.",
+            "Page that only a logged-in user sees: `capsule check` and `capsule refresh` open it.",
             metavar="URL",
             max_length=limits.URL_CHARS_MAX,
         ),
@@ -152,7 +153,7 @@ class CaptureParams(PolicyParams, frozen=True, kw_only=True):
     shows: Annotated[
         str,
         option(
-            "Text that this page shows to who is logged in.", metavar="TEXT", max_length=limits.ACTION_TEXT_CHARS_MAX
+            "Text that this page shows to a logged-in user.", metavar="TEXT", max_length=limits.ACTION_TEXT_CHARS_MAX
         ),
     ] = ""
     secrets: Annotated[
@@ -179,7 +180,7 @@ class CapsuleParams(Params, frozen=True, kw_only=True):
 class ShowParams(CapsuleParams, frozen=True, kw_only=True):
     """``capsule.show``"""
 
-    names: Annotated[bool, option("Open it, and list what it holds by name, host and expiry; never a value.")] = False
+    names: Annotated[bool, option("Open it and list its state by name, host and expiry, never with values.")] = False
 
 
 class TermsParams(CapsuleParams, frozen=True, kw_only=True):
@@ -217,7 +218,7 @@ class ImportParams(Params, frozen=True, kw_only=True):
     slice: Annotated[
         bool,
         option(
-            "Take files of the other node's browser profile, if the capsule has some: the browser of this machine reads them"
+            "Accept files of the other node's browser profile, if the capsule has some. The browser of this machine reads them"
             " outside of its sandbox."
         ),
     ] = False
@@ -227,7 +228,7 @@ class ImportParams(Params, frozen=True, kw_only=True):
 
 
 class StateOf(msgspec.Struct, frozen=True, kw_only=True):
-    """How much state there is of one origin."""
+    """The amount of state of one origin."""
 
     origin: Annotated[str, shown("origin", column=True)]
     cookies: Annotated[int, shown("cookies", column=True)]
@@ -235,9 +236,9 @@ class StateOf(msgspec.Struct, frozen=True, kw_only=True):
     session: Annotated[int, shown("session entries", column=True)]
     databases: Annotated[int, shown("databases", column=True)]
     slice: Annotated[int, shown("profile files", as_="bytes", unit="bytes", column=True)] = 0
-    """Bytes of files of the browser's profile."""
+    """Size of the files of the browser's profile, in bytes."""
     basic: Annotated[int, shown("basic authentication", words="yes", column=True)] = 0
-    """1 with a user name and a password for HTTP basic authentication."""
+    """1 if it holds a user name and a password for HTTP basic authentication."""
 
 
 def _presses(probes: bool) -> str:
@@ -245,7 +246,7 @@ def _presses(probes: bool) -> str:
 
 
 class Rules(msgspec.Struct, frozen=True, kw_only=True):
-    """The policy."""
+    """The policy of a capsule."""
 
     purpose: Annotated[str, shown("purpose", empty="not said")]
     origins: Annotated[tuple[str, ...], shown("origins")]
@@ -262,58 +263,58 @@ class Rules(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class KeptCapsule(msgspec.Struct, frozen=True, kw_only=True):
-    """A capsule on this node. Nothing of it is a secret."""
+    """A capsule on this node, without secrets."""
 
     id: Annotated[str, shown("id", column=True)]
     name: Annotated[str, shown("name", column=True)]
     generation: Annotated[int, shown("generation")]
     tenant: Annotated[str, shown("captured by", as_="hidden")]
-    """Node that captured it."""
+    """The node that captured it."""
     tenant_name: Annotated[str, shown("captured by", column=True)]
     owner: Annotated[str, shown("consented by")]
-    """Id of the owner's key that consented; empty for nobody."""
+    """Id of the owner's key that consented; empty if none did."""
     origins: Annotated[tuple[StateOf, ...], shown("state")]
     state_bytes: Annotated[int, shown("size", as_="bytes", unit="bytes")]
     policy: Annotated[Rules, shown("policy", as_="block", column="ends (UTC)", brief="{expires_ms}")]
     captured_ms: Annotated[int, shown("captured", as_="time", unit="ms")]
     sealed_ms: Annotated[int, shown("sealed", as_="time", unit="ms")]
     uses: Annotated[int, shown("used", unit="time", column=True)]
-    """How often it was used, by all holders that this node knows of."""
+    """Number of uses by all holders that this node knows of."""
     heard_ms: Annotated[int, shown("last word", as_="time", unit="ms")]
-    """When its tenant last said that it stands; 0 for an own one."""
+    """The time at which its tenant last confirmed it; 0 for a capsule of this node."""
     key_ends_ms: Annotated[int, shown("key ends", as_="time", unit="ms")]
-    """When the sealing key of this node that opens it ends; an own one is sealed to the next before."""
+    """The end of this node's sealing key that opens it. A capsule of this node is sealed to the next key before."""
     exported: Annotated[tuple[str, ...], shown("exported to", as_="node")]
-    """Nodes it was exported to."""
+    """Nodes to which it was exported."""
     offered: Annotated[tuple[str, ...], shown("offered to", as_="node")] = ()
     """Nodes that may request its cookies."""
     ended: Annotated[Literal["", "expired", "used up"], shown("ended", column=True)] = ""
-    """Why it is not used any more; empty while it is."""
+    """The reason why it can no longer be used; empty while it can."""
     page: Annotated[str, shown("page")] = ""
-    """Page that `check` and `refresh` open; empty if none was named."""
+    """Page that `check` and `refresh` open; empty if none was given."""
     slice_version: Annotated[str, shown("browser version", words="{} alone")] = ""
-    """The one version of the browser that it is mounted in; empty for any."""
+    """The only version of the browser that can mount it; empty for any version."""
 
 
 class StateItem(msgspec.Struct, frozen=True, kw_only=True):
-    """One thing in the state, without its value."""
+    """One item of the state, without its value."""
 
     kind: Annotated[Literal["cookie", "local", "session", "database", "basic"], shown("kind", column=True)]
     host: Annotated[str, shown("host", column=True)]
     name: Annotated[str, shown("name", column=True)]
     bytes: Annotated[int, shown("size", as_="bytes", unit="bytes", column=True)]
     expires_s: Annotated[int, shown("ends", as_="time", unit="s", column=True)]
-    """0 if it ends with the browser, or never."""
+    """0 if it ends with the browser session, or never."""
 
 
 class ShownCapsule(KeptCapsule, frozen=True, kw_only=True):
-    """A capsule with what it holds, if that was asked for."""
+    """A capsule, with a list of its state if that was requested."""
 
     holds: Annotated[tuple[StateItem, ...], shown("holds")] = ()
     weak: Annotated[tuple[str, ...], shown("weak", as_="lines")] = ()
-    """What this node's scan found in it, such as a session cookie without `Secure`."""
+    """Findings of this node's scan, such as a session cookie without `Secure`."""
     lost: Annotated[tuple[str, ...], shown("not taken", as_="lines")] = ()
-    """What the capture could not take."""
+    """The state that the capture could not take."""
 
 
 class CapsuleList(msgspec.Struct, frozen=True, kw_only=True):
@@ -329,16 +330,16 @@ class CapsuleList(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class CapturedCapsule(KeptCapsule, frozen=True, kw_only=True):
-    """A capsule that was captured."""
+    """A newly captured capsule."""
 
     left_out: Annotated[
         int, shown("left out", unit="cookie or storage/cookies and storages", words="{} of other origins")
     ]
-    """How many cookies and storages of the file are of other origins."""
+    """Number of cookies and storages in the file that belong to other origins."""
     proven: Annotated[Proven, shown("proven")]
-    """Whether a fresh browser with it was taken for who has logged in."""
+    """Whether the site showed a fresh browser with this state as logged in."""
     proof: Annotated[tuple[str, ...], shown("proof", into="proven", words=": {}")]
-    """What showed it, or why nothing did; no text of a page."""
+    """The evidence for or against it, without text of a page."""
     not_needed: Annotated[
         int,
         shown(
@@ -347,22 +348,22 @@ class CapturedCapsule(KeptCapsule, frozen=True, kw_only=True):
             words="{} that the page does not need (--whole keeps them)",
         ),
     ]
-    """How many cookies, entries and databases were left out, because the page was the same without them."""
+    """Number of cookies, entries and databases that were left out because the page was the same without them."""
 
 
 class CapsuleTerms(msgspec.Struct, frozen=True, kw_only=True):
-    """What a person signs to consent."""
+    """The terms that a person signs to consent."""
 
     capsule: Annotated[str, shown("capsule")]
     name: Annotated[str, shown("name", into="capsule", words=" ({})")]
     terms: Annotated[str, shown("terms (SHA-256)")]
-    """Digest of the terms, in hexadecimal."""
+    """SHA-256 of the terms, in hexadecimal."""
     expires_ms: Annotated[int, shown("consent ends", as_="time", unit="ms")]
     recipients: Annotated[tuple[str, ...], shown("for")]
     """Names of the nodes that will be able to open it."""
     policy: Annotated[Rules, shown("policy")]
     slice: Annotated[bool, shown("browser keys", words="go along, which no script can read")] = False
-    """Whether files of the browser's profile go along, with keys that no script can read."""
+    """True if files of the browser's profile are included, with keys that no script can read."""
     basic: Annotated[
         tuple[str, ...], shown("basic", words="a user name and a password for HTTP basic authentication of {}")
     ] = ()
@@ -370,7 +371,7 @@ class CapsuleTerms(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ExportedCapsule(msgspec.Struct, frozen=True, kw_only=True):
-    """A capsule that was written for a peer."""
+    """A capsule that was exported for a peer."""
 
     id: Annotated[str, shown("id")]
     name: Annotated[str, shown("name")]
@@ -379,15 +380,15 @@ class ExportedCapsule(msgspec.Struct, frozen=True, kw_only=True):
     out: Annotated[str, shown("wrote")]
     bytes: Annotated[int, shown("size", as_="bytes", unit="bytes")]
     key_ends_ms: Annotated[int, shown("opens there until", as_="time", unit="ms")]
-    """Until when the peer can open it."""
+    """The time until which the peer can open it."""
     slice_version: Annotated[
         str, shown("browser version", words="{} alone mounts it there, after an import with --slice")
     ] = ""
-    """The one version of the browser that it is mounted in; empty for any."""
+    """The only version of the browser that can mount it; empty for any version."""
 
 
 class RemovedCapsule(msgspec.Struct, frozen=True, kw_only=True):
-    """A capsule that is not here any more."""
+    """A capsule that was removed."""
 
     id: Annotated[str, shown("removed")]
 
@@ -402,8 +403,8 @@ CAPTURE: Final = Verb(
     help="""Keep the login that a file or a live session holds, sealed to this node under a policy.
 
     A fresh browser with the login opens the page that --page names, and another one opens it without. A login that the page refuses
-    is not kept. One that the page does not show is kept as `unknown`: name a page that needs it. What the page is the same
-    without is left out, unless --whole is given.
+    is not kept. If the page does not show whether the login works, it is kept as `unknown`: name a page that needs it. State that
+    makes no difference to the page is left out, unless --whole is given.
 
     Delete the file afterwards: it holds the login in clear. No value of it is printed, logged or stored in clear.
     """,
@@ -425,7 +426,7 @@ SHOW: Final = Verb(
     command="capsule show",
     takes=ShowParams,
     gives=ShownCapsule,
-    help="Show a capsule: its policy, and how much it holds of which origin.",
+    help="Show a capsule: its policy, and the amount of state of each origin.",
     callers=OWNER_ONLY,
     read_only=True,
     row=None,
@@ -434,7 +435,7 @@ TERMS: Final = Verb(
     name="capsule.terms",
     takes=TermsParams,
     gives=CapsuleTerms,
-    help="Tell what an owner signs to consent: `trailmesh capsule consent` shows it.",
+    help="Return the terms that an owner signs to consent: `trailmesh capsule consent` shows them.",
     callers=OWNER_ONLY,
     read_only=True,
     row=None,
@@ -443,9 +444,9 @@ CONSENT: Final = Verb(
     name="capsule.consent",
     takes=ConsentParams,
     gives=KeptCapsule,
-    help="""Take an owner's signed consent: `trailmesh capsule consent` signs and calls this.
+    help="""Store an owner's signed consent: `trailmesh capsule consent` signs it and calls this.
 
-    The capsule is sealed anew with it, or, if it is for an export, the consent is kept for that.
+    The capsule is sealed again with the consent. A consent to an export is kept until the export.
     """,
     callers=OWNER_ONLY,
     row=Row(subject=lambda given: given.capsule),
@@ -457,8 +458,8 @@ EXPORT: Final = Verb(
     gives=ExportedCapsule,
     help="""Seal a capsule to a peer, and write it to a file.
 
-    Its policy binds a node that follows it. Who changes the software of the peer has the login in clear, and only the site can
-    end it: prefer to let this node do the work.
+    The policy binds only nodes that follow it. A person who changes the peer's software can read the login in clear, and only the
+    site can end it. Prefer to let this node do the work.
     """,
     callers=OWNER_ONLY,
     row=Row(subject=lambda given: given.capsule, note=lambda given: {"to": given.to}),
@@ -480,7 +481,7 @@ REMOVE: Final = Verb(
     command="capsule rm",
     takes=CapsuleParams,
     gives=RemovedCapsule,
-    help="Delete a capsule from this node. How often it was used stays known until it expires.",
+    help="Delete a capsule from this node. Its count of uses is kept until it expires.",
     callers=OWNER_ONLY,
     row=Row(subject=lambda given: given.capsule),
 )

@@ -1,4 +1,4 @@
-"""Verbs for cookie handles: capsules of cookies alone, which a peer requests and the owner has offered."""
+"""Verbs for cookie handles: capsules that hold only cookies, which a peer requests after the owner has offered them."""
 
 from __future__ import annotations
 
@@ -33,23 +33,23 @@ class RequestParams(Params, frozen=True, kw_only=True):
 
 
 class OfferedCapsule(msgspec.Struct, frozen=True, kw_only=True):
-    """Who may request the cookies of a capsule."""
+    """The peers that may request the cookies of a capsule."""
 
     id: Annotated[str, shown("id")]
     name: Annotated[str, shown("name")]
     to: Annotated[str, shown("changed for")]
-    """The peer that this was about."""
+    """The peer for which this changed."""
     offered: Annotated[tuple[str, ...], shown("can request its cookies", empty="nobody")]
-    """Names of all that may request them now."""
+    """Names of all peers that may request them now."""
 
 
 class RequestedCapsule(KeptCapsule, frozen=True, kw_only=True):
-    """A capsule of cookies that a peer has answered with."""
+    """A capsule of cookies that was requested from a peer."""
 
     attested_by: Annotated[str, shown("attested by", words="{}, and scanned here with the same result")]
-    """Name of the node whose signed scan was accepted; a scan here found the same."""
+    """Name of the node that signed the accepted scan; a scan on this node found the same."""
     weak: Annotated[tuple[str, ...], shown("weak", as_="lines")]
-    """What both found in it, by number and host."""
+    """Findings of both scans, by number and host."""
 
 
 OFFER: Final = Verb(

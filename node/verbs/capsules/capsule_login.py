@@ -1,4 +1,4 @@
-"""Verbs that make a capsule of a login that is done now."""
+"""Verbs that create a capsule from a login that is performed now."""
 
 from __future__ import annotations
 
@@ -78,14 +78,14 @@ class KeepParams(PolicyParams, frozen=True, kw_only=True):
 
 
 class LoggedIn(CapturedCapsule, frozen=True, kw_only=True):
-    """A capsule of a login that was just done."""
+    """A capsule of a login that was just performed."""
 
     session: Annotated[str, shown("recorded as")]
-    """The recorded session of the login; empty if a person did it in a window."""
+    """The recorded session of the login; empty if a person logged in in a window."""
     registered: Annotated[
         int, shown("registered", unit="passkey", words="{} of this node: --passkey logs in with it")
     ] = 0
-    """How many passkeys the site has made for this node meanwhile."""
+    """Number of passkeys that the site registered for this node during the login."""
 
 
 LOGIN: Final = Verb(

@@ -21,15 +21,15 @@ class ShownPasskey(msgspec.Struct, frozen=True, kw_only=True):
 
     id: Annotated[str, shown("id", column=True)]
     site: Annotated[str, shown("site", column=True)]
-    """The host that it is for, with the hosts below it."""
+    """The host of the passkey, which also covers the hosts below it."""
     account: Annotated[str, shown("account", empty="-", column=True)]
-    """What the site calls the account; empty if the browser did not say."""
+    """The site's name for the account; empty if the browser did not report one."""
     made_ms: Annotated[int, shown("made", as_="time", unit="ms", empty="-", column=True)]
-    """0 if that was not noted."""
+    """0 if the time is unknown."""
     used_ms: Annotated[int, shown("used", as_="time", unit="ms", empty="never", column=True)]
-    """When a page last used it; 0 for never."""
+    """The time at which a page last used it; 0 for never."""
     proven: Annotated[bool, shown("proven", column=True)]
-    """Whether a login with it was seen to work."""
+    """True if a login with it was seen to work."""
 
 
 class PasskeyList(msgspec.Struct, frozen=True, kw_only=True):
@@ -42,7 +42,7 @@ class PasskeyList(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class RemovedPasskey(msgspec.Struct, frozen=True, kw_only=True):
-    """A passkey that is not here any more."""
+    """A passkey that was removed."""
 
     id: Annotated[str, shown("id")]
     site: Annotated[str, shown("site")]

@@ -21,7 +21,7 @@ class ChangePolicyParams(Params, frozen=True, kw_only=True):
     capsule: Annotated[
         str, argument("Id or name of the capsule.", metavar="CAPSULE", max_length=limits.CAPSULE_LABEL_CHARS_MAX)
     ]
-    widen: Annotated[bool, option("Let it allow more than before; what was given under the old policy ends.")] = False
+    widen: Annotated[bool, option("Let it allow more than before. Grants under the old policy end.")] = False
     origins: Annotated[
         tuple[str, ...],
         option(
@@ -40,17 +40,17 @@ class ChangePolicyParams(Params, frozen=True, kw_only=True):
         option("What the login is for, in one line.", metavar="TEXT", max_length=limits.CAPSULE_PURPOSE_CHARS_MAX),
     ] = ""
     class_max: Annotated[
-        int | None, option("The highest risk class of what leaves; 1 to 3: nothing but reads.", metavar="N")
+        int | None, option("The highest risk class of requests that leave; 1 to 3 allow reads only.", metavar="N")
     ] = None
     replays_max: Annotated[
-        int | None, option("How often it may be used, those before counted.", flag="--replays", metavar="N")
+        int | None, option("How often it may be used, including earlier uses.", flag="--replays", metavar="N")
     ] = None
     expires_s: Annotated[
         int, option("When it ends, from now: `12h`, `30d`.", flag="--expires", metavar="TIME", reads="duration", ge=0)
     ] = 0
     fresh_s: Annotated[
         int | None,
-        option("How long another node may use it without word from this one.", flag="--fresh", metavar="SECONDS"),
+        option("How long another node may use it without hearing from this one.", flag="--fresh", metavar="SECONDS"),
     ] = None
     mfa_s: Annotated[
         int | None,
@@ -58,12 +58,14 @@ class ChangePolicyParams(Params, frozen=True, kw_only=True):
     ] = None
     cross_device: Annotated[Choice, option("Whether other machines may use it.")] = ""
     cross_installation: Annotated[Choice, option("Whether other nodes may use it.")] = ""
-    consent: Annotated[Choice, option("Whether an owner must have signed before.")] = ""
-    probes: Annotated[Choice, option("Whether more than links and what certainly reads may be pressed.")] = ""
+    consent: Annotated[Choice, option("Whether an owner must sign first.")] = ""
+    probes: Annotated[
+        Choice, option("Whether controls may be pressed that are neither links nor certain to only read.")
+    ] = ""
 
 
 class ChangedPolicy(msgspec.Struct, frozen=True, kw_only=True):
-    """The capsule under its new policy, and what ended with the old one."""
+    """The capsule under its new policy, and the grants that ended with the old policy."""
 
     capsule: Annotated[KeptCapsule, shown("capsule")]
     widened: Annotated[
@@ -71,12 +73,12 @@ class ChangedPolicy(msgspec.Struct, frozen=True, kw_only=True):
     ]
     """The fields in which it allows more than before; empty if it only allows less."""
     consents: Annotated[int, shown("ended", unit="consent", words="{}, given on other terms")]
-    """How many consents have ended: they were given on other terms."""
+    """Number of consents that have ended because they were given for other terms."""
     to_give_anew: Annotated[
         tuple[str, ...],
         shown("copies ended", words="those of {}: `trailmesh capsule export` gives them anew"),
     ]
-    """Names of peers whose copies are used no more: export it to them again."""
+    """Names of the peers whose copies can no longer be used; export it to them again."""
 
 
 POLICY: Final = Verb(
@@ -84,11 +86,11 @@ POLICY: Final = Verb(
     command="capsule policy",
     takes=ChangePolicyParams,
     gives=ChangedPolicy,
-    help="""Change what a capsule of this node may be used for. What is not named stays as it is.
+    help="""Change the policy of a capsule of this node. Fields that are not named stay unchanged.
 
-    The capsule is sealed as its next generation, so copies that peers hold are used no more: export it to them again. Consents end,
-    because they were given on other terms. Uses stay counted. If the policy allows more than before, `--widen` is needed, and what
-    agents and peers were granted of the capsule ends until it is granted anew (`agent add`, `capsule offer`).
+    The capsule is sealed as its next generation, so copies of peers can no longer be used: export it to them again. Consents end,
+    because they were given on other terms. Uses stay counted. If the policy allows more than before, `--widen` is needed, and the
+    grants of the capsule to agents and peers end until they are given again (`agent add`, `capsule offer`).
 
     \b
     Examples:

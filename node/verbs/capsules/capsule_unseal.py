@@ -1,4 +1,4 @@
-"""The verb that gives a login out in clear, for a script of Playwright."""
+"""The verb that writes a login in clear, for a Playwright script."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class UnsealParams(CapsuleParams, frozen=True, kw_only=True):
 
 
 class UnsealedCapsule(msgspec.Struct, frozen=True, kw_only=True):
-    """A login that was written in clear. Nothing of this answer is a secret."""
+    """A login that was written in clear. This answer contains no secret."""
 
     id: Annotated[str, shown("id")]
     name: Annotated[str, shown("name")]
@@ -35,12 +35,12 @@ class UnsealedCapsule(msgspec.Struct, frozen=True, kw_only=True):
     bytes: Annotated[int, shown("size", as_="bytes", unit="bytes")]
     cookies: Annotated[int, shown("cookies")]
     origins: Annotated[tuple[str, ...], shown("storage of")]
-    """Those whose localStorage or IndexedDB is in the file."""
+    """Origins whose localStorage or IndexedDB is in the file."""
     left_out: Annotated[tuple[str, ...], shown("left out", as_="lines")]
-    """What Playwright takes from no file, and what the capture could not take; names alone."""
+    """Names of the state that Playwright cannot load from a file, and of the state that the capture could not take."""
     uses_left: Annotated[int, shown("left", unit="use")]
     warning: Annotated[str, shown("warning")]
-    """What this copy is from now on."""
+    """The consequences of writing the login in clear."""
 
 
 UNSEAL: Final = Verb(
@@ -48,13 +48,14 @@ UNSEAL: Final = Verb(
     command="capsule unseal",
     takes=UnsealParams,
     gives=UnsealedCapsule,
-    help="""Write the login of a capsule in clear, as the storage state that a script of Playwright takes.
+    help="""Write the login of a capsule in clear, as a storage state for a Playwright script.
 
     Whoever reads the file is logged in. From now on no policy, count, expiry or revocation binds this copy: only a logout on the
     site ends it, as `capsule revoke --kill` does it. Prefer to name the capsule where the work is recorded or replayed.
 
-    Only a capsule that this node captured: the policy of a peer binds this node. It counts as a use. The file is new, and its owner
-    alone may read it. sessionStorage and the storage of frames cannot be given in a file; the answer names what is left out.
+    Only a capsule that this node captured can be unsealed, because the policy of a peer binds this node. Unsealing counts as a
+    use. The file must not exist yet, and only its owner may read it. sessionStorage and the storage of frames cannot be given in a
+    file; the answer names what is left out.
 
     \b
     Example:

@@ -1,4 +1,4 @@
-"""Verbs that look after a capsule: whether its login still works, newer state, a new seal."""
+"""Verbs that maintain a capsule: check its login, refresh its state, seal it again, revoke it."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from protocol import limits
 from protocol.capsule.flows.portability import Verdict
 
 _PAGE: Final = option(
-    "Page that only who is logged in sees.  [default: the one given at the capture, else the start page]",
+    "Page that only a logged-in user sees.  [default: the one given at the capture, else the start page]",
     metavar="URL",
     max_length=limits.URL_CHARS_MAX,
 )
 _SHOWS: Final = option(
-    "Text that this page shows to who is logged in.  [default: the page is compared with what a browser without the login sees]",
+    "Text that this page shows to a logged-in user.  [default: the page is compared with the view of a browser without the login]",
     metavar="TEXT",
     max_length=limits.ACTION_TEXT_CHARS_MAX,
 )
@@ -59,17 +59,17 @@ def _note(kind: str) -> str:
 
 
 class Noted(msgspec.Struct, frozen=True, kw_only=True):
-    """One thing that decides whether, or how long, a login works in another browser."""
+    """One fact that decides whether, or how long, a login works in another browser."""
 
     kind: Annotated[str, shown("note", as_="prose", column=True, said=_note)]
     travels: Annotated[bool, shown("in another browser", column=True)]
-    """Whether it is there in the other browser all the same."""
+    """True if another browser has it all the same."""
     what: Annotated[str, shown("where", as_="prose", column=True)]
-    """Where it is: hosts and names, never a value."""
+    """Its place, as hosts and names, never a value."""
 
 
 class CheckedCapsule(msgspec.Struct, frozen=True, kw_only=True):
-    """What a fresh browser was taken for."""
+    """The result of opening the site with this login in a fresh browser."""
 
     id: Annotated[str, shown("id")]
     name: Annotated[str, shown("name")]
@@ -83,7 +83,7 @@ class CheckedCapsule(msgspec.Struct, frozen=True, kw_only=True):
     ]
     """Origins that offer to bind sessions to a device."""
     notes: Annotated[tuple[Noted, ...], shown("notes")]
-    """Gravest first."""
+    """The gravest first."""
     expires_ms: Annotated[int, shown("ends", as_="time", unit="ms", into="uses_left", words=", until {} UTC")]
     uses_left: Annotated[int, shown("left", unit="use")]
 
@@ -95,22 +95,22 @@ class RefreshedCapsule(KeptCapsule, frozen=True, kw_only=True):
         bool,
         shown("renewed", words="newer state is sealed", empty="the site has changed nothing: there is no newer state"),
     ]
-    """Whether the site has given newer state, which was sealed as the next generation."""
+    """True if the site has issued newer state, which was sealed as the next generation."""
     evidence: Annotated[str, shown("evidence")] = ""
     export_again: Annotated[
         tuple[str, ...],
         shown("export again to", words="{}, who hold an older generation: `trailmesh capsule export` with --to"),
     ]
-    """Nodes whose copy is of an older generation now: they are refused until they get the newer one."""
+    """Nodes whose copy now has an older generation: it is refused until they get the newer one."""
 
 
 class RevokedCapsule(msgspec.Struct, frozen=True, kw_only=True):
-    """A capsule that has ended."""
+    """A revoked capsule."""
 
     id: Annotated[str, shown("revoked")]
     revoked_ms: Annotated[int, shown("at", as_="time", unit="ms")]
     told: Annotated[tuple[str, ...], shown("confirmed by")]
-    """Nodes that have confirmed it."""
+    """Nodes that have confirmed the revocation."""
     not_told: Annotated[
         tuple[str, ...],
         shown(
@@ -118,12 +118,14 @@ class RevokedCapsule(msgspec.Struct, frozen=True, kw_only=True):
             words="{}: they learn it at their next use, at the latest after the freshness window",
         ),
     ]
-    """Nodes that could not be reached: they learn it at their next use, at the latest after the freshness window."""
+    """Nodes that could not be reached. They learn of the revocation at their next use, at the latest after the freshness
+    window.
+    """
     dead: Annotated[bool, shown("seen dead on the site", empty="no")] = False
-    """Whether the site was seen to refuse the old state; only with ``kill``."""
+    """True if the site was seen to refuse the old state; only with ``kill``."""
     evidence: Annotated[str, shown("evidence", into="dead", words=": {}")] = ""
     pressed: Annotated[str, shown("pressed on the site")] = ""
-    """Name of the control of the page that was pressed to log out; empty if there was none. Only with ``kill``."""
+    """Name of the control that was pressed to log out; empty if the page has none. Only with ``kill``."""
 
 
 CHECK: Final = Verb(
@@ -131,10 +133,10 @@ CHECK: Final = Verb(
     command="capsule check",
     takes=LookParams,
     gives=CheckedCapsule,
-    help="""Tell whether the login of a capsule still works, and whether it works in another browser.
+    help="""Check whether the login of a capsule still works, and whether it works in another browser.
 
-    A fresh browser begins with the login and opens a page; another one opens it without. `portable`: the first was taken for who
-    has logged in. `offered`: so it was, but the site offers to bind sessions to a device, and a bound one soon ends elsewhere.
+    A fresh browser begins with the login and opens a page; another one opens it without. `portable`: the site showed the first one
+    as logged in. `offered`: the same, but the site offers to bind sessions to a device, and a bound session soon ends elsewhere.
     `software-bound`: the login names a key that only its own browser has. `dead`: the page asks to log in.
     `unknown`: both see the same; name a page behind the login. The check counts as a use. Exit codes: 0 portable; 1 anything else.
     """,
@@ -146,11 +148,11 @@ REFRESH: Final = Verb(
     command="capsule refresh",
     takes=LookParams,
     gives=RefreshedCapsule,
-    help="""Open a page with the login of a capsule, and seal what the site has renewed.
+    help="""Open a page with the login of a capsule, and seal the state that the site has renewed.
 
-    The newer state is the next generation of the same capsule, with the same policy. A login that the site does not take any more
-    is an error, and the state stays as it was. Counts as a use. Copies that peers hold are of an older generation afterwards:
-    export it to them again.
+    The newer state is the next generation of the same capsule, with the same policy. If the site no longer accepts the login, the
+    command fails and the state stays unchanged. Counts as a use. Copies of peers then have an older generation: export the capsule
+    to them again.
     """,
     callers=OWNER_ONLY,
     row=Row(subject=lambda given: given.capsule),
@@ -162,7 +164,7 @@ ROTATE: Final = Verb(
     gives=RefreshedCapsule,
     help="""Seal a capsule anew, with a new key, as its next generation.
 
-    Copies that were exported before are refused afterwards: export it again to those who are to keep it. Not while it is in use.
+    Earlier exports are refused afterwards: export it again to the peers that should keep it. Fails while the capsule is in use.
     """,
     callers=OWNER_ONLY,
     row=Row(subject=lambda given: given.capsule),
@@ -175,9 +177,9 @@ REVOKE: Final = Verb(
     help="""End a capsule that this node captured, here and on every node it was exported to.
 
     Work that has it mounted ends at once, here and on every node that is reached. A node that is not reached learns it at its next
-    use, and can use the capsule no longer than its freshness window allows. Who kept the plaintext is stopped by the site only: log
-    out there, or let --kill do it, which presses the control of the page that logs out, of all devices if there is one, and then
-    shows the site the old state.
+    use, and can use the capsule no longer than its freshness window allows. Only the site can end a copy in clear: log out there,
+    or use --kill. It presses the page's control to log out (on all devices, if there is one), and then shows the site the old
+    state.
     Exit codes: 0; with --kill 1 if the site was not seen to refuse it.
     """,
     callers=OWNER_ONLY,

@@ -1,4 +1,4 @@
-"""The verb that moves work to the node where a login is."""
+"""The verb that sends work to the node that has the login."""
 
 from __future__ import annotations
 
@@ -34,25 +34,25 @@ class WorkParams(Params, frozen=True, kw_only=True):
 
 
 class WorkDone(msgspec.Struct, frozen=True, kw_only=True):
-    """The verdict about work that another node did with a login of its own."""
+    """The verdict about work that another node did with its own login."""
 
     work: Annotated[str, shown("number")]
-    """Its number, in hexadecimal."""
+    """Number of the work, in hexadecimal."""
     node: Annotated[str, shown("node", into="name", as_="node", words=" ({})")]
     name: Annotated[str, shown("done by")]
-    """Who did it and signed the verdict."""
+    """The node that did the work and signed the verdict."""
     task: Annotated[str, shown("task")]
     session: Annotated[str, shown("session")]
-    """Its session there, and here once it is fetched; empty if it did not come to that."""
+    """Id of the session on that node, and here once it is fetched; empty if none was recorded."""
     verdict: Annotated[str, shown("verdict", empty="not done")]
-    """Of the recording or replay; empty if there is none."""
+    """Verdict of the recording or replay; empty if there is none."""
     steps: Annotated[int, shown("steps", unit="step", into="good", words=" of {}")]
     good: Annotated[int, shown("good")]
-    """How many of the steps succeeded, or matched."""
+    """Number of steps that succeeded in the recording, or matched in the replay."""
     code: Annotated[str, shown("error", into="verdict", words=" ({})")]
-    """Of the error that ended it; empty if it came to its end."""
+    """Code of the error that ended it; empty if it was completed."""
     question: Annotated[bool, shown("approval", words="its owner is asked for one: ask for the work again after a yes")]
-    """Whether the owner of the other node was asked for an approval: after a yes, ask for the work again."""
+    """True if the owner of the other node was asked for an approval; request the work again after a yes."""
     fetched: Annotated[bool, shown("fetched", into="session", words=", fetched")]
     signed: Annotated[str, shown("signed verdict (SHA-256)")]
     """SHA-256 of the signed verdict, which this node keeps."""

@@ -35,7 +35,7 @@ _HELD = "{method} {address}{fields}, {size} (risk class {risk}{row}): {question}
 
 
 class HeldRequest(msgspec.Struct, frozen=True, kw_only=True):
-    """A request that waits for the owner's yes before it leaves. The page and its site have chosen most of its texts."""
+    """A request that is held until the owner says yes. Most of its text was chosen by the page and its site."""
 
     question: Annotated[
         str,
@@ -45,22 +45,22 @@ class HeldRequest(msgspec.Struct, frozen=True, kw_only=True):
             empty="refused: too many questions about this site are open (`trailmesh approve ls`)",
         ),
     ]
-    """Id of the question (``approve.state``); empty where no more can be asked: then it was refused."""
+    """Id of the question (``approve.state``); empty if no more questions can be asked, in which case the request was refused."""
     method: Annotated[str, shown("method")]
     address: Annotated[str, shown("address")]
     fields: Annotated[tuple[str, ...], shown("fields", words=" with {}")]
-    """Names of the fields in address and body; ``name=value`` of those that choose what is done."""
+    """Names of the fields in address and body; ``name=value`` for fields that select the operation."""
     size: Annotated[int, shown("size", as_="bytes", unit="bytes")]
-    """Bytes of the body."""
+    """Size of the body in bytes."""
     risk: Annotated[int, shown("risk class")]
-    """The class (docs/risk.md)."""
+    """The risk class (docs/risk.md)."""
     control: Annotated[str, shown("action")]
     """The action that caused it, in words."""
     row: Annotated[str, shown("row", words=", {}")]
-    """The row or card that the control stands in; empty if none."""
+    """Text of the row or card around the control; empty if there is none."""
     page: Annotated[str, shown("page")]
     waits_s: Annotated[int, shown("waits", as_="duration", unit="s", words=", within {}")]
-    """Seconds that it waits. After that a yes lets it through when the action is done again."""
+    """Seconds for which it is held. After that, a yes lets the request through when the action is repeated."""
 
 
 class Observed(msgspec.Struct, frozen=True, kw_only=True):
@@ -78,9 +78,9 @@ class Observed(msgspec.Struct, frozen=True, kw_only=True):
         bool,
         shown("unconfirmed", words="something that this page sent did not leave, so what it shows may not be true"),
     ]
-    """True if the page may show what is not true: something that it sent was held or refused since its address was opened."""
+    """True if the page may show something untrue, because a request of it was held or refused since its address was opened."""
     lines: Annotated[tuple[str, ...], shown("lines", as_="bare")]
-    """One indented line per node, which begins with its ref: ``[ref=s3e5]``. All other text comes from the site."""
+    """One indented line for each node, which begins with its ref: ``[ref=s3e5]``. All other text comes from the site."""
 
 
 class Opened(msgspec.Struct, frozen=True, kw_only=True):
@@ -89,15 +89,16 @@ class Opened(msgspec.Struct, frozen=True, kw_only=True):
     session: Annotated[str, shown("opened")]
     """Its id, which all other verbs take."""
     ends_ms: Annotated[int, shown("until", as_="time", unit="ms")]
-    """Latest end, in milliseconds since 1970."""
+    """The latest possible end, in milliseconds since 1970."""
     idle_s: Annotated[int, shown("idle limit", as_="duration", unit="s")]
     """Seconds without a call after which it ends."""
     actions_left: Annotated[int, shown("actions left")]
     blocked: Annotated[tuple[str, ...], shown("guard refused")]
-    """What the network guard refused meanwhile, each ``METHOD /path``, with the site before the path if it is
-    not that of the page."""
+    """Requests that the network guard refused meanwhile, each ``METHOD /path``, with the site before the path if it differs from
+    the page's site.
+    """
     notes: Annotated[tuple[str, ...], shown("notes", as_="lines")]
-    """What there is to say of how the page came, and what helps where a site asked for HTTP authentication in vain."""
+    """Notes on how the page was loaded, and advice if a site asked for HTTP authentication in vain."""
     observation: Annotated[Observed, shown("page", as_="inline")]
 
 
@@ -106,26 +107,29 @@ class Acted(msgspec.Struct, frozen=True, kw_only=True):
 
     session: Annotated[str, shown("live session", as_="hidden")]
     did: Annotated[tuple[str, ...], shown("did")]
-    """The performed actions, described."""
+    """The performed actions, in words."""
     risk: Annotated[int, shown("risk class", into="did", words=", risk class {}")]
     """The highest risk class among them."""
     reason: Annotated[str, shown("reason", into="risk", words=" ({})")]
-    """Reason for the risk class."""
+    """The reason for the risk class."""
     blocked: Annotated[tuple[str, ...], shown("guard refused")]
-    """What the network guard refused meanwhile, each ``METHOD /path``, with the site before the path if it is
-    not that of the page."""
+    """Requests that the network guard refused meanwhile, each ``METHOD /path``, with the site before the path if it differs from
+    the page's site.
+    """
     held: Annotated[tuple[HeldRequest, ...], shown("held", brief=_HELD)]
-    """Requests that wait for the owner's yes. The page may show that it was done: it was not, yet."""
+    """Requests that are held until the owner says yes. They have not left yet, even if the page shows them as done."""
     question: Annotated[str, shown("asked", words=_DONE_NOT)]
-    """Id of the question to the owner about the first of them that a yes would let through; empty if nobody is asked. The page may
-    show that it was done: it was not."""
+    """Id of the question to the owner about the first refused request that a yes would let through; empty if nobody is asked. The
+    request has not left, even if the page shows it as done.
+    """
     notes: Annotated[tuple[str, ...], shown("notes", as_="lines")]
-    """What there is to say of how it was done (a field that shows less than was typed, a page that was used while it still loaded),
-    and what helps where a site asked for HTTP authentication in vain."""
+    """Notes on how the actions were performed (a field that shows less than was typed, a page that was used while it still
+    loaded), and advice if a site asked for HTTP authentication in vain.
+    """
     dialogs: Annotated[tuple[str, ...], shown("dialogs", as_="lines")]
-    """Dialogs that the actions caused, each with what it says and how it was answered."""
+    """Dialogs that the actions caused, each with its text and the answer."""
     extracted: Annotated[str, shown("read")]
-    """Values that ``extract`` has read."""
+    """Values read by ``extract``."""
     settled: Annotated[bool, shown("settled", empty="no: the page was still changing")]
     """False if the page was still changing when it was observed."""
     actions_left: Annotated[int, shown("actions left")]
@@ -159,7 +163,7 @@ class PageList(msgspec.Struct, frozen=True, kw_only=True):
     session: Annotated[str, shown("live session", as_="hidden")]
     pages: Annotated[tuple[PageInfo, ...], shown("pages", brief=_PAGE)]
     observation: Annotated[Observed | None, shown("page", as_="inline")] = None
-    """Observation of the current page, if the call changed which page is current."""
+    """Observation of the current page, if the call made another page current."""
 
 
 class Recorded(msgspec.Struct, frozen=True, kw_only=True):
@@ -181,7 +185,7 @@ class LiveSummary(msgspec.Struct, frozen=True, kw_only=True):
     """Caller that opened it."""
     opened_ms: Annotated[int, shown("opened", as_="time", unit="ms")]
     ends_ms: Annotated[int, shown("ends", as_="time", unit="ms", column=True)]
-    """Latest end; once it has ended, the time of the end, or of the last step if it was interrupted."""
+    """The latest possible end. After the end, its time; for an interrupted session, the time of the last step."""
     idle_s: Annotated[int, shown("idle limit", as_="duration", unit="s")]
     actions: Annotated[int, shown("actions", column=True)]
     actions_max: Annotated[int, shown("at most", into="actions", words=" of {}")]
@@ -189,8 +193,9 @@ class LiveSummary(msgspec.Struct, frozen=True, kw_only=True):
     """Number of open pages."""
     pages_max: Annotated[int, shown("at most", into="pages", words=" of {}")]
     reason: Annotated[str, shown("ended", column=True)] = ""
-    """Why it ended: closed, ttl, idle, actions, size, crashed, budget, expired, removed, uncounted, capsule, failed, stopped,
-    interrupted. Empty while it is open."""
+    """The reason for the end: closed, ttl, idle, actions, size, crashed, budget, expired, removed, uncounted, capsule, failed,
+    stopped, interrupted. Empty while it is open.
+    """
     sessions: Annotated[tuple[str, ...], shown("recorded as", as_="hidden")] = ()
     """Ids of its recorded sessions, one for each page that was used."""
 
@@ -229,7 +234,9 @@ def _about(given: Any) -> str:
 
 
 def _verb(name: str, **more: Any) -> Verb:
-    """A verb of live sessions. The node's owner may call it, and agents with the scope ``live`` for their own live sessions."""
+    """A verb of live sessions. The node's owner may call it; agents with the scope ``live`` may call it for their own live
+    sessions.
+    """
     return Verb(name=f"live.{name}", callers=OWNER_AND_AGENTS, scope="live", **more)
 
 
@@ -355,8 +362,8 @@ SCREENSHOT: Final = _verb(
     gives=Pictured,
     help="""Take a screenshot of the current page.
 
-    Password fields are covered, and secrets of this live session wherever the page shows them as text. There is no screenshot if
-    it cannot be told where that is.
+    Password fields are covered, and secrets of this live session wherever the page shows them as text. No screenshot is taken if
+    their places cannot be determined.
     """,
     owner_fields=frozenset({"out"}),
     row=Row(subject=_about, note=lambda given: {"out": given.out}),

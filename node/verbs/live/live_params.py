@@ -1,4 +1,4 @@
-"""What the verbs of live browser sessions take: arguments and options of the command line, fields of a call."""
+"""Parameters of the verbs for live browser sessions: arguments and options of the command line, fields of a call."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Verbs for agents: programs that call this node with their own token."""
+"""Verbs for agents: programs that call this node with a token of their own."""
 
 from __future__ import annotations
 
@@ -110,9 +110,11 @@ class Agent(msgspec.Struct, frozen=True, kw_only=True):
     capsules: tuple[str, ...]
     """Ids of the capsules that it may use, each with the kinds of work: ``cap-…=live,record``."""
     capsule_names: dict[str, str] = {}
-    """What these capsules are called now, by id; without those that are not here any more."""
+    """Current names of these capsules, by id; capsules that were removed have none."""
     capsules_ended: tuple[str, ...] = ()
-    """Ids of those that it may not use any more: removed, expired, or of a policy that was widened after the agent was added."""
+    """Ids of the capsules that it may no longer use: removed, expired, or with a policy that was widened after the agent was
+    added.
+    """
     created_ms: int
     expires_ms: int
     calls: int
@@ -145,7 +147,7 @@ class Removed(msgspec.Struct, frozen=True, kw_only=True):
 
     name: str
     ended: int
-    """How many of its calls, browser runs and live sessions were in progress and have been ended."""
+    """Number of its calls, browser runs and live sessions that were in progress and have been ended."""
 
 
 # --- the verbs -------------------------------------------------------------------------------------------------------

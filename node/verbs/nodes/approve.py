@@ -1,4 +1,4 @@
-"""Verbs for questions to the owner, and their answers."""
+"""Verbs for questions to the owner and their answers."""
 
 from __future__ import annotations
 
@@ -73,17 +73,17 @@ def held_in_words(state: str) -> str:
 
 
 class Asked(msgspec.Struct, frozen=True, kw_only=True):
-    """A question. Pages have chosen some of its texts."""
+    """A question to the owner. Some of its text was chosen by a page."""
 
     id: Annotated[str, shown("question", column=True)]
     state: Annotated[State, shown("state", column=True)]
     kind: Annotated[Literal["action", "request"], shown("kind", as_="hidden")]
     does: Annotated[str, shown("what", as_="prose", column=True)]
-    """What would be done, in words: the form that an approval for a search or a site holds for."""
+    """The action or request, in words. An approval for a search or a site covers everything of this form."""
     page: Annotated[str, shown("page")]
     site: Annotated[str, shown("site")]
     risk: Annotated[int, shown("class", column=True)]
-    """The class (docs/risk.md)."""
+    """The risk class (docs/risk.md)."""
     reason: Annotated[str, shown("why", as_="prose", column=True)]
     caller: Annotated[str, shown("asked by", as_="node", column=True)]
     search: Annotated[str, shown("search")]
@@ -91,10 +91,12 @@ class Asked(msgspec.Struct, frozen=True, kw_only=True):
     step: Annotated[int, shown("step")]
     asked_ms: Annotated[int, shown("since", as_="time", unit="ms", column=True)]
     times: Annotated[int, shown("times", column=True)]
-    """How often it was asked."""
+    """Number of times it was asked."""
     held: Annotated[HeldState, shown("request", into="state", words=", {}")]
-    """The fate of the request that waits for the answer: ``held``, a yes sends it; ``sent``, it left once; ``refused``, it
-    never left; ``withdrawn``, the page gave it up; ``unknown``, it was let go and nobody knows if it arrived; empty, none waits."""
+    """The fate of the request that waits for the answer. ``held``: a yes sends it. ``sent``: it left once. ``refused``: it never
+    left. ``withdrawn``: the page gave it up. ``unknown``: it was released, but its arrival is not known. Empty: no request
+    waits.
+    """
 
 
 class AskedList(msgspec.Struct, frozen=True, kw_only=True):
@@ -104,50 +106,51 @@ class AskedList(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Answer(msgspec.Struct, frozen=True, kw_only=True):
-    """How a question was answered."""
+    """The answer to a question."""
 
     yes: Annotated[bool, shown("yes", empty="no")]
     scope: Annotated[Literal["once", "search", "site"], shown("holds for")]
     owner: Annotated[str, shown("by")]
-    """Name of the owner; its id if it is revoked."""
+    """Name of the owner; the id if the owner's key is revoked."""
     answered_ms: Annotated[int, shown("answered", as_="time", unit="ms")]
     expires_ms: Annotated[int, shown("until", as_="time", unit="ms")]
     uses: Annotated[int, shown("used", unit="time")]
-    """How many actions it has let through."""
+    """Number of actions that it has let through."""
 
 
 class Shown(Asked, frozen=True, kw_only=True):
-    """A question with all that is known about it."""
+    """A question with everything that is known about it."""
 
     evidence: Annotated[tuple[str, ...], shown("because", as_="lines")]
-    """Why it has this class."""
+    """The evidence for its risk class."""
     requests: Annotated[tuple[str, ...], shown("sends", as_="lines")]
-    """The requests that a yes lets through while the action is performed, in words."""
+    """The requests that a yes lets through during the action, in words."""
     open_requests: Annotated[bool, shown("sends more", words="it is not known yet what it sends to its own origin")]
-    """Whether that is anything the page sends to its own origin, because its requests are not known yet."""
+    """True if a yes covers every request of the page to its own origin, because its requests are not known yet."""
     picture: Annotated[str, shown("picture")]
-    """The file to which the picture of the page was written; empty if none is stored, or none was asked for."""
+    """The file with the picture of the page; empty if no picture is stored or none was requested."""
     has_picture: Annotated[bool, shown("picture stored")]
     answer: Annotated[Answer | None, shown("answer")]
     question: Annotated[str, shown("signed form", as_="hidden")]
-    """The question, encoded, in hexadecimal: what the digest is made of."""
+    """The encoded question, in hexadecimal. The digest is computed from it."""
     digest: Annotated[str, shown("digest", as_="hidden")]
-    """What an approval signs, in hexadecimal."""
+    """The digest that an approval signs, in hexadecimal."""
 
 
 class Stand(msgspec.Struct, frozen=True, kw_only=True):
-    """How a question stands, for who asked it. Pages have chosen some of its texts."""
+    """The standing of a question, for its caller. Some of its text was chosen by a page."""
 
     id: Annotated[str, shown("question")]
     state: Annotated[State, shown("state")]
-    """``yes``: do the action again, and it is let through, unless ``held`` says that it was sent. ``used``: a yes for once has let
-    it through."""
+    """``yes``: repeat the action, and it is let through, unless ``held`` says that it was sent. ``used``: a yes for one time has
+    let it through.
+    """
     does: Annotated[str, shown("what")]
     requests: Annotated[tuple[str, ...], shown("would send", as_="lines")]
-    """The requests that the guard refused, and that a yes lets through while the action is done again."""
+    """The requests that the guard refused. A yes lets them through when the action is repeated."""
     risk: Annotated[int, shown("class")]
     held: Annotated[HeldState, shown("request", said=held_in_words)]
-    """The fate of the request that waits for the answer (docs/approvals.md); empty if none waits."""
+    """The fate of the request that waits for the answer (docs/approvals.md); empty if no request waits."""
 
 
 # --- the verbs -------------------------------------------------------------------------------------------------------
@@ -157,7 +160,7 @@ LIST: Final = Verb(
     command="approve ls",
     takes=ListParams,
     gives=AskedList,
-    help="List what was not done because it needs an approval, newest first (docs/approvals.md).",
+    help="List the actions and requests that wait for an approval, newest first (docs/approvals.md).",
     callers=OWNER_ONLY,
     read_only=True,
     row=None,
@@ -189,9 +192,10 @@ STATE: Final = Verb(
     tool="question_state",
     takes=StateParams,
     gives=Stand,
-    help="""Show how a question stands, or wait for its answer.
+    help="""Show the standing of a question, or wait for its answer.
 
-    Who asked may see it, and nobody but the owner answers it. A yes sends what is held. Where nothing is held, do the action again.
+    The caller that asked may see it; only the owner can answer it. A yes sends a held request. If no request is held, repeat the
+    action.
     """,
     callers=OWNER_AND_AGENTS,
     scope=ANY_SCOPE,

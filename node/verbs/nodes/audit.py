@@ -90,7 +90,7 @@ class Exported(End, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
 
 class Unfinished(msgspec.Struct, frozen=True, kw_only=True):
-    """A row that begins an action which has no end row."""
+    """A row that begins an action whose end row is missing."""
 
     row: int
     what: str
@@ -103,7 +103,7 @@ class Verified(msgspec.Struct, frozen=True, kw_only=True):
     sound: bool
     node: str
     rows: int
-    """How many rows are intact, counted from the first."""
+    """Number of intact rows, counted from the first."""
     head: str
     broken: int = 0
     """Number of the first row that does not match the hash chain; 0 for none."""
@@ -113,11 +113,11 @@ class Verified(msgspec.Struct, frozen=True, kw_only=True):
     heads: int = 0
     """Number of signed heads that were compared with the rows."""
     anchors_lost: int = 0
-    """Heads that are in the witness log but not in the store; the rows up to them cannot be checked against them."""
+    """Number of heads that are in the witness log but not in the store, so the rows up to them cannot be checked."""
     tampered: tuple[str, ...] = ()
-    """Of this node's own trail: what it signed about keys of owners, answers or capsules, and what was removed or changed."""
+    """For this node's own trail: signed records about keys of owners, answers or capsules that were removed or changed."""
     unfinished: tuple[Unfinished, ...] = ()
-    """Actions that are still running, or that a crash interrupted. Only the newest are listed."""
+    """Actions that are still running or were interrupted by a crash. Only the newest are listed."""
 
 
 # --- the verbs -------------------------------------------------------------------------------------------------------
@@ -138,7 +138,8 @@ LIST: Final = Verb(
       trailmesh audit --what session --since 2025-03-01T00:00
       trailmesh audit --who laptop --json
     """,
-    callers=OWNER_ONLY,  # owner only: the rows show what the owner did, the names of secrets and the addresses of peers
+    # owner only: the rows show the owner's actions, the names of secrets and the addresses of peers
+    callers=OWNER_ONLY,
     read_only=True,
     row=None,
 )

@@ -1,4 +1,4 @@
-"""The verb that copies the node to a file. ``node restore`` is no verb: there is no node yet that could be called."""
+"""The verb that copies the node to a file. ``node restore`` is no verb, because no node is running that could be called."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class MadeBackup(msgspec.Struct, frozen=True, kw_only=True):
     log: str
     """Origin of the witness log."""
     log_size: int
-    """Size of the witness log when the copy was begun. A peer that has seen a larger one notices that the copy is older."""
+    """Size of the witness log when the copy began. A peer that has seen a larger log notices that the copy is older."""
     made_ms: int
 
 

@@ -53,7 +53,7 @@ class Distrusted(msgspec.Struct, frozen=True, kw_only=True):
     searches: int
     """Number of searches it was removed from."""
     notify: bool
-    """Whether a notice was requested."""
+    """True if a notice was requested."""
     told: list[str]
     """Names of the peers that accepted the notice."""
     not_told: list[str]
@@ -74,9 +74,9 @@ class ShownNotice(msgspec.Struct, frozen=True, kw_only=True):
     """A notice, for display."""
 
     about: str
-    """Node id."""
+    """Id of the node that the notice is about."""
     about_name: str
-    """Empty if this node does not know it."""
+    """Name of that node; empty if this node does not know it."""
     by: str
     by_name: str
     since_ms: int

@@ -41,9 +41,9 @@ class Listed(msgspec.Struct, frozen=True, kw_only=True):
     """Result of ``events.list``."""
 
     changes: tuple[Change, ...]
-    """In ascending order of number."""
+    """In ascending order of their numbers."""
     last: int
-    """Number to pass as ``since`` in the next call. It also covers changes that the kind filter left out."""
+    """The number to pass as ``since`` in the next call. It also covers changes that the kind filter left out."""
     oldest: int
     """The smallest number still stored."""
 

@@ -15,7 +15,7 @@ PROOF_SUFFIX: Final = ".tmproof"
 
 
 class ShowParams(Params, frozen=True, kw_only=True):
-    """``log.show``; without a peer, this node's own log."""
+    """``log.show``. Without a peer, it shows this node's own log."""
 
     peer: Annotated[str, option("Show what this node holds of this peer's log.", metavar="NAME")] = ""
     out: Annotated[
@@ -66,18 +66,18 @@ class ShownLog(msgspec.Struct, frozen=True, kw_only=True):
     """A log as this node knows it."""
 
     log: str
-    """Origin; empty if nothing of the peer's log has been seen yet."""
+    """Origin of the log; empty if this node has not seen the peer's log yet."""
     node: str
     name: str
     size: int = 0
     root: str = ""
     checkpoint: str = ""
-    """The signed note."""
+    """The signed checkpoint, as a note."""
     cosignatures: tuple[ShownCosignature, ...] = ()
     rollback: bool = False
-    """Whether this node's store was restored from a copy; nothing is signed until `log renew`."""
+    """True if this node's store was restored from a copy. Nothing is signed until `log renew`."""
     frozen: str = ""
-    """For a peer: error code of the fault in its log; empty if there is none."""
+    """For a peer's log: error code of its fault; empty if it has none."""
     out: str = ""
     """File of the proof of equivocation."""
 
@@ -95,7 +95,7 @@ class LogAudit(msgspec.Struct, frozen=True, kw_only=True):
     """Result of auditing one log."""
 
     log: str
-    """Origin."""
+    """Origin of the log."""
     size: int
     root: str
     """Root hash in hex, recomputed from the leaves."""
@@ -108,27 +108,29 @@ class OwnAudit(msgspec.Struct, frozen=True, kw_only=True):
     sound: bool
     logs: tuple[LogAudit, ...]
     artefacts: int
-    """Number of this node's artefacts in its store; ``not_logged`` names those of them that are in no log."""
+    """Number of this node's artefacts in its store. ``not_logged`` names those that are in no log."""
     not_kept: dict[str, int]
-    """Entries, by kind, whose artefact is not in the store: the delta was dropped, or the node crashed before it was sent."""
+    """Number of entries, by kind, whose artefact is not in the store because a delta was dropped or the node crashed before
+    sending it.
+    """
     not_logged: tuple[str, ...]
-    """Artefacts that are in no log, each with kind and SHA-256."""
+    """Artefacts that are in no log, each as kind and SHA-256."""
     tampered: tuple[str, ...] = ()
-    """What this node signed about keys of owners, answers or capsules, and what was removed or changed in the store."""
+    """Signed records about keys of owners, answers or capsules that were removed or changed in the store."""
 
 
 class PeerAudit(msgspec.Struct, frozen=True, kw_only=True):
-    """What a peer showed of its log when it was asked for this audit."""
+    """The peer's answer about its log, when this audit asked for it."""
 
     sound: bool
-    """Whether the standing is ``current`` and the peer is not frozen."""
+    """True if the standing is ``current`` and the peer is not frozen."""
     node: str
     standing: str
     """``current``: it showed a verified head that is not older than the stored one. ``silent``: it answered without a head.
     ``behind``: its head is older than the stored one. ``unproven``: its head is not proven to extend the stored one.
     ``contradicting``: two histories. ``unreachable``: it did not answer."""
     code: str
-    """Error that explains why it is not sound, if there is one."""
+    """Error code that explains why it is not sound, if there is one."""
     log: str
     """Origin of the stored log; empty if there is none."""
     size: int
@@ -140,9 +142,9 @@ class PeerAudit(msgspec.Struct, frozen=True, kw_only=True):
     renewed_ms: int
     """Time at which it last opened a new log; 0 for never."""
     restored: bool
-    """Whether it declared then that entries were lost."""
+    """True if the peer declared then that entries were lost."""
     name: str = ""
-    """Name of the peer here."""
+    """Name of the peer on this node."""
 
 
 # --- the verbs -------------------------------------------------------------------------------------------------------

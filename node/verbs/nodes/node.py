@@ -50,11 +50,11 @@ class RefusalCounts(msgspec.Struct, frozen=True, kw_only=True):
     by_code: dict[str, int]
     by_place: dict[str, int]
     by_peer: dict[str, dict[str, int]]
-    """By node id or ``agent:NAME``, then by code."""
+    """By node id or ``agent:NAME``, then by error code."""
 
 
 class Status(msgspec.Struct, frozen=True, kw_only=True):
-    """Identity of this node, whether it runs, and its current work."""
+    """Identity of this node, its state, and its current work."""
 
     node: str
     short: str
@@ -70,7 +70,7 @@ class Status(msgspec.Struct, frozen=True, kw_only=True):
     """Origin of its witness log."""
     log_size: int
     log_rollback: bool
-    """Whether a peer holds a later state of the log than this node does."""
+    """True if a peer holds a later state of the log than this node does."""
     peers_frozen: int
     peers_silent: int
     """Number of peers that do not show a current head of their log."""
@@ -82,13 +82,13 @@ class Status(msgspec.Struct, frozen=True, kw_only=True):
     audit_rows: int
     refusals: RefusalCounts
     peer_disk: dict[str, int]
-    """Bytes, by node id."""
+    """Stored bytes, by node id of the peer."""
     names: dict[str, str] = msgspec.field(default_factory=dict)
-    """Names of the peers above, by node id."""
+    """Names of these peers, by node id."""
 
 
 class Hold(msgspec.Struct, frozen=True, kw_only=True):
-    """A connection that this node keeps open, or tries to open."""
+    """A connection to a peer that this node keeps open or tries to open."""
 
     state: Literal["connecting", "open", "waiting"]
     since_ms: int
@@ -102,22 +102,22 @@ class Hold(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Ways(msgspec.Struct, frozen=True, kw_only=True):
-    """What is known about the connections between this node and a peer."""
+    """Facts about the connections between this node and a peer."""
 
     way: str
-    """How the peer was last reached: an address, ``held`` (a connection that it keeps open), or empty."""
+    """How the peer was last reached: an address, ``held`` (a connection that the peer keeps open), or empty."""
     holds: bool
-    """Whether the peer keeps a connection open to this node."""
+    """True if the peer keeps a connection open to this node."""
     held: Hold | None
     error: str
     """Code of the last failure; empty after a success."""
     message: str
     clock_apart_ms: int | None
-    """How far the peer's clock is ahead of this node's clock."""
+    """Milliseconds by which the peer's clock is ahead of this node's clock."""
 
 
 class PeerLog(msgspec.Struct, frozen=True, kw_only=True):
-    """What a peer showed of its witness log."""
+    """The peer's standing according to its witness log."""
 
     number: int | None
     """Number of the stored log; None if there is none."""
@@ -125,27 +125,27 @@ class PeerLog(msgspec.Struct, frozen=True, kw_only=True):
     shown: str
     """``current``, ``silent``, ``behind``, ``unproven``, ``contradicting``; empty before the first sync."""
     since_ms: int
-    """Time since which it has this standing."""
+    """Start of this standing."""
     current_ms: int
     """Time at which it last showed a current head; 0 for never."""
     renewed_ms: int
     """Time at which it last opened a new log; 0 for never."""
     restored: bool
-    """Whether it declared then that entries were lost."""
+    """True if the peer declared then that entries were lost."""
     trouble: str
     """Description of the fault; empty if there is none."""
 
 
 class Peer(msgspec.Struct, frozen=True, kw_only=True):
-    """What this node knows about a peer."""
+    """A peer, as this node knows it."""
 
     node: str
     name: str
     addresses: tuple[str, ...]
     grants: Grants
-    """Its grants at this node."""
+    """Grants of the peer at this node."""
     granted_us: Grants
-    """This node's grants at the peer, as the peer last reported them."""
+    """Grants of this node at the peer, as the peer last reported them."""
     paired_ms: int
     seen_ms: int
     standing: str
@@ -153,20 +153,20 @@ class Peer(msgspec.Struct, frozen=True, kw_only=True):
     distrusted_ms: int
     distrust_reason: str
     notices: list[ShownNotice]
-    """Notices of the nodes that it distrusts."""
+    """Notices of distrust about this peer, received from other peers."""
     reach: Ways
     log: PeerLog
 
 
 class Myself(msgspec.Struct, frozen=True, kw_only=True):
-    """The caller and the verbs that it may call."""
+    """The caller, and the verbs that it may call."""
 
     caller: str
     """Name in the audit trail: `owner`, or `agent:` and the name of the agent."""
     scopes: tuple[str, ...]
     """Scopes of an agent; empty for the owner, who needs none."""
     origins: tuple[str, ...]
-    """Origins that its browser runs may contact; empty for all that the configuration allows."""
+    """Origins that its browser runs may contact; empty for all origins that the configuration allows."""
     capsules: tuple[str, ...]
     """Ids of the capsules that an agent was granted, each with the kinds of work: `cap-…=live,record`."""
     verbs: tuple[str, ...]
@@ -225,7 +225,7 @@ class Nearby(msgspec.Struct, frozen=True, kw_only=True):
     short: str
     addresses: tuple[str, ...]
     standing: str
-    """How this node knows it: peer, unknown and so on."""
+    """Standing of the node here: peer, unknown and so on."""
     next: str
     """The suggested next step."""
 
@@ -237,12 +237,12 @@ class NearbyList(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Knocked(msgspec.Struct, frozen=True, kw_only=True):
-    """How the other node answered."""
+    """The answer of the other node."""
 
     refused: bool
-    """Whether it refused because it does not trust this node or grants it no scope."""
+    """True if it refused because it does not trust this node or grants it no scope."""
     code: str
-    """Error code of its answer; empty if it did what was asked."""
+    """Error code of its answer; empty if it complied."""
     message: str
 
 

@@ -1,4 +1,4 @@
-"""Verbs for the keys of the people who own this node."""
+"""Verbs for the keys of this node's owners."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class ChangeParams(Params, frozen=True, kw_only=True):
 
 
 class AddParams(Params, frozen=True, kw_only=True):
-    """What the command ``owner add`` takes."""
+    """Parameters of the command ``owner add``."""
 
     name: Annotated[str, _NAME]
     by: Annotated[
@@ -74,7 +74,7 @@ class AddParams(Params, frozen=True, kw_only=True):
 
 
 class RevokeParams(Params, frozen=True, kw_only=True):
-    """What the command ``owner revoke`` takes."""
+    """Parameters of the command ``owner revoke``."""
 
     name: Annotated[str, argument("Name or id of the owner whose key is revoked.", metavar="NAME", max_length=64)]
     by: Annotated[
@@ -104,32 +104,32 @@ class OwnerKey(msgspec.Struct, frozen=True, kw_only=True):
     name: str
     state: Literal["active", "revoked"]
     class_max: int
-    """The highest class that it may approve."""
+    """The highest risk class that it may approve."""
     key: str
-    """Its public half, in hexadecimal."""
+    """The public key, in hexadecimal."""
     added_ms: int
     by: str
-    """Who vouched: ``first``, ``recovery``, or the id of an owner."""
+    """The voucher: ``first``, ``recovery``, or the id of an owner."""
     revoked_ms: int
     """0 while it is active."""
 
 
 class OwnerList(msgspec.Struct, frozen=True, kw_only=True):
-    """The keys, in the order in which they were added, and what the next change must continue."""
+    """The owners' keys in the order of their addition, and the chain of changes that the next change must continue."""
 
     owners: tuple[OwnerKey, ...]
     node: str
     number: int
-    """How many changes there were."""
+    """Number of changes so far."""
     head: str
-    """SHA-256 of the last one, in hexadecimal; empty before the first."""
+    """SHA-256 of the last change, in hexadecimal; empty before the first."""
 
 
 class Changed(OwnerKey, frozen=True, kw_only=True):
     """The key after the change."""
 
     ended: int
-    """How many approvals of it have ended."""
+    """Number of its approvals that have ended."""
 
 
 # --- the verbs -------------------------------------------------------------------------------------------------------

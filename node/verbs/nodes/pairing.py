@@ -1,4 +1,4 @@
-"""Verbs to pair with other nodes, and to change what peers may do here."""
+"""Verbs to pair with other nodes, and to change the grants of peers."""
 
 from __future__ import annotations
 
@@ -97,47 +97,47 @@ class Invited(msgspec.Struct, frozen=True, kw_only=True):
     """A new invite."""
 
     invite: str
-    """The invite. Whoever has it can pair, once."""
+    """The invite. Anybody who has it can pair, once."""
     expires_s: int
     unasked: list[str]
     """Granted scopes that no part of trailmesh uses yet."""
 
 
 class OtherNode(msgspec.Struct, frozen=True, kw_only=True):
-    """The other side of a pairing: identity, requested scopes, and the grants in both directions."""
+    """The other side of a pairing: its identity, its requested scopes, and the grants in both directions."""
 
     node: str
     short: str
     fingerprint: str
     """Six words that people can compare."""
     name: str
-    """Its name, chosen by itself and not verified."""
+    """The name that the other node chose for itself; not verified."""
     addresses: tuple[str, ...]
     asks: Grants
     grants: Grants
-    """Its grants at this node."""
+    """Grants of the other node at this node."""
     granted_us: Grants
-    """This node's grants there."""
+    """Grants of this node at the other node."""
     unasked: list[str]
     """Scopes of ``grants`` that no part of trailmesh uses yet."""
 
 
 class MetNode(OtherNode, frozen=True, kw_only=True):
-    """The other side, and its grants here before this pairing."""
+    """The other side of a pairing, and its grants here before this pairing."""
 
     had: Grants | None
-    """None if it was not a peer before."""
+    """None if it was no peer before."""
 
 
 class Met(msgspec.Struct, frozen=True, kw_only=True):
-    """A pairing in progress. The two nodes trust each other once the people at both have confirmed."""
+    """A pairing in progress. The two nodes trust each other when the people at both have confirmed."""
 
     meeting: str
     """Id of this pairing, for `node.pair_confirm`."""
     digits: str
     """Seven digits for the two people to compare."""
     pinned: bool
-    """Whether a given fingerprint has already identified the other node."""
+    """True if a given fingerprint has already identified the other node."""
     other: MetNode
 
 
@@ -151,7 +151,7 @@ class Regranted(msgspec.Struct, frozen=True, kw_only=True):
     ended: list[str]
     """Searches and leases that ended because the grants no longer cover them."""
     told: bool
-    """Whether the peer could be reached."""
+    """True if the peer could be reached."""
     unasked: list[str] = []
     """Granted scopes that no part of trailmesh uses yet."""
 

@@ -28,19 +28,19 @@ class ExplainParams(Params, frozen=True, kw_only=True):
 
 
 class Explained(msgspec.Struct, frozen=True, kw_only=True):
-    """What this node would do, and what decides it."""
+    """The decision of this node about a request or an action, and the rule behind it."""
 
     what: str
     """The request or the action, in words."""
     allowed: bool
     rule: str
-    """What decides, in words."""
+    """The deciding rule, in words."""
     where: str
-    """Where that stands: a field of `config.yaml`, a question, or a document."""
+    """The place of the rule: a field of `config.yaml`, a question, or a document."""
     why: str
     """The reason that the owner gave; empty if none."""
     risk: int
-    """The class of an action (docs/risk.md); 0 for a request."""
+    """The risk class of an action (docs/risk.md); 0 for a request."""
 
 
 EXPLAIN: Final = Verb(

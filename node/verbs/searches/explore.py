@@ -122,7 +122,7 @@ class Summary(msgspec.Struct, frozen=True, kw_only=True):
     coordinator: Annotated[str, shown("coordinator", as_="node")]
     """Node id."""
     caller: Annotated[str, shown("for", as_="node")] = ""
-    """As ``Listed.caller``."""
+    """The caller that started it here, as in ``Listed.caller``."""
     seconds: Annotated[float, shown("time", as_="duration", unit="s")]
     """Time it has run."""
     nodes: Annotated[int, shown("found", unit="action")]
@@ -139,12 +139,12 @@ class Summary(msgspec.Struct, frozen=True, kw_only=True):
     path: Annotated[tuple[str, ...], shown("path", as_="steps")]
     """The actions that reached the goal, described."""
     would_send: Annotated[tuple[str, ...], shown("would have changed something, and was not sent", as_="lines")] = ()
-    """What presses of this node wanted to send that may change something, and by which action. None of it left."""
+    """Requests that presses of this node tried to send and that may change something, each with its action. None of them left."""
     proposes: Annotated[
         str,
         shown("login", as_="argument", words="a page asks for one, and this node keeps one for its site: --capsule {}"),
     ] = ""
-    """A capsule for the site of a page that asked for a login; empty if none did, or there is no such capsule."""
+    """A capsule for the site of a page that asked for a login; empty if no page did, or no such capsule exists."""
     html: Annotated[str, shown("report")] = ""
     """Path of the report, if one was written."""
     spend: Annotated[tuple[PeerSpend, ...], shown("work")]
@@ -158,20 +158,20 @@ class Listed(msgspec.Struct, frozen=True, kw_only=True):
     coordinator: Annotated[str, shown("coordinator", as_="node", column=True)]
     """Node id."""
     caller: Annotated[str, shown("for", as_="node", column=True)] = ""
-    """Caller that started it here: ``owner``, ``agent:NAME`` or the id of a peer; empty if not recorded."""
+    """The caller that started it here: ``owner``, ``agent:NAME`` or the id of a peer; empty if not recorded."""
     created_ms: Annotated[int, shown("when", as_="time", unit="ms", column=True)]
 
 
 class SearchList(msgspec.Struct, frozen=True, kw_only=True):
-    """The searches that this node takes or took part in."""
+    """The searches in which this node takes or took part."""
 
     searches: Annotated[list[Listed], shown("searches", empty="no searches yet: `trailmesh explore run`")]
     names: Annotated[dict[str, str], shown("names", as_="names")] = msgspec.field(default_factory=dict)
-    """Names of the coordinators, by node id; the own one is ``this node``."""
+    """Names of the coordinators, by node id. This node is called ``this node``."""
 
 
 class Freed(msgspec.Struct, frozen=True, kw_only=True):
-    """Disk space that was freed for a peer."""
+    """Disk space of a peer that was freed."""
 
     name: Annotated[str, shown("node", column=True)]
     node: Annotated[str, shown("id", as_="node", column=True)]

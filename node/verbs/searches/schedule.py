@@ -137,7 +137,7 @@ class Ran(msgspec.Struct, frozen=True, kw_only=True):
 
     due_ms: Annotated[int, shown("due", as_="time", unit="ms", column=True)]
     manual: Annotated[bool, shown("by hand", into="due_ms", words=" by hand")]
-    """True if it was started by hand; ``due_ms`` is the time of the start."""
+    """True if it was started by hand; ``due_ms`` is then the time of the start."""
     status: Annotated[
         Literal["running", "done", "failed", "skipped", "coalesced", "missed", "interrupted"],
         shown("status", column=True),
@@ -148,7 +148,7 @@ class Ran(msgspec.Struct, frozen=True, kw_only=True):
     started_ms: Annotated[int, shown("started", as_="time", unit="ms")]
     ended_ms: Annotated[int, shown("ended", as_="time", unit="ms")]
     search: Annotated[str, shown("search", column=True)]
-    """Id of the search. It is chosen before the run begins, so a run that could not begin has an id but no search."""
+    """Id of the search. It is chosen before the run begins, so a run that failed to begin has an id but no search."""
     session: Annotated[str, shown("session", column=True)]
     """Recorded session of the path that was found."""
     spend: Annotated[list[Spent], shown("spent", as_="prose", brief="{name} {cost_ms}", column=True)]
@@ -160,13 +160,13 @@ class Scheduled(msgspec.Struct, frozen=True, kw_only=True):
     schedule: Annotated[str, shown("id", column=True)]
     state: Annotated[Literal["active", "paused", "expired"], shown("state", column=True)]
     reason: Annotated[str, shown("reason", into="state", words=" [{}]")]
-    """Error code that says why the node paused it; empty if its owner did."""
+    """Error code that says why the node paused it; empty if its owner paused it."""
     failures: Annotated[int, shown("failures", unit="failed run", into="state", words=", {} in a row")]
     """Consecutive failed runs."""
     every_s: Annotated[int, shown("when", as_="duration", unit="s", words="every {}", column=True)]
     cron: Annotated[str, shown("cron", as_="prose", into="every_s", words=" {}")]
     timezone: Annotated[str, shown("time zone", into="cron", words=" ({})")]
-    """Of the cron expression."""
+    """Time zone of the cron expression."""
     jitter_s: Annotated[int, shown("jitter", as_="duration", unit="s", into="every_s", words=", up to {} later")]
     next_due_ms: Annotated[list[int], shown("next", as_="time", unit="ms", column=True)]
     expires_s: Annotated[int, shown("expires", as_="time", unit="s")]
@@ -175,11 +175,11 @@ class Scheduled(msgspec.Struct, frozen=True, kw_only=True):
     goal: Annotated[str, shown("goal", as_="prose", column=True)]
     start_url: Annotated[str, shown("start")]
     seconds: Annotated[int, shown("time limit", as_="duration", unit="s")]
-    """Of each run."""
+    """Time limit of each run."""
     capsule: Annotated[str, shown("login")] = ""
     """Id of the capsule whose login its runs begin with."""
     capsule_name: Annotated[str, shown("name", into="capsule", words=" ({})")] = ""
-    """What it is called now; empty if it is not here any more."""
+    """Current name of the capsule; empty if it was removed."""
     peers: Annotated[list[str] | None, shown("peers", empty="every peer that grants `branch:assign`")]
     """Names of the peers; None for every peer that grants us ``branch:assign``."""
     origins: Annotated[list[str], shown("origins", empty="all that the configuration allows")]

@@ -1,1 +1,1 @@
-"""Verbs for recorded sessions and for pages that are only looked at."""
+"""Verbs for recorded sessions and for snapshots of pages."""

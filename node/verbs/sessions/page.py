@@ -1,4 +1,4 @@
-"""Verbs about a page that is only looked at."""
+"""Verbs that observe a page without acting on it."""
 
 from __future__ import annotations
 
@@ -33,30 +33,30 @@ class SnapshotParams(Params, frozen=True, kw_only=True):
 
 
 class NamedElement(msgspec.Struct, frozen=True, kw_only=True):
-    """An element, and the lines of an action file that mean it and no other."""
+    """An element, with the lines of an action file that name it and no other element."""
 
     ref: str
-    """Its number on the page, as live sessions have it."""
+    """Its ref on the page, as in live sessions."""
     role: str
     name: str
-    """Characters that cannot be seen are shown by their number."""
+    """Invisible characters are shown by their number."""
     frame: str
-    """Its frame (`f1`); empty for that of the page."""
+    """Its frame (`f1`); empty for the main frame."""
     states: tuple[str, ...]
     level: int
-    """Level of a heading; 0 for anything else."""
+    """Level of a heading; 0 for any other element."""
     within: tuple[str, ...]
-    """Sections, rows, cards and dialogs that it stands in, from the outside in."""
+    """Sections, rows, cards and dialogs around it, from the outside in."""
     options: tuple[str, ...]
     """Labels of the options of a list."""
     only_by_place: bool
-    """Whether only its place tells it from others: the lines break when the others change."""
+    """True if only its position distinguishes it from others; its lines break when the others change."""
     lines: tuple[str, ...]
-    """Steps of an action file, without the dash; the shortest way to name the element."""
+    """Steps of an action file without the dash; the shortest way to name the element comes first."""
 
 
 class PageSnapshot(msgspec.Struct, frozen=True, kw_only=True):
-    """What can be named on a page."""
+    """The elements of a page that an action file can name."""
 
     url: str
     """Address of the page after redirects, without secrets."""
@@ -64,13 +64,13 @@ class PageSnapshot(msgspec.Struct, frozen=True, kw_only=True):
     elements: tuple[NamedElement, ...]
     """In the order of the page."""
     left_out: int
-    """How many more there are beyond `limit`."""
+    """Number of further elements beyond `limit`."""
     cut: str = ""
-    """What of the page was not read, in words; empty if it was read to its end."""
+    """The parts of the page that were not read, in words; empty if the page was read to its end."""
     refused: tuple[str, ...] = ()
-    """Requests that the network guard refused, which the page may need: `METHOD /path`."""
+    """Requests that the network guard refused and that the page may need: `METHOD /path`."""
     faults: tuple[str, ...] = ()
-    """Requests that went wrong, in words: `GET / was answered with 500`."""
+    """Requests that failed, in words: `GET / was answered with 500`."""
 
 
 SNAPSHOT: Final = Verb(

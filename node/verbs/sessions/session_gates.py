@@ -1,4 +1,4 @@
-"""Records of what the gates found in a session (``node/sessions/keeping/gated.py``)."""
+"""Findings in the pages of a session: personal data, and text that addresses a model (``node/sessions/keeping/gated.py``)."""
 
 from __future__ import annotations
 
@@ -11,26 +11,27 @@ class PersonalData(msgspec.Struct, frozen=True, kw_only=True):
     kind: str
     """``email``, ``phone``, ``card``, ``iban`` or ``id`` (a national number)."""
     where: str
-    """``text``, ``title``, ``address``, ``extracted``, ``dialog``, ``evidence`` or ``hidden`` text of pages; ``action``: as an
-    author wrote it."""
+    """``text``, ``title``, ``address``, ``extracted``, ``dialog``, ``evidence`` or ``hidden`` text of pages; ``action``: written
+    by the author of an action.
+    """
     replaced: bool
-    """Whether tokens stand in its place. What an author wrote is kept, since a replay needs it."""
+    """True if it is replaced by tokens. Text of an author is kept, because a replay needs it."""
     count: int
 
 
 class SpokenTo(msgspec.Struct, frozen=True, kw_only=True):
-    """Text of a page that speaks to a model. Nothing acts upon it."""
+    """Text of a page that addresses a model. Nothing obeys it."""
 
     step: int
     where: str
     """``text``, ``title``, ``address``, ``extracted``, ``dialog``, ``evidence``, or ``hidden``: the page does not show it."""
     line: int
     rules: tuple[str, ...]
-    """Which kinds of such text it fits: override, persona, mark, addressed, reveal, send, tool, reply, hide, decode, …"""
+    """The kinds of such text that it matches: override, persona, mark, addressed, reveal, send, tool, reply, hide, decode, …"""
     quote: str
     hidden: bool
-    """Whether it was encoded, in characters that nobody sees, or on the page where nobody sees it."""
+    """True if a person cannot see it: encoded, in invisible characters, or in a hidden place of the page."""
     origin: str
-    """Of the page."""
+    """Origin of the page."""
     why: str = ""
-    """Of what is ``hidden``: what keeps it from being seen, such as ``not displayed``, ``in a comment``."""
+    """For ``hidden``: the reason why it cannot be seen, such as ``not displayed``, ``in a comment``."""

@@ -1,4 +1,4 @@
-"""What the owner is asked while a replay waits, and the verb that answers."""
+"""The questions to the owner while a replay or a recording waits, and the verb that answers them."""
 
 from __future__ import annotations
 
@@ -10,34 +10,35 @@ from node.verbs.verb import OWNER_ONLY, Params, Row, Verb, option
 
 
 class Question(msgspec.Struct, frozen=True, kw_only=True):
-    """A step that writes, after a step that did not match. Its texts are redacted as a recording is; pages have chosen some."""
+    """A step that writes, after a step that did not match. Its text is redacted as in a recording; some of it was chosen by
+    pages.
+    """
 
     step: int
     action: str
-    """What the step would do, in words."""
+    """The effect of the step, in words."""
     element: str
-    """The element that was found for it, and what stands in its row; empty if there is none or it may not be shown."""
+    """The element that was found for the step, with the text of its row; empty if there is none or it may not be shown."""
     page: str
     """Title and address of the page; empty if they may not be shown."""
     risk: int
-    """The class of the step (docs/risk.md)."""
+    """The risk class of the step (docs/risk.md)."""
     reason: str
-    """Which step did not match, and what of it forbids to write."""
+    """The step that did not match, and the difference that forbids writing."""
     differences: tuple[str, ...]
-    """What differs, of that step and of later ones: the most important first."""
+    """The differences of that step and of later ones, the most important first."""
 
 
 class WriteQuestion(msgspec.Struct, frozen=True, kw_only=True):
-    """A request that a step of a recording wants to send, and that waits for the answer. It holds no secret; pages have chosen its
-    texts."""
+    """A request of a step of a recording, which waits for the answer. It contains no secret; its text was chosen by pages."""
 
     step: int
     action: str
-    """What the step does, in words."""
+    """The action of the step, in words."""
     sends: str
-    """The request, in words: those of this form are allowed in this recording."""
+    """The request, in words. A yes allows all requests of this form in this recording."""
     risk: int
-    """Its class (docs/risk.md)."""
+    """Its risk class (docs/risk.md)."""
 
 
 class AnswerParams(Params, frozen=True, kw_only=True):
@@ -53,7 +54,7 @@ class AnswerParams(Params, frozen=True, kw_only=True):
 
 
 class Answered(msgspec.Struct, frozen=True, kw_only=True):
-    """The answer, as it was taken."""
+    """The answer as it was accepted."""
 
     question: str
     session: str

@@ -18,62 +18,64 @@ class Sends(msgspec.Struct, frozen=True, kw_only=True):
 
     step: int
     what: str
-    """In words."""
+    """The request, in words."""
     level: int
-    """Its class."""
+    """Its risk class."""
 
 
 class Missed(msgspec.Struct, frozen=True, kw_only=True):
-    """A step that could not be performed, as nothing of what comes before it has left: it may send more."""
+    """A step that could not be performed, because none of the requests before it has left. It may send further requests."""
 
     step: int
     what: str
-    """In words."""
+    """The step, in words."""
     level: int
-    """Its class, by its words alone."""
+    """Its risk class, judged by its words alone."""
     why: str
 
 
 class Needs(msgspec.Struct, frozen=True, kw_only=True):
-    """What a file, or a replay, needs so that it can be performed."""
+    """Everything that must be given so that a file can be recorded or a session replayed."""
 
     secrets: tuple[str, ...]
     """Names of the secrets that are typed."""
     uploads: tuple[str, ...]
     """Names of the files that are uploaded."""
     capsule: str
-    """The login that it begins with; empty for none."""
+    """The capsule that it begins with; empty for none."""
     sends: tuple[Sends, ...]
-    """Requests that its steps send and that change something, or may."""
+    """Requests of its steps that change something, or may."""
     allow: tuple[str, ...] = ()
-    """Of a file: what `--allow` takes for them."""
+    """For a file: the values of `--allow` for these requests."""
     approve_class: int = 0
-    """The highest class that has to be approved; 0 for none."""
+    """The highest risk class to approve; 0 for none."""
     inputs: dict[str, str] = {}
-    """Of a session: its inputs, with the values of the recording."""
+    """For a session: its inputs, with the values of the recording."""
     digest: str = ""
-    """Of a session: what `--writes` takes; empty if it lists nothing."""
+    """For a session: the value of `--writes`; empty if the session lists no such request."""
     missed: tuple[Missed, ...] = ()
-    """Of a file: the steps that could not be performed, so that more may be needed."""
+    """For a file: the steps that could not be performed, so more may be needed."""
 
 
 class RecordedSession(Session, frozen=True, kw_only=True):
     """The recorded session."""
 
     blocked: tuple[str, ...]
-    """What the network guard refused meanwhile, each ``METHOD /path``, with the site before the path if it is
-    not that of the page."""
+    """Requests that the network guard refused meanwhile, each ``METHOD /path``, with the site before the path if it differs from
+    the page's site.
+    """
     extracted: dict[str, str]
-    """Values that ``extract`` steps have read, by name."""
+    """Values read by ``extract`` steps, by name."""
     doubts: tuple[str, ...] = ()
-    """Steps that may compare nothing: an assertion that something is absent which no page before has shown, an extract that read no
-    text. They decide nothing."""
+    """Steps that may compare nothing: an assertion that an element is absent which no earlier page has shown, or an extract that
+    read no text. They do not change the verdict.
+    """
     unguarded: tuple[str, ...] = ()
-    """What the network guard does not see in the browser, because somebody else started it."""
+    """Requests that the network guard cannot see, because somebody else started the browser."""
     proposes: str = ""
-    """A capsule for the site of a page that asked for a login; empty if none did, or there is no such capsule."""
+    """A capsule for the site of a page that asked for a login; empty if no page did, or no such capsule exists."""
     needs: Needs | None = None
-    """What the file needs, if that was asked for."""
+    """Everything that the file needs, if that was requested."""
 
 
 class SessionList(msgspec.Struct, frozen=True, kw_only=True):
@@ -81,11 +83,11 @@ class SessionList(msgspec.Struct, frozen=True, kw_only=True):
 
     sessions: list[Session]
     text: str
-    """Text that was searched for."""
+    """The text that was searched for."""
     archived: bool = False
-    """Whether these are the archived ones."""
+    """True if these are the archived sessions."""
     names: dict[str, str] = msgspec.field(default_factory=dict)
-    """Names of the nodes above, by node id; the own one is ``this node``."""
+    """Names of these nodes, by node id. This node is called ``this node``."""
 
 
 class RefusedReport(msgspec.Struct, frozen=True, kw_only=True):
@@ -99,16 +101,16 @@ class RefusedReport(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class FailedPage(msgspec.Struct, frozen=True, kw_only=True):
-    """The page on which a step of a recording failed: where its element was missing, all that is there instead."""
+    """The page on which a step of a recording failed, with the elements that are there instead."""
 
     step: int
     """Number of the step."""
     url: str
     title: str
     lines: tuple[str, ...]
-    """The page as it was recorded, without secrets: one line for each element or text. All other text comes from the site."""
+    """The page as it was recorded, without secrets: one line for each element or text. All text comes from the site."""
     more: int = 0
-    """How many lines there are beyond them."""
+    """Number of further lines."""
 
 
 class Shown(msgspec.Struct, frozen=True, kw_only=True):
@@ -128,7 +130,7 @@ class Shown(msgspec.Struct, frozen=True, kw_only=True):
     """Number of steps that a replay performs: those that succeeded in the recording."""
     reports: tuple[ReplayReport, ...] = ()
     unreached: dict[str, str] = msgspec.field(default_factory=dict)
-    """For reports of replays whose site could not be reached: the error code as in ``Replayed.unreached``, by id of the report."""
+    """Error codes of the reports whose replay could not reach the site, as in ``Replayed.unreached``, by id of the report."""
     uncounted: dict[str, dict[str, tuple[int, ...]]] = msgspec.field(default_factory=dict)
     """As ``Replayed.uncounted``, by id of the report."""
     reports_refused: tuple[RefusedReport, ...] = ()
@@ -136,17 +138,17 @@ class Shown(msgspec.Struct, frozen=True, kw_only=True):
     personal: tuple[PersonalData, ...] = ()
     spoken_to: tuple[SpokenTo, ...] = ()
     failed: FailedPage | None = None
-    """The page of the last step that failed; None if none did, or nothing was seen."""
+    """The page of the last failed step; None if no step failed, or no page was seen."""
     html: str = ""
     """Path of the HTML file, if one was written."""
     archived: bool = False
-    """Whether `session.list` leaves it out."""
+    """True if `session.list` leaves it out."""
     names: dict[str, str] = msgspec.field(default_factory=dict)
-    """Names of the nodes above, by node id; the own one is ``this node``."""
+    """Names of these nodes, by node id. This node is called ``this node``."""
     sends: tuple[Sends, ...] = ()
-    """What its steps send that changes something, …"""
+    """Requests of its steps that change something."""
     sends_digest: str = ""
-    """… and the digest by which `session.replay` is told to send it again; empty if nothing is sent."""
+    """The digest of ``sends``, with which `session.replay` is told to send them again; empty if there are none."""
 
 
 class Remains(msgspec.Struct, frozen=True, kw_only=True):
@@ -170,33 +172,33 @@ class WasRemoved(msgspec.Struct, frozen=True, kw_only=True):
 
     removed: Remains
     names: dict[str, str] = msgspec.field(default_factory=dict)
-    """Name of its recorder, by node id; the own one is ``this node``."""
+    """Name of the recorder, by node id. This node is called ``this node``."""
 
 
 class Verified(msgspec.Struct, frozen=True, kw_only=True):
-    """Result of a successful verification. A failed one is an error."""
+    """Result of a successful verification. A failed verification is an error."""
 
     what: Literal["session", "bundle", "replay-report"]
     id: str
     session: str
     signer: str
-    """Node id."""
+    """Node id of the signer."""
     signer_name: str
     issued_s: int
     manifest: str
     steps: int
-    """Number of recorded steps; for a replay report, of those that a replay performs."""
+    """Number of recorded steps; for a replay report, the number of steps that a replay performs."""
     matched: int = 0
-    """Only for replay reports."""
+    """Number of matched steps. Only for replay reports."""
     stopped_at: int = 0
     """Number of the step that the replay could not or must not perform; 0 if there was none. Only for replay reports."""
     text: dict[str, int] = {}
     """Number of steps by text comparison: same, masked, numbers, differs. Only for replay reports."""
     verdict: Verdict = Verdict.PASS
     reason: str = ""
-    """Why the verdict is not ``pass``."""
+    """The reason why the verdict is not ``pass``."""
     level: str = ""
-    """What had to hold. Only for replay reports."""
+    """The level at which each step had to match. Only for replay reports."""
     origin: str = ""
     """Origin of the replay, if it differs from the recorded one."""
     unreached: str = ""
@@ -214,13 +216,13 @@ class SessionDiff(msgspec.Struct, frozen=True, kw_only=True):
     second: Session
     steps: tuple[StepDiff, ...]
     same: bool
-    """Whether no step differs and none is in one of them only."""
+    """True if no step differs and both have the same steps."""
     html: str = ""
     """Path of the HTML file, if one was written."""
 
 
 class RunDiff(msgspec.Struct, frozen=True, kw_only=True):
-    """Two runs of one session, compared by what their reports say."""
+    """Two runs of one session, compared by their reports."""
 
     session: Session
     first: ReplayReport | None
@@ -228,7 +230,7 @@ class RunDiff(msgspec.Struct, frozen=True, kw_only=True):
     second: ReplayReport | None
     steps: tuple[RunStep, ...]
     same: bool
-    """Whether both say the same of every step."""
+    """True if both say the same about every step."""
     html: str = ""
     """Path of the HTML file, if one was written."""
 
@@ -249,9 +251,9 @@ class Exported(Verified, frozen=True, kw_only=True):
     out: str
     """Path of the file."""
     form: str = "bundle"
-    """What it is: ``bundle``, ``recorder`` or ``playwright``."""
+    """Its form: ``bundle``, ``recorder`` or ``playwright``."""
     lost: tuple[str, ...] = ()
-    """What the format cannot say, and the file has as a comment."""
+    """Parts of the session that the form cannot express; the file has them as comments."""
 
 
 class Replayed(msgspec.Struct, frozen=True, kw_only=True):
@@ -261,16 +263,18 @@ class Replayed(msgspec.Struct, frozen=True, kw_only=True):
     described: tuple[str, ...]
     signed_by: str
     differences: tuple[Difference, ...]
-    """What differs, those of a step in the order in which they matter; not part of the report."""
+    """The differences, in the order of their importance within each step; not part of the report."""
     secrets_missing: tuple[str, ...]
-    """Secrets that were not given. Without them pages cannot be redacted as in the recording, so ``differences`` stays empty."""
+    """Secrets that were not given. Without them, pages cannot be redacted as in the recording, so ``differences`` stays empty."""
     out: str = ""
     unreached: str = ""
-    """Error code that says why the first step that did not match reached no page, so the report says nothing about the recording;
-    empty if it reached one."""
+    """Error code that says why the first step that did not match reached no page; empty if it reached one. With such a code, the
+    report says nothing about the recording.
+    """
     uncounted: dict[str, tuple[int, ...]] = msgspec.field(default_factory=dict)
-    """Steps that matched though they are not as recorded in what the level does not ask for: their numbers, by what differs
-    (``text``, ``address``, ``title``, ``extracted value``, ``assertion``, ``alerts``). Follows from the report."""
+    """Numbers of the steps that matched at the required level but differ in something else, by that difference (``text``,
+    ``address``, ``title``, ``extracted value``, ``assertion``, ``alerts``). Follows from the report.
+    """
     stopped: str = ""
     """The step that was not performed because it writes after a mismatch, with the reason; empty if there was none."""
     replayable: int
@@ -279,13 +283,15 @@ class Replayed(msgspec.Struct, frozen=True, kw_only=True):
     """Number of the step that the replay could not or must not perform; 0 if there was none."""
     lacking: str = ""
     """What the call lacked at the first step that did not match, and the option to add: an approval, an allowed request, or the
-    site of a secret. Empty if it lacked nothing; otherwise the report says nothing about the site."""
+    site of a secret. Empty if it lacked nothing; otherwise the report says nothing about the site.
+    """
     call_log: tuple[str, ...] = ()
-    """What was tried at the last step, if it was not performed or its assertion did not hold: how its element was looked for, on
-    which page, how that ended, and the elements most like it. Empty if secrets of the recording were not given."""
+    """The attempts at the last step, if it was not performed or its assertion failed: how its element was looked for, on which
+    page, how that ended, and the most similar elements. Empty if secrets of the recording were not given.
+    """
     agreed: tuple[int, ...] = ()
-    """Steps that write and were performed after a mismatch, because the owner was asked and said yes. Not part of the report."""
+    """Steps that write and were performed after a mismatch, because the owner said yes. Not part of the report."""
     names: dict[str, str] = msgspec.field(default_factory=dict)
-    """Names of the nodes above, by node id; the own one is ``this node``."""
+    """Names of these nodes, by node id. This node is called ``this node``."""
     proposes: str = ""
     """As ``RecordedSession.proposes``."""

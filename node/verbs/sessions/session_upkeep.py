@@ -59,11 +59,11 @@ class LearnedLine(msgspec.Struct, frozen=True, kw_only=True):
     step: int
     recorded: str
     met: str
-    """What it said this time."""
+    """The text of the line this time."""
 
 
 class LearnedSession(RecordedSession, frozen=True, kw_only=True):
-    """The new session. All of its masks are in its steps, signed; these are the new ones."""
+    """The new session. All its masks are signed in its steps; ``learned`` lists the new ones."""
 
     learned: tuple[LearnedLine, ...]
 
@@ -83,7 +83,7 @@ class MayHold(msgspec.Struct, frozen=True, kw_only=True):
     node: str
     """Node id."""
     name: str
-    """Its name here; empty if it has none."""
+    """Its name on this node; empty if it has none."""
 
 
 class Purged(msgspec.Struct, frozen=True, kw_only=True):
@@ -93,17 +93,17 @@ class Purged(msgspec.Struct, frozen=True, kw_only=True):
     title: str
     steps: int
     may_hold: tuple[MayHold, ...]
-    """Nodes that may still hold it. Whoever has an exported bundle holds it too."""
+    """Nodes that may still hold it. Anybody who has an exported bundle holds it too."""
 
 
 class Archived(msgspec.Struct, frozen=True, kw_only=True):
-    """Result of archiving a session, or of bringing it back."""
+    """Result of archiving a session, or of undoing that."""
 
     session: str
     title: str
     archived: bool
     changed: bool
-    """Whether it was not so before."""
+    """True if this call changed it."""
 
 
 FORK: Final = Verb(
