@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+from collections.abc import Mapping
 
 import click
 
@@ -28,22 +29,40 @@ _GROUPS = {
 }
 
 
+def _plain() -> Mapping[str, str]:
+    """The groups that have no module of commands, with what they are for."""
+    from node.verbs.catalogue import PLAIN
+
+    return PLAIN
+
+
+def _of_declarations(name: str) -> click.Group:
+    """A group whose commands are their declarations and nothing more."""
+    from node.cli.base.build import commands_of
+    from node.verbs.catalogue import CATALOGUE
+
+    group = click.Group(name=name, help=_plain()[name], context_settings={"help_option_names": ["-h", "--help"]})
+    for command in commands_of(tuple(verb for verb in CATALOGUE.values() if verb.command.startswith(f"{name} ")), {}):
+        group.add_command(command)
+    return group
+
+
 class LazyGroup(Program):
     """A group that imports its subgroups on first use."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        return list(_GROUPS)
+        return [*_GROUPS, *_plain()]
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name not in _GROUPS:
-            return None
+            return _of_declarations(cmd_name) if cmd_name in _plain() else None
         module = vars(importlib.import_module(_GROUPS[cmd_name][0]))
         found: click.Command = module.get("group") or module["command"]
         return found
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         with formatter.section("Commands"):
-            formatter.write_dl([(name, text) for name, (_, text) in _GROUPS.items()])
+            formatter.write_dl([*((name, text) for name, (_, text) in _GROUPS.items()), *_plain().items()])
 
 
 @click.group(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"]})

@@ -67,3 +67,5 @@ GROUPS: Final[tuple[tuple[Verb, ...], ...]] = (
 )
 CATALOGUE: Final[Mapping[str, Verb]] = {verb.name: verb for group in GROUPS for verb in group}
 """All verbs, in the order in which the documents list them."""
+PLAIN: Final[Mapping[str, str]] = {}
+"""Groups whose commands are their declarations and nothing more, with what they are for."""
