@@ -36,6 +36,7 @@ from node.schedules import ScheduledSearches, Schedules, ScheduleVerbs
 from node.sessions.actions import PageVerbs, read_step
 from node.sessions.serving import ForPeers, Sessions, SessionVerbs
 from node.signing import Identity, Witness, contents
+from node.sites import Sites
 from node.trust import Calls, ClockMark, OwnKeys, Peers, Reach, RecoveryKey, RefusalBook, TrustChanges
 from node.verbs import Room
 from protocol import ids
@@ -288,6 +289,7 @@ def assemble(home: Path, config: Config, own: Identity, ports: Ports) -> Rooms:
             routes=explorer.routes,
             close=(explorer.close,),
         ),
+        Room(name="sites", parts=(Sites(store),)),
         Room(
             name="schedules",
             parts=(ScheduleVerbs(schedules, clock, kept),),

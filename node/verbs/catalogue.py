@@ -33,6 +33,7 @@ from node.verbs.nodes import (
 )
 from node.verbs.searches import explore, schedule
 from node.verbs.sessions import page, session, session_question, session_upkeep
+from node.verbs.sites import site
 from node.verbs.verb import Verb
 
 GROUPS: Final[tuple[tuple[Verb, ...], ...]] = (
@@ -61,11 +62,12 @@ GROUPS: Final[tuple[tuple[Verb, ...], ...]] = (
     page.VERBS,
     explore.VERBS,
     schedule.VERBS,
+    site.VERBS,
     log.VERBS,
     audit.VERBS,
     events.VERBS,
 )
 CATALOGUE: Final[Mapping[str, Verb]] = {verb.name: verb for group in GROUPS for verb in group}
 """All verbs, in the order in which the documents list them."""
-PLAIN: Final[Mapping[str, str]] = {}
+PLAIN: Final[Mapping[str, str]] = {"site": "Show what this node has done at each site."}
 """Groups whose commands are their declarations and nothing more, with what they are for."""

@@ -1,0 +1,1 @@
+"""Verbs about the sites that this node has worked with."""
