@@ -1,4 +1,4 @@
 """Recorded sessions: record, replay, show, verify, export, import, remove.
 
-Owns sessions, their steps, and replay reports. Never opens a browser itself, and never stores the value of a secret.
+Owns sessions, their steps, and replay reports. Opens no browser itself, and stores no values of secrets.
 """

@@ -1,4 +1,4 @@
-"""Action files: read, written, described."""
+"""Reads, writes and describes action files."""
 
 from node.sessions.actions.action_files import ActionFile, read_action_file, read_step
 from node.sessions.actions.action_schema import action_schema

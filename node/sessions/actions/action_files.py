@@ -32,36 +32,36 @@ class ActionFile(msgspec.Struct, frozen=True, kw_only=True):
     start_url: str
     profile: Profile
     actions: tuple[Action, ...]
-    """The first one opens ``start_url``."""
+    """The first action opens ``start_url``."""
     expects: Mapping[int, Expect] = {}
-    """Which requests of an action, by its number from 1, are meant to go wrong."""
+    """The requests of an action that are expected to fail, by the action's number from 1."""
     arrivals: Mapping[int, Arrival] = {}
-    """The page that an action, by its number from 1, must lead to."""
+    """The page that an action must lead to, by the action's number from 1."""
     notes: tuple[str, ...] = ()
-    """Differences between this node's way to perform a foreign recording and that of its own player."""
+    """Differences between this node and the recording's own player in performing the actions."""
     evidence: Mapping[int, Evidence] = {}
-    """What an earlier recording knew of the element of an action, by its number from 1."""
+    """The evidence of an action's element in an earlier recording, by the action's number from 1."""
     inputs: tuple[Input, ...] = ()
-    """What the actions use as ``${name}`` and a replay can change."""
+    """Values that actions use as ``${name}`` and that a replay can change."""
     skipped: tuple[Skipped, ...] = ()
     """Steps of a foreign recording that are left out."""
     capsule: str = ""
-    """The capsule that the work begins with, by name or id; empty for none."""
+    """The capsule whose login the work begins with, by name or id; empty for none."""
 
     @property
     def said(self) -> tuple[str, ...]:
-        """What a person should know of the file before it is performed."""
+        """Notes for a person to read before the file is performed."""
         left_out = (f"skipped {one.place} ({one.what}): {one.reason}" for one in self.skipped)
         return (*left_out, *self.notes, *incomplete(self.actions))
 
     @property
     def secrets(self) -> tuple[str, ...]:
-        """Names of the secrets the actions need, sorted."""
+        """Names of the secrets that the actions need, sorted."""
         return tuple(sorted({name for action in self.actions for name in secrets_named(action)}))
 
 
 def read_action_file(path: Path, *, lenient: bool = False) -> ActionFile:
-    """The actions in the file at ``path``; as ``parse_actions``.
+    """The actions in the file at ``path``, as from ``parse_actions``.
 
     Errors: ``input.no_file``, ``input.invalid``, ``input.too_large``.
     """
@@ -82,14 +82,13 @@ def parse_actions(
     known: frozenset[str] = frozenset(),
     lenient: bool = False,
 ) -> ActionFile:
-    """The actions in ``data``; ``title`` and ``profile`` are used where a file gives none.
+    """The actions in ``data``. ``title`` and ``profile`` are used if the file gives none.
 
-    lenient: steps of a foreign recording that cannot be performed are left out; a YAML file is never read like that.
+    lenient: leave out the steps of a foreign recording that cannot be performed; a YAML file is always read strictly. begins: the
+    start address of earlier actions that these continue, if any; known: names that those have extracted, and names of inputs.
 
-    begins: where the actions before these have begun, if there are any; known: names that they have extracted or that are inputs.
-
-    Checks, in order: size; UTF-8; the form of the file (YAML without aliases, tags or duplicate keys; JSON); every
-    step. Errors: ``input.invalid``, ``input.too_large``.
+    Checks, in order: size; UTF-8; the form of the file (YAML without aliases, tags or duplicate keys; JSON); every step. Errors:
+    ``input.invalid``, ``input.too_large``.
     """
     if len(data) > limits.ACTION_FILE_BYTES_MAX:
         raise MeshError("input.too_large", f"an action file can have at most {limits.ACTION_FILE_BYTES_MAX} bytes")
@@ -116,7 +115,7 @@ def parse_actions(
 
 
 def incomplete(actions: Iterable[Action]) -> Iterator[str]:
-    """Which of ``actions`` open an address with something that is not stored, so that a replay opens another one."""
+    """Warnings about ``actions`` that open an address with parts that are not stored, so a replay opens another address."""
     for action in actions:
         if isinstance(action, Goto) and is_incomplete(redact_url(action.url)):
             yield (
@@ -126,7 +125,8 @@ def incomplete(actions: Iterable[Action]) -> Iterator[str]:
 
 
 def read_step(text: str, named: Callable[[str], Locator]) -> tuple[Action, Expect | None]:
-    """One step as a file has it, in which ``ref`` may stand for the locator. named: the locator of the element with a ref.
+    """One step in the syntax of action files, in which ``ref`` may replace the locator. named: returns the locator of the element
+    with a ref.
 
     Errors: ``input.invalid``, those of ``named``.
     """
@@ -143,7 +143,7 @@ def read_step(text: str, named: Callable[[str], Locator]) -> tuple[Action, Expec
             if verb in TARGETED
             else f"{verb[:40]} takes no `ref`",
         )
-    # Parse with a placeholder, then insert the element: text from a page is never parsed as YAML.
+    # A placeholder is parsed and then replaced by the element: text from a page is never parsed as YAML.
     placed = YamlValue({**others, "role": YamlValue("generic", body.line)}, body.line)
     action = step_in(YamlValue({verb: placed}, root.line), timeout_ms)
     return with_target(action, named(text_in(body.value["ref"], "ref"))), expect
@@ -186,7 +186,7 @@ def _from_yaml(root: YamlValue, title: str, default: Profile, begins: str, known
     start = fields.get("start")
     if begins and start is not None:
         raise bad(start, "these actions follow on others: leave out `start`, or use `goto`")
-    # `start` is an action before the first step.
+    # `start` becomes an action before the first step.
     first = 2 if start is not None else 1
     expects = {number: expect for number, (_, _, expect) in enumerate(split, first) if expect is not None}
     if start is not None:
@@ -216,7 +216,7 @@ def _capsule(node: YamlValue) -> str:
 
 
 def _split(node: YamlValue) -> tuple[YamlValue, int, Expect | None]:
-    """A step without what stands beside its action, and that: its time limit (0 for none) and what it is meant to cause."""
+    """A step without the keys beside its action, and those: its time limit (0 for none) and its expected effect."""
     if not isinstance(node.value, dict):
         return node, 0, None
     beside = node.value

@@ -1,4 +1,4 @@
-"""The JSON Schema of action files, for editors. The parser decides; the schema accepts whatever it accepts."""
+"""The JSON Schema of action files, for editors. It accepts everything that the parser accepts; the parser decides."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from protocol.recording.records.session import Expect, Profile
 
 _TRUTH: Final = {"anyOf": [{"type": "boolean"}, {"enum": ["yes", "no", "on", "off", "true", "false"]}]}
 _NOTHING: Final = {"enum": [None, ""]}
-# A file has texts only, but an editor reads `007` and `Yes` as something else.
+# All scalars of a file are texts, but an editor reads `007` and `Yes` as other types.
 _SCALAR: Final = ["string", "number", "boolean"]
 _SELECTOR: Final = {
     "type": "string",
@@ -27,7 +27,7 @@ _SELECTOR: Final = {
 
 
 _LISTS: Final = frozenset({"files", "order", "option", "sent"})
-"""Keys that take one text or a list of them."""
+"""Keys that take one text or a list of texts."""
 
 
 def action_schema() -> dict[str, Any]:
@@ -119,7 +119,7 @@ def _body(word: Word) -> dict[str, Any]:
         if word.element and _is_aimed(word):
             form["anyOf"] = [{"required": ["role"]}, {"required": ["selectors"]}]
         forms.append(form)
-    # Without a form that is known here an editor leaves the judgement to the parser.
+    # If no form is known here, the editor accepts anything and leaves the decision to the parser.
     return {"description": told, "anyOf": forms} if forms else {"description": told}
 
 
@@ -130,7 +130,7 @@ def _is_aimed(word: Word) -> bool:
 
 def _key(word: Word, key: str) -> dict[str, Any]:
     field = word.field(key)
-    # What only the parser knows is a text, such as `is` of an assertion, or a state (`visible: yes`).
+    # A value that only the parser knows is a text, such as `is` of an assertion, or a state (`visible: yes`).
     if field is None:
         plain: dict[str, Any] = {"type": _SCALAR}
         return {"anyOf": [plain, {"type": "array", "items": plain}]} if key in _LISTS else plain
@@ -160,7 +160,7 @@ def _object(properties: dict[str, Any]) -> dict[str, Any]:
 
 
 def _value(found: types.Type) -> dict[str, Any]:
-    """What a file may give for a field of this type."""
+    """The values that a file may give for a field of this type."""
     match found:
         case types.Metadata():
             return _value(found.type)

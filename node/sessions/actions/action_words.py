@@ -1,6 +1,6 @@
-"""What can be written in an action file, action by action: found out from the records and from the parser itself.
+"""The vocabulary of action files, derived from the action records and from the parser itself.
 
-``trailmesh actions schema`` and docs/actions.md are made from it, so that a new action needs no third description.
+``trailmesh actions schema`` and docs/actions.md are generated from it, so a new action needs no third description.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from protocol.page.actions.action import Action, Locator
 
 LOCATOR_KEYS: Final = Locator.__struct_fields__
 WRITTEN: Final[Mapping[tuple[str, str], str]] = {("extract", "name"): "as", ("extract", "kind"): "type"}
-"""Fields that a file calls by another name, by the tag of the record: the locator has taken theirs."""
+"""Fields that have another name in a file, by the tag of the record, because a locator uses their own name."""
 
 _RECORDS: Final[dict[str, type[msgspec.Struct]]] = {str(kind.__struct_config__.tag): kind for kind in get_args(Action)}
 _UNKNOWN: Final = "?"
@@ -28,11 +28,11 @@ _PROBES: Final[tuple[Any, ...]] = (
     {"role": "button", "value": "a"},
     {"role": "button", "option": "a"},
 )
-"""Bodies of which each action without a record of its own name takes one."""
+"""Sample bodies. Each action without a record of its own name accepts one of them."""
 
 
 class Word(msgspec.Struct, frozen=True, kw_only=True):
-    """One action as it is written in a file."""
+    """One action of the vocabulary."""
 
     verb: str
     record: type[msgspec.Struct]
@@ -41,13 +41,13 @@ class Word(msgspec.Struct, frozen=True, kw_only=True):
     keys: tuple[str, ...] = ()
     """Keys of its long form, without those of an element; empty if it has none."""
     required: tuple[str, ...] = ()
-    """Those that must be there."""
+    """Keys that are required."""
     element: bool = False
-    """Whether the long form takes the keys of an element."""
+    """True if the long form accepts the keys of an element."""
     short: bool = False
-    """Whether one text can stand in place of the keys."""
+    """True if one text can replace the keys."""
     bare: bool = False
-    """Whether nothing need stand behind it."""
+    """True if the action needs no body."""
 
     @property
     def tag(self) -> str:
@@ -55,7 +55,7 @@ class Word(msgspec.Struct, frozen=True, kw_only=True):
         return str(self.record.__struct_config__.tag)
 
     def field(self, key: str) -> types.Field | None:
-        """The field of the record that ``key`` gives; None if the parser makes several fields of it."""
+        """The field of the record that ``key`` sets; None if the parser makes several fields of it."""
         told = types.type_info(self.record)
         assert isinstance(told, types.StructType)
         return next((each for each in told.fields if WRITTEN.get((self.tag, each.name), each.name) == key), None)
@@ -79,7 +79,7 @@ def _word(verb: str) -> Word:
     told = types.type_info(record)
     assert isinstance(told, types.StructType)
     written = {WRITTEN.get((tag, each.name), each.name): each for each in told.fields if each.name not in fixed}
-    # In the order of the record; what the parser alone knows comes first, as it says what is meant.
+    # In the order of the record's fields; keys that only the parser knows come first, because they select the meaning.
     ordered = [*sorted(keys - written.keys()), *(key for key in written if key in keys)]
     return Word(
         verb=verb,
@@ -94,7 +94,7 @@ def _word(verb: str) -> Word:
 
 
 def _built(verb: str, body: Any) -> dict[str, Any]:
-    """What the parser makes of ``body``; nothing if it refuses it."""
+    """The fields that the parser makes of ``body``; empty if it refuses it."""
     try:
         made = BUILDERS[verb](_yaml(body))
         msgspec.convert(made, Action, strict=False)
@@ -104,7 +104,7 @@ def _built(verb: str, body: Any) -> dict[str, Any]:
 
 
 def _known(verb: str) -> set[str]:
-    """The keys of the long form, as the parser lists them for one that it does not know."""
+    """The keys of the long form, as listed by the parser's error about an unknown key."""
     try:
         BUILDERS[verb](_yaml({_UNKNOWN: "a"}))
     except MeshError as error:

@@ -1,4 +1,4 @@
-"""Writes action files: each action as one line of YAML that ``action_files`` reads as the same action."""
+"""Writes action files: each action becomes one line of YAML that ``action_files`` reads as the same action."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ from protocol.page.actions.action import (
 )
 from protocol.page.secrets.redaction import placeholder
 
-# What needs no quotes in a flow mapping, whatever YAML would otherwise take it for: this reader keeps every scalar as text.
+# Text that needs no quotes in a flow mapping. Our reader keeps every scalar as text, whatever YAML would otherwise make of it.
 _PLAIN: Final = re.compile(r"[^\W_](?:[\w ./()+%@$€£’“”–-]*[\w./()+%$€£’”])?\Z")
 _PLACEHOLDER: Final = re.compile(placeholder("NAME").replace("NAME", r"([A-Za-z0-9_.-]{1,64})"))
 _OPENING: Final = re.compile(r"\$\{(?:([^{}$]{1,64})\})?")
@@ -42,7 +42,7 @@ _STATES: Final = frozenset({"visible", "enabled", "checked"}) | _POSITIVE.keys()
 
 
 def write_file(title: str, start: str, steps: Sequence[str]) -> str:
-    """An action file. steps: lines of ``write_step``, or comments, which begin with ``#``."""
+    """The text of an action file. steps: lines of ``write_step``, or comments, which begin with ``#``."""
     lines = [f"title: {_scalar(title)}"] if title else []
     lines += [f"start: {write_address(start)}", "steps:"]
     lines += [f"  {step}" if step.startswith("#") else f"  - {step}" for step in steps]
@@ -50,12 +50,12 @@ def write_file(title: str, start: str, steps: Sequence[str]) -> str:
 
 
 def comment(text: str) -> str:
-    """``text`` as one line that is not read."""
+    """``text`` as a one-line comment."""
     return f"# {' '.join(_printable(text).split())}"
 
 
 def write_step(action: Action, known: frozenset[str] = frozenset()) -> str:
-    """``action`` as one line, without the dash. known: names of what was extracted before, which it may use."""
+    """``action`` as one line, without the dash. known: names of values that were extracted before and that it may use."""
     line = _action(action, known)
     if isinstance(action, Wait | Assert) or not action.timeout_ms:
         return line
@@ -84,7 +84,7 @@ def _action(action: Action, known: frozenset[str]) -> str:
         case Fill(target=target, value=value, typed=typed):
             return _line("type" if typed else "fill", target, {"value": _literal(str(value), known)})
         case Select(target=target, option=option, also=also):
-            # Only the first may use a value; further ones are read as they stand.
+            # Only the first option may use a value; further options are read literally.
             more = {"option": [_literal(option, known), *also]} if also else {"option": _literal(option, known)}
             return _line("select", target, more)
         case Upload(target=target, files=files):
@@ -113,7 +113,7 @@ def _action(action: Action, known: frozenset[str]) -> str:
 
 
 def write_address(url: str) -> str:
-    """An address; the placeholders of secrets as an author writes them."""
+    """An address, with the placeholders of secrets in the form that authors write."""
     return _scalar(_PLACEHOLDER.sub(r"{secret: \1}", url), always=True)
 
 
@@ -174,7 +174,7 @@ def _within(within: Within) -> dict[str, Any]:
 
 
 def _literal(text: str, known: frozenset[str]) -> str:
-    """``text`` that a step uses, with ``$${`` for each ``${`` that is no reference to one of ``known``."""
+    """``text`` of a step, with ``$${`` for each ``${`` that does not refer to a name in ``known``."""
     return _OPENING.sub(lambda found: found[0] if found[1] in known else f"${found[0]}", text)
 
 
@@ -189,14 +189,14 @@ def _flow(value: Any) -> str:
 
 
 def _scalar(text: str, *, always: bool = False) -> str:
-    """``text`` as a scalar that is read as this text. always: in quotes, unless it is a plain address."""
+    """``text`` as a scalar that is read back unchanged. always: put it in quotes unless it is a plain address."""
     if always and re.fullmatch(r"https?://[\w./?=&%~+:@-]*[\w/=]", text, re.ASCII):
         return text
     return text if _PLAIN.match(text) and not always else _printable(json.dumps(text, ensure_ascii=False))
 
 
 def _printable(text: str) -> str:
-    """``text`` with escapes for what YAML or a terminal does not show."""
+    """``text`` with escapes for characters that YAML or a terminal does not show."""
     return "".join(char if char.isprintable() else _escape(ord(char)) for char in text)
 
 

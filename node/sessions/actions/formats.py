@@ -1,4 +1,4 @@
-"""Tells by its content which tool made a file of actions."""
+"""Recognises by its content the tool that wrote a file of actions."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ class Reader(Protocol):
 
 
 def reader_of(text: str) -> Reader | None:
-    """The reader of the tool that wrote ``text``; None if it is an action file of ours.
+    """The reader for the tool that wrote ``text``; None for an action file of trailmesh.
 
-    Errors: ``input.invalid`` for a file of a known tool that nothing here reads.
+    Errors: ``input.invalid`` for a file of a known tool that has no reader here.
     """
     if is_script(text):
         return parse_playwright

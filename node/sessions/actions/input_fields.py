@@ -1,4 +1,4 @@
-"""Reads ``inputs:`` of an action file: names with the values of the recording, which a replay can change."""
+"""Reads ``inputs:`` of an action file: names with the recorded values, which a replay can change."""
 
 from __future__ import annotations
 
@@ -17,7 +17,9 @@ _KINDS: Final[tuple[str, ...]] = get_args(InputKind)
 
 
 def read_inputs(node: YamlValue, bad: Callable[[YamlValue, str], MeshError]) -> tuple[Input, ...]:
-    """The inputs that ``node`` states: ``name: value``, or ``name: {value: …, type: number}``. bad: the error for a wrong value."""
+    """The inputs that ``node`` lists as ``name: value`` or ``name: {value: …, type: number}``. bad: creates the error for a wrong
+    value.
+    """
     if not isinstance(node.value, dict) or not node.value:
         raise bad(node, "`inputs` must be `name: value` pairs")
     if len(node.value) > limits.INPUTS_MAX:

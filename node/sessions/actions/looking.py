@@ -1,4 +1,4 @@
-"""Lists what can be named on a page, with lines to paste into an action file. Each line finds one element, and no other."""
+"""Lists the elements of a page, with lines to paste into an action file. Each line finds exactly one element."""
 
 from __future__ import annotations
 
@@ -77,21 +77,21 @@ _READ: Final = frozenset(
         "tooltip",
     ]
 )
-"""Roles of what is not acted on, and worth an assertion."""
+"""Roles of elements that are not acted on but are worth an assertion."""
 _TEXT_CHARS_MAX: Final = 80
 _VALUE: Final = "TEXT"
 _FILE: Final = "FILE"
 
 
 class PageVerbs:
-    """Implements the verbs about pages that no session is recorded of."""
+    """Implements the verbs about pages that are observed without recording a session."""
 
     def __init__(self, witness: Witness, config: Config, browsers: Browsers) -> None:
         self._witness, self._config, self._browsers = witness, config, browsers
         self.bound: Bound = {verbs.SNAPSHOT: self._snapshot}
 
     async def _snapshot(self, params: SnapshotParams, tell: Tell) -> PageSnapshot:
-        """Errors: ``browser.*``, ``action.text_missing``, ``policy.refused``."""
+        """Open the page and list its elements. Errors: ``browser.*``, ``action.text_missing``, ``policy.refused``."""
         require_plain(params.url)
         named = named_by_owner(params.url)
         gate = Gate(report=self._witness.trail.gate, risk_max=self._config.policy.risk_class_max, named=named)
@@ -120,13 +120,13 @@ class PageVerbs:
             return msgspec.structs.replace(
                 taken,
                 refused=tuple(redact_address(each, {}) for each in dict.fromkeys(refused)),
-                # What the guard refused is listed above.
+                # The requests that the guard refused are listed above.
                 faults=wrong_requests([one for one in redacted(faults, Redaction({})) if one.fault != "refused"], None),
             )
 
 
 def _covered(value: Any, secrets: Secrets) -> Any:
-    """``value`` without the values of ``secrets`` in any of its texts: a page may show its own login."""
+    """``value`` with the values of ``secrets`` redacted from all its texts: a page may show its own login."""
     if isinstance(value, str):
         return redact_text(value, secrets)
     if isinstance(value, dict):
@@ -137,8 +137,8 @@ def _covered(value: Any, secrets: Secrets) -> Any:
 
 
 async def take(page: Page, observation: Observation, params: SnapshotParams) -> PageSnapshot:
-    """What can be named in ``observation``, the last one of ``page``."""
-    # In a thread, like all that goes through the elements of a page: a table of 10,000 rows would hold up everybody.
+    """The elements of ``observation``, the last observation of ``page``, that a line can name."""
+    # In a thread, like all work that goes through the elements of a page: a table of 10,000 rows would block the event loop.
     naming = await asyncio.to_thread(Naming, observation)
     meant = await asyncio.to_thread(_meant, naming, observation, params.text)
     named: list[NamedElement] = []
@@ -159,7 +159,7 @@ async def take(page: Page, observation: Observation, params: SnapshotParams) -> 
 
 
 def _meant(naming: Naming, observation: Observation, text: str) -> list[Element]:
-    """What a person could act on or read, with ``text`` in what it is called or stands in."""
+    """The elements that a person could act on or read, with ``text`` in their name or in the names around them."""
     found = [item for item in observation.elements if _acts(item) or _reads(item)]
     wanted = fold(text)
     return [item for item in found if not text or wanted in fold(_said(naming, item))]
@@ -174,7 +174,7 @@ def _scopes(naming: Naming, element: Element) -> tuple[str, ...]:
 
 
 def _acts(element: Element) -> bool:
-    # A label is its control, which is listed.
+    # A label stands for its control, which is listed.
     return element.interactive or (element.role == "generic" and bool(element.name) and not element.inside)
 
 
@@ -183,11 +183,11 @@ def _reads(element: Element) -> bool:
 
 
 async def _named(page: Page, naming: Naming, element: Element, *, reads: bool) -> NamedElement | None:
-    """``element`` with its lines; None if there is none that says something."""
+    """``element`` with its lines; None if no line is useful."""
     target = await _locator(page, naming, element)
     actions = list(_actions(element, target)) if _acts(element) else []
     by_place = naming.is_place(target, element)
-    if reads and not (by_place and not actions):  # of what only its place tells, nothing is worth reading
+    if reads and not (by_place and not actions):  # a text that only its position identifies is not worth reading
         actions += _readings(element, target, naming.said(element))
     if not actions:
         return None
@@ -206,7 +206,7 @@ async def _named(page: Page, naming: Naming, element: Element, *, reads: bool) -
 
 
 async def _locator(page: Page, naming: Naming, element: Element) -> Locator:
-    """The first locator of ``element`` that holds on the page: only the page knows what else a selector matches."""
+    """The first locator that finds ``element`` on the page. Only the page knows what else a selector matches."""
     ways = naming.locators(element)
     while target := await asyncio.to_thread(next, ways, None):
         if not target.selectors:
@@ -221,7 +221,7 @@ async def _locator(page: Page, naming: Naming, element: Element) -> Locator:
 
 
 def _actions(element: Element, target: Locator) -> Iterator[Action]:
-    """What a person would do with it."""
+    """The actions that a person would perform on it."""
     secret = secret_name(element)
     if element.role in CHECKABLE_ROLES:
         yield Check(target=target, checked="checked" not in element.states)
@@ -238,7 +238,7 @@ def _actions(element: Element, target: Locator) -> Iterator[Action]:
 
 
 def _readings(element: Element, target: Locator, said: str) -> Iterator[Action]:
-    """What can be asserted of it, and read from it."""
+    """The assertions about it, and the steps that read from it."""
     if "disabled" in element.states:
         yield Assert(what="disabled", target=target)
     elif element.role in CHECKABLE_ROLES:
@@ -262,6 +262,6 @@ def _key(element: Element) -> str:
 
 
 def _scope(naming: Naming, outer: Element) -> str:
-    """What people divide a page by, in words; empty for what has no name of its own."""
+    """The section, row, card or dialog ``outer`` in words; empty if it has no name of its own."""
     said = naming.called(outer)
     return f"{outer.role} “{visible(said[:_TEXT_CHARS_MAX])}”" if said else ""

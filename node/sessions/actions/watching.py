@@ -1,4 +1,4 @@
-"""Writes an action file while a person works in a window: each act becomes a step, named so that only its element fits."""
+"""Writes an action file while a person works in a window: each act becomes a step whose locator fits only its element."""
 
 from __future__ import annotations
 
@@ -30,23 +30,23 @@ _CHOSEN_MAX: Final = {"file": limits.UPLOAD_FILES_MAX, "choice": limits.OPTIONS_
 
 
 class SecretUse(msgspec.Struct, frozen=True, kw_only=True):
-    """A secret that a file names, and where it was typed."""
+    """A secret that a file names, and the site where it was typed."""
 
     name: str
     origin: str
     is_text: bool
-    """Whether its field was none for passwords, so that it must be given as ``NAME:text``."""
+    """True if its field was no password field, so that it must be given as ``NAME:text``."""
 
 
 class Notebook:
-    """The file, as far as the person has come."""
+    """The action file of a person's acts so far."""
 
     def __init__(self, path: Path, start: str, title: str, told: Callable[[str], None]) -> None:
-        """told: hears of each step, in words."""
+        """told: called with each step, in words."""
         self._path, self._start, self._title, self._told = path, start, title, told
         self._script = Script()
         self._notes: dict[int, str] = {}
-        """Remarks behind the line of a step, by its identity."""
+        """Remarks after the line of a step, by the identity of the step."""
         self._naming: tuple[Observation | None, Naming | None] = (None, None)
         self._secrets: dict[str, SecretUse] = {}
         self._said = 0
@@ -62,14 +62,16 @@ class Notebook:
 
     @property
     def secrets(self) -> tuple[SecretUse, ...]:
-        """Those that the steps name."""
+        """The secrets that the steps name."""
         named = {
             step.value.secret for step in self.actions if isinstance(step, Fill) and isinstance(step.value, Secret)
         }
         return tuple(use for name, use in self._secrets.items() if name in named)
 
     async def heard(self, heard: Heard) -> None:
-        """Add what the person did, and have the file written. Errors: ``input.invalid`` (it could not be written before)."""
+        """Add an act of the person, and have the file written. Errors: ``input.invalid`` (the file could not be written
+        before).
+        """
         act = self._act(heard)
         if not self._script.take(act):
             return
@@ -84,19 +86,19 @@ class Notebook:
             self._writing = asyncio.create_task(self._keep_written(), name="writing an action file")
 
     async def close(self) -> None:
-        """Nothing more is to come. Errors: ``input.invalid``."""
+        """End the notebook and write the last step. Errors: ``input.invalid``."""
         self._say(len(self._script.steps))
         if self._writing is not None:
             await self._writing
         await self.write()
 
     async def _keep_written(self) -> None:
-        while self._stale:  # many letters are typed while a disk writes once
+        while self._stale:  # a person types many letters while the disk writes once
             self._stale = False
             await self.write()
 
     def _say(self, count: int) -> None:
-        """Tell of the first ``count`` steps: the last one may still become another."""
+        """Report the first ``count`` steps. The last one is not reported yet, because a further act may change it."""
         steps = self._script.steps
         self._said = min(self._said, len(steps))
         for step in steps[self._said : count]:
@@ -104,13 +106,13 @@ class Notebook:
         self._said = max(self._said, count)
 
     async def write(self) -> None:
-        """Write the file as it is now, atomically. Errors: ``input.invalid``."""
+        """Write the present steps to the file, atomically. Errors: ``input.invalid``."""
         lines = [
             comment(step) if isinstance(step, str) else write_step(step) + self._note(step)
             for step in self._script.steps
         ]
         if not self.actions:
-            lines.append("wait:")  # a file needs a step
+            lines.append("wait:")  # an action file needs at least one step
         try:
             text = write_file(self._title, redact_url(self._start), lines)
             await asyncio.to_thread(write_atomic, self._path, text.encode())
@@ -128,7 +130,7 @@ class Notebook:
         target = self._target(heard)
         text, secret = heard.text, self._secret(heard) if heard.is_secret else ""
         if heard.kind == "file" and not (heard.element and heard.element.traits.input_type == "file"):
-            target = None  # a hidden field: what was clicked opened its file chooser
+            target = None  # The field is hidden: the clicked element opened its file chooser.
         if heard.kind in ("file", "choice") and not 0 < len(heard.texts) <= _CHOSEN_MAX[heard.kind]:
             kind, text = "other", f"nothing was left chosen in “{heard.name[:80]}”, or too much: no step for that"
         elif target is None and heard.kind in ("click", "double", "right", "text", "choice", "check"):
@@ -163,7 +165,7 @@ class Notebook:
         return naming
 
     def _secret(self, heard: Heard) -> str:
-        """The name for what was typed into this field. It is kept with the site that it is for."""
+        """The name of the secret that was typed into this field. It is kept with the site for which it is meant."""
         named = (secret_name(heard.element) if heard.element else "") or name_for(heard.name)
         is_text = heard.element is None or heard.element.traits.input_type != "password"
         origin = origin_of(heard.observation.url if heard.observation else self._start) or ""

@@ -9,11 +9,11 @@ from node.sessions.actions.yaml_forms import LOCATOR_KEYS, TRUTH, bad, locator, 
 
 READ_TEXTS = ("address", "title", "text", "value", "sent", "count", "attribute", "download", "cell", "order")
 STATES = {"visible": "hidden", "hidden": "visible", "enabled": "disabled", "checked": "unchecked"}
-"""Each state, and what it is with `no`."""
+"""Each state, and its opposite, which `no` asserts."""
 KINDS = (*READ_TEXTS, *STATES, "no_console_error")
 _OF_PAGE = ("address", "title", "download", "no_console_error")
 _BESIDE = {"sha256": ("download",), "row": ("cell",), "column": ("cell", "order")}
-"""Keys that belong to some kinds only."""
+"""Keys that belong to some kinds of assertion only."""
 
 
 def assertion(node: YamlValue) -> dict[str, Any]:
@@ -49,7 +49,7 @@ def assertion(node: YamlValue) -> dict[str, Any]:
 
 
 def _asserted(node: YamlValue, fields: dict[str, YamlValue], kind: str) -> dict[str, Any]:
-    """What is asserted, and how it is compared."""
+    """The asserted kind and value, and the way of comparing."""
     body = fields[kind]
     if "is" in fields and kind != "attribute":
         raise bad(fields["is"], "`is` belongs to `attribute`")
@@ -72,7 +72,7 @@ def _asserted(node: YamlValue, fields: dict[str, YamlValue], kind: str) -> dict[
         if body.value not in ("ascending", "descending"):
             raise bad(body, "`order` must be ascending, descending, or a list of texts")
         return {"what": kind, "expected": body.value}
-    # A part of a text is what is meant nearly always; anything else is meant as a whole.
+    # A text is usually meant as a part of the page's text; every other value must be equal.
     match = text_in(fields["match"], "match") if "match" in fields else ("contains" if kind == "text" else "is")
     given = {"expected": text_in(body, kind)}
     if kind == "attribute":

@@ -87,7 +87,7 @@ def locator(fields: dict[str, YamlValue]) -> dict[str, Any]:
 
 
 def _within(node: YamlValue) -> dict[str, Any]:
-    """What an element is looked for in; a plain selector is accepted."""
+    """The part of the page in which an element is looked for; a plain selector is accepted."""
     if isinstance(node.value, str):
         return {"selectors": [selector(node)]}
     fields = mapping(node, "within", {"role", "name", "text", "selectors"})
@@ -119,9 +119,9 @@ def selector(node: YamlValue) -> str:
 def targeted(
     node: YamlValue, type_: str, others: set[str], *, required: bool = True, named: Mapping[str, str] | None = None
 ) -> dict[str, Any]:
-    """An action whose body is a locator and its own fields; a plain selector is accepted as a locator.
+    """An action whose body is a locator with fields of its own; a plain selector is accepted as a locator.
 
-    named: fields that the record calls by another name.
+    named: fields that have another name in the record.
     """
     if isinstance(node.value, str):
         return {"type": type_, "target": {"selectors": [selector(node)]}}

@@ -1,4 +1,4 @@
-"""Reads the actions of an action file, each by its name."""
+"""Reads the steps of an action file, each by the name of its action."""
 
 from __future__ import annotations
 
@@ -42,9 +42,10 @@ _SECRET = re.compile(r"\{secret: ?([A-Za-z0-9_.-]{1,64})\}")
 
 
 def read_steps(nodes: list[tuple[YamlValue, int]], inputs: frozenset[str], usual_ms: int = 0) -> tuple[Action, ...]:
-    """The actions in order. nodes: each with its own time limit, or 0; usual_ms: that of actions without one.
+    """The actions of ``nodes``, in order. nodes: steps with their own time limits, or 0; usual_ms: the time limit of steps without
+    one.
 
-    Each ``${name}`` in them must be of ``inputs`` or extracted before; ``$${name}`` is text.
+    Each ``${name}`` in them must be in ``inputs`` or have been extracted before; ``$${name}`` is literal text.
     """
     actions: list[Action] = []
     known = set(inputs)
@@ -69,13 +70,13 @@ def read_steps(nodes: list[tuple[YamlValue, int]], inputs: frozenset[str], usual
 
 
 def _used(text: str) -> tuple[str, ...]:
-    """The names that ``text`` refers to, leaving out ``$${name}``."""
-    # What takes the place of ``$${`` keeps both sides apart: together they could read as another reference.
+    """The names to which ``text`` refers, without those in ``$${name}``."""
+    # The replacement for ``$${`` keeps both sides apart: joined, they could read as another reference.
     return references(text.replace("$${", "\n{\n"))
 
 
 def _require_no_value_elsewhere(node: YamlValue, action: Action, known: set[str]) -> None:
-    """Refuse the reference to a value where none is put in: it would be looked for as it is written, and never be found."""
+    """Refuse a reference in a place where no value is inserted: the literal ``${name}`` would never be found on a page."""
     target = target_of(action)
     within = target.within if target else None
     named = {
@@ -99,7 +100,7 @@ def _literal(node: YamlValue, text: str, known: set[str]) -> str:
 
 
 def step_in(node: YamlValue, timeout_ms: int = 0, usual_ms: int = 0) -> Action:
-    """The action of a step. timeout_ms: its time limit; usual_ms: that of the file, for a step without one."""
+    """The action of a step. timeout_ms: its time limit; usual_ms: the file's time limit, for a step without one."""
     fields = mapping(node, "a step", None)
     if len(fields) != 1:
         raise bad(node, "a step must have exactly one action, such as `- click: {role: link, name: Mugs}`")
@@ -127,7 +128,7 @@ def convert(node: YamlValue, plain: dict[str, Any]) -> Action:
 
 
 def address_in(node: YamlValue, what: str) -> str:
-    """An address, in which ``{secret: NAME}`` may stand behind the host."""
+    """An address in which ``{secret: NAME}`` may occur after the host."""
     url = _SECRET.sub(lambda found: placeholder(found[1]), text_in(node, what))
     if url != node.value and not origin_of(url):
         raise bad(node, "a secret may stand in the path or the query of an http(s) address, and not before")
@@ -158,7 +159,7 @@ def _switch_tab(node: YamlValue) -> dict[str, Any]:
 
 
 def _at(type_: str, **fixed: Any) -> Callable[[YamlValue], dict[str, Any]]:
-    """An action on an element and nothing more."""
+    """Builds an action on an element, without further fields."""
     return lambda node: {**targeted(node, type_, set()), **fixed}
 
 
@@ -226,7 +227,7 @@ def _extract(node: YamlValue) -> dict[str, Any]:
     if isinstance(node.value, str):
         return {"type": "extract", "name": node.value}
     # The locator already has a field `name`, so the name of the extracted value is `as`.
-    # So does an action have a field `type`, so the type of the value is `kind` in the record.
+    # For the same reason, the type of the value is `kind` in the record: an action already has a field `type`.
     keys = {"as", "type", "pattern", "compare"}
     plain = targeted(node, "extract", keys, required=False, named={"as": "name", "type": "kind"})
     if "name" not in plain:

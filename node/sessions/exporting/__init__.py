@@ -1,6 +1,7 @@
 """Writes sessions as files of other tools: a Playwright test in Python, a recording of the Chrome DevTools Recorder.
 
-Both hold the steps that a replay performs. What a format cannot say stands in the file as a comment, and in ``Written.lost``.
+Both contain the steps that a replay performs. Parts that a format cannot express become comments in the file, and are listed in
+``Written.lost``.
 """
 
 from node.sessions.exporting.playwright_python import write_playwright

@@ -1,5 +1,4 @@
-"""The cell of a table as an XPath: by a text of its row and the header of its column, as ``protocol.page.actions.tables``
-finds it."""
+"""The XPath of a table cell, found by a text of its row and the header of its column, as in ``protocol.page.actions.tables``."""
 
 from __future__ import annotations
 
@@ -14,10 +13,10 @@ _HEADER: Final = "*[self::th or @role='columnheader']"
 
 
 def cell_xpath(row: str, column: str, *, whole: bool = False) -> str:
-    """The selector, relative to the table or to what it stands in.
+    """The selector, relative to the table or an element around it.
 
-    A text of a cell in the row must be equal; only where none is, a part of it is enough. The header must be there once.
-    whole: it was equal when it was recorded, so a part is not enough.
+    A cell of the row must have exactly the text; only if no cell has, a part of a cell's text is enough. The header must occur
+    once. whole: the text was equal when it was recorded, so a part is never enough.
     """
     wanted, header = _text(row), _text(column)
     exact = f"{_CELL}[normalize-space()={wanted}]"
@@ -28,7 +27,7 @@ def cell_xpath(row: str, column: str, *, whole: bool = False) -> str:
 
 
 def _text(text: str) -> str:
-    """``text`` as XPath writes it, which has no escapes."""
+    """``text`` as an XPath expression. XPath has no escapes in strings."""
     text = " ".join(text.split())
     if '"' not in text:
         return f'"{text}"'

@@ -1,4 +1,4 @@
-"""Locators of a recording as expressions of Playwright for Python."""
+"""Writes the locators of a recording as Python expressions of Playwright."""
 
 from __future__ import annotations
 
@@ -20,15 +20,15 @@ _GETTERS: Final = {
     "alt": "get_by_alt_text",
 }
 _ROLES_UNKNOWN: Final = frozenset({"", "generic", "text", "iframe", "none", "presentation"})
-"""Roles by which Playwright finds nothing."""
+"""Roles for which Playwright finds no element."""
 _OWN_ENGINE: Final = re.compile(r"(css|xpath|text|role)=")
 
 
 def quoted(text: str) -> str:
-    """``text`` as a literal of Python in double quotes, in which each character can be seen."""
-    # JSON escapes are Python's, but for characters outside of the first plane, which are kept as they are.
+    """``text`` as a Python literal in double quotes, in which every character is visible."""
+    # JSON escapes are valid in Python, except for characters beyond U+FFFF, which are kept unescaped.
     said = json.dumps(text, ensure_ascii=False)
-    # Text of a page could turn its own direction around, and so show a reader other code than what runs.
+    # Text of a page could reverse its direction and so show a reader other code than the code that runs.
     return said if said.isprintable() else "".join(map(_visible, said))
 
 
@@ -37,9 +37,9 @@ def _visible(char: str) -> str:
 
 
 def dialog_lines(answer: Answer) -> tuple[str, str]:
-    """The statement that answers a dialog, and the one that waits for it around what causes it.
+    """The statement that answers a dialog, and the block around its cause that waits for the dialog.
 
-    Playwright dismisses what nobody answers, and goes on where none comes: neither is what was recorded.
+    Without them, Playwright would dismiss every dialog and would not notice a missing one, unlike the recording.
     """
     done = f"accept({quoted(answer.reply) if answer.reply else ''})" if answer.accept else "dismiss()"
     said = f' and {quoted(" ".join(answer.text.split()))} in " ".join(dialog.message.split())' if answer.text else ""
@@ -60,13 +60,14 @@ def locator(target: Locator, evidence: Evidence | None) -> str:
     if target.selectors:
         return root + _by_selector(target)
     if target.role == "generic" and target.name:
-        # A ``summary`` and the like: an element without a role is called by its text.
+        # An element without a role, such as a ``summary``, is found by its text.
         found = f"{root}.get_by_text({quoted(target.name)}, exact=True)"
     elif target.role in _ROLES_UNKNOWN:
         raise Unsaid(f"Playwright finds no element by the role {target.role or 'none'}")
     else:
         found = root + _by_role(target.role, target.name)
-    # An assertion has no evidence that says whether it was the only one; the first of one is that one.
+    # The evidence of an assertion does not tell whether its element was the only one, so the position 0 is written for the first
+    # one.
     unknown = evidence is None or not evidence.role
     several = target.nth is not None or unknown or (evidence is not None and evidence.alike and not target.within)
     return f"{found}.nth({target.nth or 0})" if several else found
@@ -77,7 +78,7 @@ def _by_role(role: str, name: str) -> str:
 
 
 def _by_selector(target: Locator) -> str:
-    """The first way that Playwright has."""
+    """The first selector that Playwright supports."""
     for selector in target.selectors:
         named = by_aria(selector, "")
         if named is None:

@@ -1,7 +1,7 @@
 """Writes a session as a test for Playwright in Python, which runs by itself and under pytest.
 
-It performs the steps that a replay performs and asserts what the session asserts. It does not compare the text of pages, and no
-network guard stands around it: docs/playwright.md says so to its readers.
+The test performs the steps that a replay performs, and asserts what the session asserts. It does not compare the text of pages,
+and no network guard protects it; docs/playwright.md tells this to its readers.
 """
 
 from __future__ import annotations
@@ -87,7 +87,7 @@ if __name__ == "__main__":
 
 
 def write_playwright(session: Session, steps: Sequence[Step]) -> Written:
-    """The test. What Playwright cannot say is a comment in it."""
+    """The text of the test. Steps that Playwright cannot express become comments in it."""
     writer = _Writer()
     for step in steps:
         writer.add(step)
@@ -116,7 +116,7 @@ def _documented(text: str) -> str:
 
 
 def _without_unused(text: str) -> str:
-    """``text`` without imports of what it does not use."""
+    """``text`` without the imports that it does not use."""
     if "re.compile(" not in text:
         text = text.replace("import re\n", "", 1)
     if "quote(os." not in text:
@@ -150,7 +150,7 @@ class _Writer:
         self._tabs = TabLines()
 
     def add(self, step: Step) -> None:
-        """The statement of one step, or the comment that stands for it."""
+        """Add the statement of one step, or a comment in its place."""
         if not step.ok:
             return
         try:
@@ -171,7 +171,9 @@ class _Writer:
         self.lines += lines
 
     def _answered(self, expect: Expect | None, lines: list[str], *, followed: bool) -> list[str]:
-        """``lines`` with the dialog that they are meant to cause. followed: new tabs were opened in the page itself."""
+        """``lines`` inside a block that answers the dialog they should cause. followed: the recorder opened new tabs in the page
+        itself.
+        """
         if expect is not None and expect.tab and followed:
             self._in_tab = True
             opened = (f"    {line}" for line in lines)
@@ -213,7 +215,7 @@ class _Writer:
         return f"{locator(target, evidence)}.{verb}({given}{_limit(action, first=not given)})"
 
     def _done(self, action: Action) -> tuple[str, str]:
-        """The method of a locator that does ``action``, and its arguments."""
+        """The locator method that performs ``action``, and its arguments."""
         match action:
             case Click(button=button, count=count):
                 return "dblclick" if count == 2 else "click", 'button="right"' if button == "right" else ""
@@ -305,7 +307,7 @@ class _Writer:
         return f'os.environ["{variable(name)}"]'
 
     def _text(self, text: str, *, address: bool = False) -> str:
-        """The expression for ``text``, in which secrets and extracted values are looked up when the test runs."""
+        """The expression for ``text``. Secrets and extracted values are looked up when the test runs."""
         parts: list[str] = []
         place = 0
         for found in _PART.finditer(text):
@@ -327,12 +329,12 @@ def _comparison(extract: Extract) -> str:
 
 
 def _limit(action: Action, *, first: bool = False) -> str:
-    """The argument for a time limit of its own; empty for none. first: no other argument stands before it."""
+    """The argument for the action's own time limit; empty for none. first: no other argument precedes it."""
     return f"{'' if first else ', '}timeout={action.timeout_ms}" if action.timeout_ms else ""
 
 
 def _all_of(held: Assert, subject: str) -> str:
-    """``subject`` without the place of one element."""
+    """``subject`` without the position that selects one of several elements."""
     return subject.removesuffix(f".nth({held.target.nth or 0})") if held.target is not None else subject
 
 

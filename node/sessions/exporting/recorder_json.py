@@ -1,6 +1,6 @@
 """Writes a session as a recording of the Chrome DevTools Recorder (``Schema.ts`` of the npm package ``@puppeteer/replay``).
 
-The format has no comments. A step that it cannot say becomes a ``customStep`` with the reason, which Chrome's player passes over.
+The format has no comments. A step that it cannot express becomes a ``customStep`` with the reason, which Chrome's player skips.
 """
 
 from __future__ import annotations
@@ -36,16 +36,18 @@ from protocol.page.actions.values import references
 from protocol.recording.records.session import Expect, Profile, Session, Step
 
 _MODIFIERS: Final = ("Control", "Alt", "Shift", "Meta")
-_TIMEOUT_MS_MAX: Final = 30_000  # of the schema
+_TIMEOUT_MS_MAX: Final = 30_000  # limit of the schema
 _TOP_PX: Final = 100_000
 _CORNER_PX: Final = 2
-"""The schema demands a point, and a recording does not say how large its elements are: this far from their corner."""
+"""The schema demands a click position, but a recording does not contain the size of its elements. So the click is this far from
+the corner.
+"""
 _ATTRIBUTES: Final = {"placeholder": "placeholder", "title": "title", "alt": "alt"}
 _SECRET: Final = re.compile(r"‹secret:")
 
 
 def write_recorder(session: Session, steps: Sequence[Step]) -> Written:
-    """The recording. What the format cannot say is a ``customStep`` in it."""
+    """The text of the recording. Steps that the format cannot express become a ``customStep``."""
     writer = _Writer(session.profile)
     for step in steps:
         writer.add(step)
@@ -61,9 +63,9 @@ def _comment(said: str) -> dict[str, Any]:
 
 
 def _require_plain(expect: Expect | None, *, followed: bool) -> None:
-    """Errors: ``Unsaid`` for what Chrome's player would wait for without end, or not follow.
+    """Return if Chrome's player can wait for ``expect`` and follow its tabs. Errors: ``Unsaid``.
 
-    followed: new tabs were opened in the page itself.
+    followed: the recorder opened new tabs in the page itself.
     """
     if expect is not None and expect.dialog is not None:
         raise Unsaid("there is no step that answers a dialog")
@@ -72,7 +74,7 @@ def _require_plain(expect: Expect | None, *, followed: bool) -> None:
 
 
 class _Writer:
-    """Collects the steps."""
+    """Collects the steps of the recording."""
 
     def __init__(self, profile: Profile) -> None:
         self.lost: list[str] = []
@@ -90,17 +92,17 @@ class _Writer:
         self._before: Action | None = None
         self._front = 1
         self._addresses: dict[int, str] = {}
-        """Of each tab, as it was left."""
+        """The last address of each tab."""
 
     def add(self, step: Step) -> None:
-        """One step, or the comment that stands for it."""
+        """Add one step, or a comment in its place."""
         if not step.ok:
             return
         try:
             _require_plain(step.expect, followed=not step.on_tab)
             target = "" if isinstance(step.action, SwitchTab) else self._target()
             reached = isinstance(step.action, Wait) and step.action.address and step.action.address in target
-            # Chrome's player waits for the tab with this address by itself.
+            # Chrome's player waits by itself for the tab with this address.
             made = [] if reached else self._made(step.action, step.evidence)
             limit = {"timeout": min(step.action.timeout_ms, _TIMEOUT_MS_MAX)} if step.action.timeout_ms else {}
             self.steps += [{**limit, **each, "target": target} for each in made]
@@ -113,7 +115,7 @@ class _Writer:
         self._addresses[self._front] = step.url
 
     def _target(self) -> str:
-        """The tab in front, as the format names it. Errors: ``Unsaid``."""
+        """The tab in front, by its name in the format. Errors: ``Unsaid``."""
         if self._front == 1:
             return "main"
         return _text(whole_address(self._addresses.get(self._front, "")))
@@ -121,7 +123,7 @@ class _Writer:
     def _made(self, action: Action, evidence: Evidence | None) -> list[dict[str, Any]]:
         match action:
             case SwitchTab():
-                return []  # each step names its tab
+                return []  # each step names its own tab
             case CloseTab():
                 if self._front == 1:
                     raise Unsaid("Chrome's player cannot go on without the first tab")
@@ -159,7 +161,7 @@ class _Writer:
                 raise Unsaid("there is no step for it")
 
     def _scroll(self, scroll: Scroll) -> dict[str, Any]:
-        """The format knows places from the top only."""
+        """The step for ``scroll``. The format has positions from the top only."""
         if scroll.direction == "up" and scroll.amount_px >= _TOP_PX:
             return {"type": "scroll", "x": 0, "y": 0}
         top = isinstance(self._before, Scroll) and self._before.direction == "up" and self._before.amount_px >= _TOP_PX
@@ -255,7 +257,7 @@ def _at(target: Locator, evidence: Evidence | None, *, counted: bool = False) ->
 
 
 def _selector(way: str) -> list[str]:
-    """The path that a selector becomes; empty for one that has no equivalent."""
+    """The path for a selector; empty for a selector that has no equivalent."""
     if way.startswith(("aria/", "pierce/")):
         return [way]
     parts = [_part(part) for part in way.split(" >> ")]
@@ -281,12 +283,12 @@ def _part(part: str) -> str:
             value = json.dumps(text[1:-1] if exact else text, ensure_ascii=False)
             return f"[{_ATTRIBUTES[form]}{'=' if exact else '*='}{value}{'' if exact else ' i'}]"
         case _:
-            # Texts and labels: Chrome compares them in another way, and could find another element.
+            # Chrome compares texts and labels in another way, and could find another element.
             return ""
 
 
 def _literal(expression: str) -> str:
-    """The text that an expression of the reader of such recordings stands for; empty for any other expression."""
+    """The literal text in an expression written by our reader of such recordings; empty for any other expression."""
     body, slash, flags = expression[1:].rpartition("/")
     if not slash or flags:
         return ""

@@ -1,4 +1,4 @@
-"""The tabs of a recording, as the pages of a Playwright test: ``page`` is the one in front, ``page2`` the second one."""
+"""The tabs of a recording as the pages of a Playwright test: ``page`` for the tab in front, ``page2`` for the second one."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from protocol.recording.records.session import Step
 
 
 class TabLines:
-    """Knows which tab is in front, and which ones the test has names for."""
+    """Knows which tab is in front, and which tabs have a name in the test."""
 
     def __init__(self) -> None:
         self._front = 1
         self._named = {1}
 
     def statement(self, step: Step) -> list[str] | None:
-        """What brings another tab to the front or closes this one; None for any other step. Errors: ``Unsaid``."""
+        """The statement that brings another tab to the front or closes this one; None for any other step. Errors: ``Unsaid``."""
         match step.action:
             case SwitchTab(tab=tab):
                 self._require(tab)
@@ -34,7 +34,7 @@ class TabLines:
             raise Unsaid(f"the step that opened tab {tab} cannot be said")
 
     def around(self, step: Step, lines: list[str]) -> list[str]:
-        """``lines``, which perform ``step``, with the tab that it opens, or gives the front back to."""
+        """``lines`` of ``step`` inside a block that waits for the tab that it opens; also notes which tab comes to the front."""
         if step.tab and step.on_tab:
             if step.on_tab in self._named:
                 raise Unsaid("it opens several tabs")
@@ -50,5 +50,5 @@ class TabLines:
         return lines
 
     def lost(self, step: Step) -> None:
-        """The step cannot be said; the front is where it left it."""
+        """The step cannot be expressed; only the tab that it left in front is noted."""
         self._front = step.on_tab or self._front

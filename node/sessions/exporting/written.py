@@ -1,4 +1,4 @@
-"""The result of an export, and what both formats need to know of a step."""
+"""The result of an export, and the checks that both formats share."""
 
 from __future__ import annotations
 
@@ -12,19 +12,19 @@ from protocol.recording.records.session import Session, Step
 
 
 class Written(msgspec.Struct, frozen=True, kw_only=True):
-    """A file, and what it does not say."""
+    """A written file, and the parts of the session that it lacks."""
 
     text: str
     lost: tuple[str, ...]
-    """What the format cannot say, each with its step."""
+    """The parts that the format cannot express, each with its step."""
 
 
 class Unsaid(Exception):
-    """A step that a format cannot say, for the reason given. Caught by the writer of the format, which makes a comment of it."""
+    """A step that a format cannot express, with the reason. The writer of the format catches it and writes a comment."""
 
 
 def not_replayed(session: Session, steps: Sequence[Step]) -> list[str]:
-    """What no replay performs either: steps that failed, and those that an import left out."""
+    """Steps that no replay performs: those that failed, and those that an import left out."""
     failed = [f"step {step.index}, {describe(step.action)}: failed with {step.error}" for step in steps if not step.ok]
     return failed + [f"{one.place} ({one.what}): skipped when it was imported, {one.reason}" for one in session.skipped]
 
@@ -32,7 +32,7 @@ def not_replayed(session: Session, steps: Sequence[Step]) -> list[str]:
 def whole_address(url: str) -> str:
     """``url``, if all of it was recorded.
 
-    Errors: ``Unsaid``, also for what is no page of the web. A recording of somebody else could make a test read files.
+    Errors: ``Unsaid``, also for an address outside of the web: a test from somebody else's recording could otherwise read files.
     """
     if not url.lower().startswith(("http://", "https://")):
         raise Unsaid("its address does not begin with http:// or https://")
@@ -42,6 +42,6 @@ def whole_address(url: str) -> str:
 
 
 def one_line(text: str) -> str:
-    """``text`` for a comment: what cannot be seen could end it, or show it in another order."""
+    """``text`` for a comment, without invisible characters, which could end the comment or reorder its text."""
     folded = " ".join(text.split())
     return "".join(char if char.isprintable() else "\N{REPLACEMENT CHARACTER}" for char in folded)

@@ -11,17 +11,19 @@ _SIDED: Final = frozenset(f"{name}{side}" for name in _MODIFIERS for side in ("L
 
 
 class Keys:
-    """The keys that are down. Our press does both events at once, so only keys may come between a key-down and its key-up."""
+    """The keys that are down. Our press does both events at once, so only other keys may come between a key-down and its
+    key-up.
+    """
 
     def __init__(self) -> None:
         self._held: list[str] = []
         self._used: bool
-        """Whether one of them was pressed with another key; set with the first."""
+        """True if one of the held modifiers was pressed together with another key."""
         self._down: set[str] = set()
         self._over: set[str] = set()
 
     def down(self, key: str) -> tuple[Press, ...]:
-        """The action of a ``keyDown``; a modifier alone has none until its ``keyUp``. Errors: ``ValueError``."""
+        """The action of a ``keyDown``; a modifier alone has no action until its ``keyUp``. Errors: ``ValueError``."""
         if key in _SIDED:
             plain = key.removesuffix("Left").removesuffix("Right")
             raise ValueError(f"left and right keys are not distinguished: write “{plain}”")
@@ -37,7 +39,8 @@ class Keys:
 
     def up(self, key: str) -> tuple[Press, ...]:
         """The action of a ``keyUp``: none, or the press of modifiers that were not used with another key. Errors:
-        ``ValueError``."""
+        ``ValueError``.
+        """
         if key in self._held:
             presses = () if self._used else (self._press(),)
             self._held.remove(key)
@@ -59,7 +62,7 @@ class Keys:
 
     @staticmethod
     def ended(action: Action, key: str) -> bool:
-        """Whether ``action`` is the press that ``keyUp`` of ``key`` ends."""
+        """True if ``action`` is the press that ends with the ``keyUp`` of ``key``."""
         return isinstance(action, Press) and (action.key == key or action.key.endswith(f"+{key}"))
 
     def _press(self, *key: str) -> Press:

@@ -1,7 +1,7 @@
 """Converts recordings of the Chrome DevTools Recorder (its JSON export) to actions.
 
-Each step and each field is either performed as Chrome's own player does it, or refused with its position. If a field were
-ignored, a partly understood recording would look complete. The form is ``Schema.ts`` of the npm package ``@puppeteer/replay``;
+Each step and each field is either performed as in Chrome's own player, or refused with its position: ignoring a field would make a
+partly understood recording look complete. The form is ``Schema.ts`` of the npm package ``@puppeteer/replay``;
 docs/devtools-recorder.md lists the differences.
 """
 
@@ -28,7 +28,7 @@ from protocol.recording.records.session import Profile, Skipped
 
 _STEPS_MAX: Final = 3 * limits.SESSION_STEPS_MAX
 _SCROLL_PX_MAX: Final = 100_000
-_TIMEOUT_MS_MAX: Final = 30_000  # the field names of the schema
+_TIMEOUT_MS_MAX: Final = 30_000  # a field name of the schema
 
 _NUMBER_MAX: Final = 2**53
 _RECORDING: Final = frozenset({"title", "timeout", "selectorAttribute", "steps"})
@@ -58,7 +58,7 @@ _BUTTONS: Final = ("primary", "secondary")
 
 
 def parse_devtools(text: str, *, lenient: bool = False) -> Foreign:
-    """The recording in ``text``. lenient: steps that cannot be performed are left out and listed.
+    """The recording in ``text``. lenient: leave out and list the steps that cannot be performed.
 
     Errors: ``input.invalid``, with the number of the step (from 1) and the field; ``input.too_large``.
     """
@@ -92,7 +92,7 @@ def parse_devtools(text: str, *, lenient: bool = False) -> Foreign:
 
 
 class _Reader:
-    """Converts the steps in order. Keys that are held down are state that carries over between steps."""
+    """Converts the steps in order. It remembers between steps which keys are down."""
 
     def __init__(self, recording: dict[str, Any], *, lenient: bool) -> None:
         self.actions: list[Action] = []
@@ -109,7 +109,7 @@ class _Reader:
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """Notes about what is performed differently."""
+        """Notes about steps that are performed differently than in Chrome."""
         parts = (
             ("elements are clicked in the middle; `offsetX` and `offsetY` are ignored: steps", self._clicks),
             ("frames are counted among those that are shown: steps", self._framed),
@@ -119,7 +119,7 @@ class _Reader:
         return (*notes, _NUMBERED) if self._tabs.several else notes
 
     def converted(self) -> tuple[tuple[Action, ...], Mapping[int, Arrival], tuple[Skipped, ...]]:
-        """The actions, the pages that they must lead to, and what was left out."""
+        """The actions, the pages that they must lead to, and the steps that were left out."""
         self._left_out.require_none()
         return asserted(tuple(self.actions), self.arrivals, self._default_ms, self._left_out.skipped)
 
@@ -201,7 +201,9 @@ class _Reader:
         return Arrival(url=url, title=title)
 
     def _check_arrival(self, kind: str, step: dict[str, Any], *, done: bool) -> None:
-        """Raise unless an action leads to the asserted page: that of this step, or the key press that a ``keyUp`` ends."""
+        """Return if an action leads to the asserted page: the action of this step, or the key press that a ``keyUp`` ends. Errors:
+        ``input.invalid``.
+        """
         pressed = kind == "keyUp" and bool(self.actions) and self._keys.ended(self.actions[-1], step["key"])
         if not done and (not pressed or len(self.actions) in self.arrivals):
             raise self._bad("this step performs no action here that could lead to a page", "assertedEvents")
@@ -252,7 +254,7 @@ class _Reader:
 
     def _number_of(self, step: dict[str, Any], field: str, default: float) -> float:
         value = step.get(field, default)
-        # JSON has whole numbers of any length, and no float holds one of 400 digits.
+        # JSON has integers of any length, and no float holds one of 400 digits.
         if not isinstance(value, (int, float)) or isinstance(value, bool) or not abs(value) < _NUMBER_MAX:
             raise self._bad("must be a number", field)
         return value
@@ -296,7 +298,9 @@ class _Reader:
         return Click(target=self._locator(step), button="left" if button == "primary" else "right", count=count)
 
     def _change(self, step: dict[str, Any]) -> Fill:
-        """``node.live.acting.driver`` turns it into a selection, by value or label, once it is known that the element is a list."""
+        """A change of a field. ``node.live.acting.driver`` turns it into a selection, by value or label, when the element proves
+        to be a list.
+        """
         target = self._locator(step)
         if any(role_of(way) in CHECKABLE_ROLES for way in target.selectors):
             raise self._bad(
@@ -323,7 +327,7 @@ class _Reader:
     # --- elements ---
 
     def _locator(self, step: dict[str, Any]) -> Locator:
-        """All ways to the element that have an equivalent, in the recorded order."""
+        """All selectors of the element that have an equivalent, in the recorded order."""
         selectors, left_out = ways(chains_of(step, self._bad))
         if not selectors:
             raise self._bad("none of its selectors is supported", "selectors")

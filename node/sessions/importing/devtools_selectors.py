@@ -1,4 +1,4 @@
-"""Converts the selectors of the Chrome DevTools Recorder to ours. Each stays a way of its own, in the recorded order."""
+"""Converts the selectors of the Chrome DevTools Recorder to ours. Each becomes a selector of its own, in the recorded order."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from protocol.errors import MeshError
 from protocol.page.actions.locator import by_aria
 
 Bad = Callable[[str, str], MeshError]
-"""The error of the step at hand, for a reason and a field."""
+"""Creates the error of the present step, from a reason and a field."""
 
 _SELECTORS_MAX: Final = 64
-# As Puppeteer reads it; it knows no other attributes than these two.
+# In the syntax of Puppeteer, which knows only these two attributes.
 _ARIA: Final = re.compile(r"""\[\s*(?P<key>[\w-]+)\s*=\s*(?P<quote>["'])(?P<value>.*?)(?P=quote)\s*\]""", re.DOTALL)
 _SPECIAL: Final = re.compile(r"""[\\^$.*+?()\[\]{}|/]""")
 _CODED: Final = {character: f"\\x{ord(character):02x}" for character in "\"'`><"} | {"\n": "\\n", "\r": "\\r"}
@@ -37,7 +37,7 @@ def chains_of(step: dict[str, Any], bad: Bad) -> list[list[str]]:
 
 
 def ways(chains: list[list[str]]) -> tuple[tuple[str, ...], list[int]]:
-    """Our selectors for ``chains``, and the places of those that have none or are too many."""
+    """Our selectors for ``chains``, and the positions of the chains that have no equivalent or are too many."""
     found: list[str] = []
     left_out: list[int] = []
     for place, chain in enumerate(chains):
@@ -53,38 +53,40 @@ def ways(chains: list[list[str]]) -> tuple[tuple[str, ...], list[int]]:
 
 
 def literal(text: str) -> str:
-    """The regular expression that matches ``text`` only."""
+    """A regular expression that matches only ``text``."""
     return "".join(_CODED.get(character) or _SPECIAL.sub(r"\\\g<0>", character) for character in text)
 
 
 def role_of(way: str) -> str:
-    """The role that a selector of the form ``aria/`` asks for; empty for others."""
+    """The role in a selector of the form ``aria/``; empty for other selectors."""
     named = by_aria(way, "")
     return named.role if named else ""
 
 
 def _way(chain: list[str]) -> str:
-    """One of our selectors for a path; empty for a path that has no equivalent."""
+    """Our selector for a path; empty for a path without an equivalent."""
     if len(chain) == 1 and chain[0].startswith("aria/"):
         return _aria(chain[0].removeprefix("aria/"))
     parts = [_part(part) for part in chain]
-    # Joined like this, Playwright looks for each part in what the part before has found, through open shadow roots.
+    # Joined like this, Playwright looks for each part inside the elements found by the part before, through open shadow roots.
     return " >> ".join(parts) if all(parts) else ""
 
 
 def _part(part: str) -> str:
     if part.startswith("text/"):
-        # A part of the text, with the case of its letters: as text, Playwright would ignore the case.
+        # A part of the text in the same case: Playwright's own text selector would ignore case.
         return f"text=/{literal(part.removeprefix('text/'))}/"
     form = "xpath=" if part.startswith("xpath/") else "css="
     body = part.removeprefix("xpath/" if form == "xpath=" else "pierce/")
-    # These would be read as joined selectors, or are known to Puppeteer only.
+    # These would be read as joined selectors, or only Puppeteer knows them.
     unknown = part.startswith("aria/") or ">>" in body or "::-p-" in body or not body.strip()
     return "" if unknown else form + body
 
 
 def _aria(body: str) -> str:
-    """``NAME``, ``NAME[role="ROLE"]``, ``[name="NAME"][role="ROLE"]``; empty without a name, or with another attribute."""
+    """Our form of ``NAME``, ``NAME[role="ROLE"]`` or ``[name="NAME"][role="ROLE"]``; empty without a name, or with another
+    attribute.
+    """
     tests = {found["key"]: found["value"] for found in _ARIA.finditer(body)}
     name = tests.pop("name", "") or _ARIA.sub("", body).strip()
     role = tests.pop("role", "")

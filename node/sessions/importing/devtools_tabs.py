@@ -1,4 +1,4 @@
-"""Tabs of a Chrome recording, whose steps name them by their address: ``main`` for the first one."""
+"""The tabs of a Chrome recording. Its steps name a tab by its address, and the first one ``main``."""
 
 from __future__ import annotations
 
@@ -10,21 +10,21 @@ _MAIN = "main"
 
 
 class DevtoolsTabs:
-    """Which tab is in front, and the number of each target."""
+    """Knows which tab is in front, and the number of each tab."""
 
     def __init__(self) -> None:
         self._numbers = {_MAIN: 1}
         self._closed: set[str] = set()
         self._front = _MAIN
-        """Empty after a tab was closed: which one comes to the front then the recording does not say."""
+        """Empty after a tab was closed, because the recording does not tell which tab comes to the front."""
 
     @property
     def several(self) -> bool:
-        """Whether the recording has acted in another tab than the first one."""
+        """True if the recording has acted in another tab than the first one."""
         return len(self._numbers) > 1
 
     def reason(self, target: object, kind: str, *, last: bool) -> str:
-        """Why a step cannot be done in ``target``; empty if it can."""
+        """The reason why a step cannot be performed in ``target``; empty if it can."""
         if not isinstance(target, str) or (target != _MAIN and not origin_of(target)):
             return "must be `main`, or the http(s) address of another tab"
         if len(target) > limits.URL_CHARS_MAX:
@@ -36,7 +36,9 @@ class DevtoolsTabs:
         return "only the last step can close the first tab" if (kind, target, last) == ("close", _MAIN, False) else ""
 
     def come(self, target: str, timeout_ms: int) -> tuple[Action, ...]:
-        """What brings the tab to the front. Chrome finds it by its address, so the first time that is awaited in it."""
+        """The action that brings the tab to the front. Chrome finds a tab by its address, so the first use of a tab waits for the
+        address.
+        """
         if target == self._front:
             return ()
         known, self._front = target in self._numbers, target
@@ -45,7 +47,7 @@ class DevtoolsTabs:
         return (SwitchTab(tab=number), *found)
 
     def close(self, target: str) -> tuple[Action, ...]:
-        """What closes the tab, once it is in front; nothing for the first one, with which the session ends."""
+        """The actions that close the tab, once it is in front; none for the first tab, with which the session ends."""
         if target == _MAIN:
             return ()
         self._closed.add(target)

@@ -18,9 +18,9 @@ _STATES: Final[dict[str, tuple[Asserted, Asserted]]] = {
 
 
 def wait_actions(step: dict[str, Any], target: Locator, timeout_ms: int, bad: Bad) -> tuple[Action, ...]:
-    """Wait until so many elements are there, or none, then check what is demanded of the one.
+    """Wait until the demanded number of elements exists, or none, and then check the demands on the element.
 
-    As Chrome's player has it, ``visible: false`` turns the whole condition round. Errors: ``input.invalid``.
+    As in Chrome's player, ``visible: false`` negates the whole condition. Errors: ``input.invalid``.
     """
     operator, count, visible = _typed(step, bad)
     checks = tuple(_checks(step, target, timeout_ms, bad))
@@ -53,7 +53,7 @@ def _typed(step: dict[str, Any], bad: Bad) -> tuple[str, int, bool]:
 
 
 def _first(target: Locator) -> Locator:
-    """The first of several elements, where the selectors can say so."""
+    """The first of several elements, if the selectors can express that."""
     plain = [way for way in target.selectors if not way.startswith("aria/")]
     if not plain:
         return target

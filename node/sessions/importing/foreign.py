@@ -1,4 +1,4 @@
-"""What a recording of another tool says, converted to actions: the common form of all readers of foreign files."""
+"""The common form of all foreign recordings after their conversion to actions."""
 
 from __future__ import annotations
 
@@ -24,17 +24,17 @@ class Foreign(msgspec.Struct, frozen=True, kw_only=True):
     profile: Profile
     actions: tuple[Action, ...]
     arrivals: Mapping[int, Arrival] = {}
-    """The asserted page after an action, by number of the action from 1."""
+    """The asserted page after an action, by the action's number from 1."""
     expects: Mapping[int, Expect] = {}
-    """What an action is meant to cause, by its number."""
+    """The expected effect of an action, by the action's number."""
     notes: tuple[str, ...] = ()
-    """Differences from the way in which the tool's own player performs the recording."""
+    """Differences from the tool's own player in performing the recording."""
     skipped: tuple[Skipped, ...] = ()
-    """What could not be converted, in order; always empty unless the reader was told to be lenient."""
+    """Steps that could not be converted, in order; always empty for a strict reader."""
 
 
 class LeftOut:
-    """Steps that cannot be performed. A lenient reader leaves them out, a strict one refuses all of them at its end."""
+    """Steps that cannot be performed. A lenient reader leaves them out; a strict reader refuses all of them at its end."""
 
     def __init__(self, *, lenient: bool) -> None:
         self._lenient = lenient
@@ -43,31 +43,32 @@ class LeftOut:
 
     @property
     def skipped(self) -> tuple[Skipped, ...]:
-        """What was left out so far."""
+        """The steps left out so far."""
         return tuple(self._skipped)
 
     def add(self, error: MeshError, place: str, what: str, before: int) -> None:
-        """Leave a step out because of ``error``. before: number of the action before which it stands.
+        """Leave a step out because of ``error``. before: number of the action that follows the step.
 
         Errors: ``error``, if it is about the whole file; ``input.too_large``.
         """
         if error.code != "input.invalid":
             raise error
         if not self._lenient:
-            if all(error.message != known.message for known in self._refused):  # a loop would say it in each round
+            # a loop would repeat the message in each round
+            if all(error.message != known.message for known in self._refused):
                 self._refused.append(error)
             if len(self._refused) == limits.REFUSALS_TOLD_MAX:
                 self.require_none()
             return
         if len(self._skipped) >= limits.SKIPPED_STEPS_MAX:
             raise MeshError("input.too_large", f"more than {limits.SKIPPED_STEPS_MAX} steps cannot be performed")
-        reason = error.message.partition(": ")[2] or error.message  # the place stands before it
+        reason = error.message.partition(": ")[2] or error.message  # the position precedes the reason
         self._skipped.append(
             Skipped(place=place[:64], what=what[:64], reason=reason[: limits.REASON_CHARS_MAX], before=before)
         )
 
     def require_none(self) -> None:
-        """Return unless a strict reader met what cannot be performed. Errors: ``input.invalid``, which names all of it."""
+        """Return if a strict reader found only steps that can be performed. Errors: ``input.invalid``, which names all others."""
         match self._refused:
             case []:
                 return
@@ -80,12 +81,12 @@ class LeftOut:
 
 
 def invalid_reason(action: Action) -> str:
-    """Why ``action`` is beyond the limits of its record; empty if it is not.
+    """The reason why ``action`` exceeds the limits of its record; empty if it does not.
 
     msgspec checks lengths and ranges only on conversion, not in constructors.
     """
     try:
-        # By its own type: of the union of all actions, msgspec would look through every record for each call.
+        # Converted to its own type: for the union of all actions, msgspec would examine every record on each call.
         msgspec.convert(msgspec.to_builtins(action), type(action))
     except msgspec.ValidationError as error:
         return invalid_in_words(error, Action)
@@ -93,16 +94,16 @@ def invalid_reason(action: Action) -> str:
 
 
 def counted_places(places: list[str]) -> str:
-    """The first of ``places`` in words."""
+    """The first ``places``, in words."""
     return ", ".join(places[:_NOTED_MAX]) + (", …" if len(places) > _NOTED_MAX else "")
 
 
 def asserted(
     actions: tuple[Action, ...], arrivals: Mapping[int, Arrival], timeout_ms: int, skipped: tuple[Skipped, ...]
 ) -> tuple[tuple[Action, ...], Mapping[int, Arrival], tuple[Skipped, ...]]:
-    """``arrivals`` as assertions, if there are others among ``actions``; else as they are.
+    """``arrivals`` as assertions, if ``actions`` contain other assertions; otherwise unchanged.
 
-    A session with assertions is compared by them alone, so that what is asserted of pages must be among them. Without any, its
+    A session with assertions is compared by these alone, so the asserted pages must become assertions too. Without any assertion,
     addresses and titles are compared anyway, with the rest of the text.
     """
     if not any(isinstance(action, Assert) for action in actions):

@@ -1,4 +1,4 @@
-"""Names files of tools that nothing here reads, by their content, and says what can be read in their place. Pure."""
+"""Recognises files of tools that have no reader here, and names a file that can be read instead. Pure."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ _RECORDER: Final = "the Recorder panel of Chrome DevTools exports a recording as
 _WINDOW: Final = "`trailmesh session record URL --headed` writes an action file of what you do in a window"
 _CAPSULE: Final = "`trailmesh capsule capture --from FILE` keeps it, and `--capsule` begins with it"
 _OURS: Final = re.compile(r"^(?:steps|start|title)\s*:", re.MULTILINE)
-"""A line that only action files have. What a step of theirs fills in may look like any program."""
+"""A line that only action files have. Text that their steps fill in may look like a program."""
 
 _HEAD_CHARS: Final = 32_768
-"""A program names what it imports at its beginning, and a long file must not cost a search for each tool."""
+"""The imports of a program are at its beginning, and searching all of a long file for each tool would take long."""
 
 _SOURCES: Final[tuple[tuple[str, str, str], ...]] = (
     (r"(?:from|require\()\s*['\"]@playwright/test['\"]", "a Playwright test in TypeScript or JavaScript", _PYTHON),
@@ -85,7 +85,7 @@ _LISTS: Final[tuple[tuple[frozenset[str], str, str], ...]] = (
 
 
 def require_known(text: str) -> None:
-    """Return unless ``text`` is the file of a known tool that nothing here reads. Errors: ``input.invalid``."""
+    """Return unless ``text`` is a file of a known tool that has no reader here. Errors: ``input.invalid``."""
     found = _in_json(text) if text.lstrip()[:1] in ("{", "[") else _in_source(text)
     if found is not None:
         what, instead = found
@@ -103,7 +103,7 @@ def _in_json(text: str) -> tuple[str, str] | None:
     try:
         value = msgspec.json.decode(text)
     except (msgspec.DecodeError, RecursionError):
-        return None  # whoever reads it says why it is no JSON
+        return None  # the reader of the file reports why it is no valid JSON
     if isinstance(value, dict):
         return next(((what, instead) for fits, what, instead in _FORMS if fits(value)), None)
     first = value[0] if isinstance(value, list) and value and isinstance(value[0], dict) else {}

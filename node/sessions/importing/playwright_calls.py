@@ -1,4 +1,4 @@
-"""What each call of a Playwright script in Python becomes. What has no action here yet has a reason in place of one."""
+"""Converts each call of a Playwright script in Python to actions. A call without an equivalent has a reason instead."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ from protocol.page.actions.action import (
 PageCall = Callable[[Link, Bad], tuple[Action, ...]]
 ElementCall = Callable[[Link, Locator, Bad], tuple[Action, ...]]
 
-_TIMEOUT_MS: Final = 5_000  # of Playwright's `expect`
+_TIMEOUT_MS: Final = 5_000  # the default of Playwright's `expect`
 _BUTTONS: Final = ("left", "right")
 
 
@@ -56,7 +56,7 @@ def _options(link: Link, count: int, known: tuple[str, ...], bad: Bad) -> None:
 
 
 _ANYWHERE: Final = frozenset({"timeout", "no_wait_after", "delay"})
-"""Options of any call: how long it may take, and what of keys and waiting is done here anyway."""
+"""Options that are accepted for any call: its time limit, and details of keys and waiting that are the default here."""
 _WHY: Final = {
     "modifiers": ": clicks with a key held down have no action",
     "position": ": elements are clicked in the middle",
@@ -81,7 +81,7 @@ def _plain(action: Action) -> PageCall:
 
 
 def _once(link: Link, bad: Bad) -> tuple[Action, ...]:
-    """A dialog that nobody answers is dismissed here, so only another answer needs an action."""
+    """Dialogs are dismissed by default here, so only another answer needs an action."""
     said = [ast.unparse(each) for each in link.args]
     if said != ["'dialog'", "lambda dialog: dialog.dismiss()"]:
         raise bad(link.node, "only a dialog that is dismissed is supported")
@@ -89,7 +89,7 @@ def _once(link: Link, bad: Bad) -> tuple[Action, ...]:
 
 
 def _still(link: Link, bad: Bad) -> tuple[Action, ...]:
-    """Whatever a script waits for in this way has come once the page is still."""
+    """Scripts wait in this way for changes that are complete when the page is still."""
     if len(link.args) > 1:
         raise bad(link.node, f"`{link.name}` takes one value")
     return (Wait(),)
@@ -118,7 +118,7 @@ def _wait_for(link: Link, target: Locator, bad: Bad) -> tuple[Action, ...]:
 
 
 def _nothing(link: Link, bad: Bad) -> tuple[Action, ...]:
-    """Each step of a session has a picture."""
+    """No action, because each step of a session has a picture."""
     return ()
 
 
@@ -220,7 +220,7 @@ def _select(link: Link, target: Locator, bad: Bad) -> tuple[Action, ...]:
         if others:
             return (Select(target=target, option=first, also=tuple(others)),)
         chosen = chosen.elts[0]
-    # By value or label, as Playwright does: the recorder turns it into a choice once it is known what the element is.
+    # By value or label, as in Playwright: the recorder makes a choice of it when the element proves to be a list.
     return (Fill(target=target, value=text_value(chosen, bad)),)
 
 
@@ -272,7 +272,7 @@ _INSTEAD: Final = {
 
 
 def expectation(link: Link, target: Locator | None, bad: Bad) -> tuple[Action, ...]:
-    """The assertion of ``expect(target).link``; no target for the page. Errors: ``input.invalid``."""
+    """The assertion of ``expect(target).link``; None as target means the page. Errors: ``input.invalid``."""
     known = _OF_PAGE if target is None else _OF_ELEMENT
     if link.name not in known:
         instead = _INSTEAD.get(link.name.removeprefix("not_"), "")
@@ -309,9 +309,7 @@ def _expected(node: ast.expr, bad: Bad) -> str:
 
 
 def timeout_of(link: Link, node: ast.expr, bad: Bad) -> int:
-    """The time limit that a script writes, in milliseconds; the longest that there is for one without an end. Errors:
-    ``input.invalid``.
-    """
+    """The time limit in a script, in milliseconds; 0 (no limit) becomes the longest allowed one. Errors: ``input.invalid``."""
     longest = limits.ACTION_TIMEOUT_MS_MAX
     match node:
         case ast.Constant(value=int() | float() as given) if not isinstance(given, bool) and 0 <= given < math.inf:
@@ -339,4 +337,4 @@ _OF_ELEMENT: Final[Mapping[str, tuple[Asserted, str, int]]] = {
     "to_have_count": ("count", "is", 1),
     "to_have_attribute": ("attribute", "is", 2),
 }
-"""What is asserted, how it is compared, and how many values the call takes."""
+"""The kind of assertion, the way of comparing, and the number of values that the call takes."""

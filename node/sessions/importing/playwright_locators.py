@@ -1,7 +1,7 @@
 """Converts the locators of a Playwright script in Python to selectors. Pure; nothing of a script is executed.
 
-A chain such as ``page.get_by_role("row", name="Beer").get_by_role("button").first`` becomes one selector, which Playwright resolves
-as it would resolve the chain. Where one of our own forms says the same, that is used.
+A chain such as ``page.get_by_role("row", name="Beer").get_by_role("button").first`` becomes one selector, which Playwright
+resolves like the chain. If one of our own forms is equivalent, that form is used.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from protocol.errors import MeshError
 from protocol.page.actions.locator import ENTER_FRAME, FORMS
 
 Bad = Callable[[ast.AST, str], MeshError]
-"""The error for a place in the script, with a reason."""
+"""Creates the error for a node of the script, from a reason."""
 
 _CHAIN_MAX: Final = 32
 _FLAGS: Final = {"IGNORECASE": "i", "I": "i", "MULTILINE": "m", "M": "m", "DOTALL": "s", "S": "s"}
@@ -40,13 +40,13 @@ class Link(NamedTuple):
 
 
 class Pattern(NamedTuple):
-    """``re.compile(source, flags)``, as a regular expression of JavaScript."""
+    """``re.compile(source, flags)`` as a JavaScript regular expression."""
 
     text: str
 
 
 def chain_of(node: ast.expr, bad: Bad) -> tuple[str, list[Link]]:
-    """The name at which a chain begins, and its parts. Errors: ``input.invalid``."""
+    """The name at which a chain begins, and the links of the chain. Errors: ``input.invalid``."""
     links: list[Link] = []
     current: ast.expr = node
     while not isinstance(current, ast.Name):
@@ -67,7 +67,7 @@ def chain_of(node: ast.expr, bad: Bad) -> tuple[str, list[Link]]:
 
 
 def selector_of(links: list[Link], bad: Bad) -> str:
-    """The selector that means what the chain means. Errors: ``input.invalid``."""
+    """The selector that is equivalent to the chain. Errors: ``input.invalid``."""
     if links and links[-1].name in _INTO_FRAMES:
         raise bad(links[-1].node, "a frame is no element: say what is meant in it")
     parts: list[str] = []
@@ -77,24 +77,24 @@ def selector_of(links: list[Link], bad: Bad) -> str:
             parts.append(ENTER_FRAME)
             enters = False
         parts.append(_part(link, alone=len(links) == 1, bad=bad))
-        # The place in `frame_locator("iframe").first` is that of the frame.
+        # The position in `frame_locator("iframe").first` is the position of the frame.
         enters = enters or link.name == "frame_locator"
     if enters:
         raise bad(links[-1].node, "a frame is no element: say what is meant in it")
     joined = " >> ".join(parts)
-    # A selector must begin with one of the known forms, and a form such as `label=` cannot be joined.
+    # A selector must begin with a known form, and a form such as `label=` cannot be joined with others.
     return joined if joined.startswith(FORMS) else f"css=:root >> {joined}"
 
 
 def text_value(node: ast.expr, bad: Bad) -> str:
-    """A text that is written out. Errors: ``input.invalid``."""
+    """A literal text. Errors: ``input.invalid``."""
     if isinstance(node, ast.Constant) and isinstance(node.value, str):
         return node.value
     raise bad(node, "only texts that are written out are read")
 
 
 def text_or_pattern(node: ast.expr, bad: Bad) -> str | Pattern:
-    """A text, or ``re.compile(…)`` of one. Errors: ``input.invalid``."""
+    """A literal text, or ``re.compile(…)`` of one. Errors: ``input.invalid``."""
     if not (isinstance(node, ast.Call) and ast.unparse(node.func) == "re.compile" and node.args and not node.keywords):
         return text_value(node, bad)
     source, flags = text_value(node.args[0], bad), ""
@@ -103,7 +103,7 @@ def text_or_pattern(node: ast.expr, bad: Bad) -> str | Pattern:
             if name not in _FLAGS:
                 raise bad(node, f"the flag {name[:20]} of a regular expression is not known")
             flags += _FLAGS[name]
-    # As JavaScript writes it: a slash ends the expression, unless it is escaped.
+    # In JavaScript syntax a slash ends the expression, unless it is escaped.
     return Pattern(f"/{_SLASH.sub(_ESCAPED, source) or '(?:)'}/{flags}")
 
 
@@ -140,7 +140,7 @@ def _quoted(text: str) -> str:
 
 
 def _plain(text: str) -> bool:
-    """Whether ``text`` can stand behind ``text=`` and its like without being read as something else."""
+    """True if ``text`` can follow ``text=`` and similar prefixes without being parsed as something else."""
     return bool(text) and text == text.strip() and text[0] not in "\"'/" and ">>" not in text and "\n" not in text
 
 
@@ -236,7 +236,7 @@ def _filters(link: Link, bad: Bad) -> str:
 
 
 def _inner(node: ast.expr, bad: Bad) -> str:
-    """The selector of a locator that is given as a value."""
+    """The selector of a locator that is an argument."""
     _, links = chain_of(node, bad)
     return " >> ".join(_part(link, alone=False, bad=bad) for link in links)
 

@@ -1,4 +1,4 @@
-"""The pages of a Playwright script by their names, as tabs of one session."""
+"""The pages of a Playwright script, by their names, as tabs of one session."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ from protocol.page.actions.action import Action, Assert, CloseTab, SwitchTab
 
 WAITED: Final = ("expect_popup", "expect_download")
 DOWNLOADED: Final = Assert(what="download", match="contains")
-"""Any download at all: what ``expect_download`` waits for."""
+"""The assertion for ``expect_download``: any download fulfils it."""
 
 
 class Pages:
-    """Which tab each name is, and which one would be in front: the same rules as in ``adapters.browser.page.tabs``."""
+    """Knows the tab of each name, and which tab is in front, by the same rules as ``adapters.browser.page.tabs``."""
 
     def __init__(self) -> None:
         self._numbers: dict[str, int] = {"page": 1}
         self._infos: dict[str, int] = {}
-        """Number of the tab that ``expect_popup`` waited for, by the name of what it gave; 0 for a download."""
+        """Number of the tab that ``expect_popup`` waited for, by the name of its result; 0 for a download."""
         self._opened = 1
         self._fronts = [1]
 
@@ -28,7 +28,7 @@ class Pages:
         self._numbers = {name: 1}
 
     def waited(self, kind: str, info: str) -> None:
-        """A block has waited for a tab or a download, and calls it ``info``."""
+        """A block has waited for a tab or a download, and named its result ``info``."""
         if kind == "expect_popup":
             self._opened += 1
             self._fronts.append(self._opened)
@@ -36,29 +36,29 @@ class Pages:
             self._infos[info] = self._opened if kind == "expect_popup" else 0
 
     def take_value(self, name: str, info: str) -> bool:
-        """``name = info.value``; whether ``info`` is known."""
+        """Note ``name = info.value``. Returns True if ``info`` is known."""
         number = self._infos.get(info)
         if number:
             self._numbers[name] = number
         return number is not None
 
     def call(self, name: str, other: str) -> bool:
-        """``name = other``; whether ``other`` is a page."""
+        """Note ``name = other``. Returns True if ``other`` is a page."""
         number = self._numbers.get(other)
         if number:
             self._numbers[name] = number
         return number is not None
 
     def number(self, name: str) -> int:
-        """The tab that is called so; 0 if there is none."""
+        """The tab with this name; 0 if there is none."""
         return self._numbers.get(name, 0)
 
     def is_open(self, number: int) -> bool:
-        """Whether the tab was not closed yet."""
+        """True if the tab was not closed yet."""
         return number in self._fronts
 
     def come(self, number: int) -> tuple[Action, ...]:
-        """What brings the tab to the front: nothing if it is there."""
+        """The action that brings the tab to the front; none if it is there."""
         if self._fronts[-1] == number:
             return ()
         self._fronts.remove(number)
@@ -66,14 +66,14 @@ class Pages:
         return (SwitchTab(tab=number),)
 
     def close(self, number: int) -> tuple[Action, ...]:
-        """What closes the tab; nothing for the last one, with which the session ends."""
+        """The actions that close the tab; none for the last tab, with which the session ends."""
         moves = self.come(number)
         self._fronts.remove(number)
         return (*moves, CloseTab()) if self._fronts else ()
 
 
 def waited_for(block: ast.With | ast.AsyncWith, bad: Bad) -> list[tuple[str, str, str]]:
-    """What a block waits for: the name of the page, of the call, and of what it gives. Errors: ``input.invalid``."""
+    """The waits of a block: the names of the page, of the call, and of the result. Errors: ``input.invalid``."""
     found: list[tuple[str, str, str]] = []
     for item in block.items:
         root, links = chain_of(item.context_expr, bad)

@@ -26,9 +26,9 @@ from protocol.recording.records.session import Expect, Profile, Skipped
 
 _IMPORTS: Final = re.compile(r"^[ \t]*(?:from|import)[ \t]+playwright\b", re.MULTILINE)
 _SIZE: Final = Profile(width_px=1280, height_px=720)
-"""The window of a script that sets none is Playwright's."""
+"""Playwright's default window, for a script that sets none."""
 _LAUNCHED: Final = frozenset({"headless", "channel", "executable_path", "args", "slow_mo"})
-"""Options of the browser itself, which is a matter of this node."""
+"""Options of the browser itself, which this node decides."""
 _PROFILE: Final[Mapping[str, str]] = {
     "locale": "locale",
     "timezone_id": "timezone",
@@ -42,17 +42,17 @@ _STORED: Final = (
 _NO_ELEMENTS: Final = frozenset(
     {"request", "evaluate", "inner_text", "text_content", "input_value", "get_attribute", "count"}
 )
-"""Calls that give a value of the page and no element."""
+"""Calls that return a value of the page instead of an element."""
 _HALF: Final = re.compile("[\ud800-\udfff]")
 
 
 def is_script(text: str) -> bool:
-    """Whether ``text`` is Python that uses Playwright."""
+    """True if ``text`` is Python that uses Playwright."""
     return bool(_IMPORTS.search(text))
 
 
 def parse_playwright(text: str, *, lenient: bool = False) -> Foreign:
-    """The flow of the script in ``text``. lenient: statements that cannot be performed are left out and listed.
+    """The actions of the script in ``text``. lenient: leave out and list the statements that cannot be performed.
 
     Errors: ``input.invalid``, with the line; ``input.too_large``.
     """
@@ -60,14 +60,14 @@ def parse_playwright(text: str, *, lenient: bool = False) -> Foreign:
         raise MeshError("input.too_large", f"a script can have at most {limits.SCRIPT_BYTES_MAX // limits.KIB} KiB")
     try:
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # of escapes in texts, which are the author's matter
+            warnings.simplefilter("ignore")  # warnings about escapes in texts, which are the author's concern
             module = ast.parse(text)
     except SyntaxError as error:
         raise MeshError("input.invalid", f"line {error.lineno or 1}: not Python: {error.msg}") from error
     except (ValueError, RecursionError, MemoryError) as error:
         raise MeshError("input.invalid", "the script cannot be parsed as Python") from error
     for node in ast.walk(module):
-        # Half of a character: an escape can say it, and no recording can hold it.
+        # Half of a surrogate pair: an escape can express it, but no recording can contain it.
         if isinstance(node, ast.Constant) and isinstance(node.value, str) and _HALF.search(node.value):
             raise _bad(node, "a text that is no Unicode")
     try:
@@ -107,7 +107,7 @@ _Function = ast.FunctionDef | ast.AsyncFunctionDef
 def _flow_of(module: ast.Module) -> _Function:
     """The function that drives the page."""
     functions = [each for each in module.body if isinstance(each, ast.FunctionDef | ast.AsyncFunctionDef)]
-    # A test beside a `run` only calls it.
+    # A test beside a function `run` only calls that function.
     flows = [each for each in functions if each.name == "run"] or [
         each for each in functions if each.name.startswith("test_")
     ]
@@ -118,7 +118,7 @@ def _flow_of(module: ast.Module) -> _Function:
 
 
 def _context_args(module: ast.Module) -> Iterator[ast.Dict]:
-    """What the fixture of pytest gives to the context."""
+    """The options that the pytest fixture gives to the context."""
     for each in module.body:
         if isinstance(each, ast.FunctionDef) and each.name == "browser_context_args":
             yield from (
@@ -127,7 +127,7 @@ def _context_args(module: ast.Module) -> Iterator[ast.Dict]:
 
 
 class _Reader:
-    """Converts the statements in order, and knows which name is the page."""
+    """Converts the statements in order, and knows which names stand for pages."""
 
     def __init__(self, *, lenient: bool) -> None:
         self.actions: list[Action] = []
@@ -144,12 +144,12 @@ class _Reader:
 
     @property
     def skipped(self) -> tuple[Skipped, ...]:
-        """What was left out."""
+        """The statements that were left out."""
         return self._left_out.skipped
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What is performed in another way than a script says."""
+        """Notes about statements that are performed differently than in Playwright."""
         parts = (
             ("pauses are left out, since each action waits for its element and for a still page:", self._paused),
             ("no login is saved: `trailmesh capsule capture --live SESSION` keeps one, sealed:", self._kept),
@@ -157,11 +157,13 @@ class _Reader:
         return tuple(f"{words} {counted_places(places)}" for words, places in parts if places)
 
     def require_whole(self) -> None:
-        """Return unless a strict reader met what cannot be performed. Errors: ``input.invalid``, which names all of it."""
+        """Return if a strict reader found only statements that can be performed. Errors: ``input.invalid``, which names all
+        others.
+        """
         self._left_out.require_none()
 
     def learn(self, statement: ast.stmt) -> bool:
-        """Keep what a name stands for, if ``statement`` writes that out; whether it does."""
+        """Remember the value of a name if ``statement`` assigns a literal. Returns True if it does."""
         match statement:
             case (
                 ast.Assign(targets=[ast.Name(id=name)], value=value)
@@ -184,7 +186,7 @@ class _Reader:
             self._left_out.add(error, f"line {statement.lineno}", _what(statement), len(self.actions) + 1)
 
     def take_settings(self, given: ast.Dict) -> None:
-        """Convert the options of the fixture of pytest. Errors: ``input.invalid``, unless the reader is lenient."""
+        """Convert the options of the pytest fixture. Errors: ``input.invalid``, unless the reader is lenient."""
         try:
             self._context_args(given)
         except MeshError as error:
@@ -209,7 +211,7 @@ class _Reader:
             case ast.With() | ast.AsyncWith():
                 self._block(statement)
             case ast.AnnAssign(value=ast.Dict(keys=[])):
-                return  # where an exported test keeps what it reads
+                return  # here an exported test stores the texts that it reads
             case _:
                 raise _bad(statement, "only calls on the page are read: write out what is done, without conditions")
 
@@ -235,7 +237,7 @@ class _Reader:
                     raise _bad(value, f"`{root[:40]}` is nothing that was waited for")
             case _ if links[-1].name not in _NO_ELEMENTS and self._pages.number(root):
                 selector_of(links, _bad)
-                self._values.keep(name, value)  # an element that has a name: what is done to it follows
+                self._values.keep(name, value)  # the element got a name; the actions on it follow
             case _:
                 raise _bad(value, "only calls on the page are read")
 
@@ -275,7 +277,7 @@ class _Reader:
     # --- calls ---
 
     def _block(self, block: ast.With | ast.AsyncWith) -> None:
-        """Statements of which the last one opens a tab, or starts a download."""
+        """A block that waits: its last statement opens a tab or starts a download."""
         waited, before, known = waited_for(block, _bad), len(self.actions), dict(self.expects)
         for root, _, _ in waited:
             self._require_page(root, block)
@@ -317,7 +319,9 @@ class _Reader:
         self._add(value, self._actions(links), tab)
 
     def _of_context(self, root: str, names: list[str], link: Link) -> None:
-        """A call on the context or the browser, which no session has: most do nothing to a page. Errors: ``input.invalid``."""
+        """A call on the context or the browser. A session has neither, and most of these calls do nothing to a page. Errors:
+        ``input.invalid``.
+        """
         if names == ["storage_state"]:
             self._kept.append(f"line {getattr(link.node, 'lineno', 1)}")
         elif link.name in self._usual_ms:
@@ -326,7 +330,7 @@ class _Reader:
             raise _bad(link.node, f"`{root}.{'.'.join(names)[:60]}` is not supported")
 
     def _actions(self, links: list[Link]) -> tuple[Action, ...]:
-        """What a call is, with the time that it may take."""
+        """The actions of a call, with their time limit."""
         last = links[-1]
         if len(links) == 1 and last.name in self._usual_ms and last.args:
             self._usual_ms[last.name] = timeout_of(last, last.args[0], _bad)
@@ -362,7 +366,7 @@ class _Reader:
         self._add(call, expectation(link, self._target(links) if links else None, _bad), tab)
 
     def _require_page(self, root: str, node: ast.AST) -> int:
-        """The number of the tab that is called ``root``. Errors: ``input.invalid``."""
+        """The number of the tab with the name ``root``. Errors: ``input.invalid``."""
         tab = self._pages.number(root)
         if not tab:
             raise _bad(node, f"`{root[:40]}` is no page of the script")
@@ -386,7 +390,7 @@ def _awaited(value: ast.expr) -> ast.expr:
 
 
 def _is_expect(value: ast.expr) -> bool:
-    """Whether ``value`` is ``expect(…)`` with one argument."""
+    """True if ``value`` is ``expect(…)`` with one argument."""
     return (
         isinstance(value, ast.Call)
         and isinstance(value.func, ast.Name)
@@ -397,7 +401,7 @@ def _is_expect(value: ast.expr) -> bool:
 
 
 def _what(statement: ast.stmt) -> str:
-    """The kind of a statement, without its values: one of them could be a password."""
+    """The kind of a statement, without its values: a value could be a password."""
     match statement:
         case ast.Expr(value=value) if isinstance(call := _awaited(value), ast.Call):
             return call.func.attr if isinstance(call.func, ast.Attribute) else "call"

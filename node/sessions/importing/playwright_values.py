@@ -1,4 +1,6 @@
-"""What the names, loops and f-strings of a Playwright script stand for, as far as it writes that out. Nothing of it is executed."""
+"""Evaluates the names, loops and f-strings of a Playwright script as far as their values are literal. Nothing of the script is
+executed.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +20,7 @@ _NOT_WRITTEN: Final = (
 
 
 class Values:
-    """What the names of a script stand for so far."""
+    """The values of the names of a script so far."""
 
     def __init__(self) -> None:
         self._known: dict[str, ast.expr] = {}
@@ -26,24 +28,26 @@ class Values:
         self._room = _Room()
 
     def knows(self, name: str) -> bool:
-        """True if ``name`` stands for something that is written out."""
+        """True if ``name`` has a literal value."""
         return name in self._known
 
     def keep(self, name: str, value: ast.expr) -> None:
-        """``name`` stands for ``value`` from here on."""
+        """Note that ``name`` has the value ``value`` from here on."""
         self._known[name] = value
 
     def forget(self, name: str) -> None:
-        """``name`` stands for something else from here on."""
+        """Note that the value of ``name`` is unknown from here on."""
         self._known.pop(name, None)
 
     def in_full(self, node: ast.AST) -> Any:
-        """A copy of ``node`` with what its names stand for, and with f-strings and sums of texts as texts."""
+        """A copy of ``node`` in which names are replaced by their values, and f-strings and concatenated texts by texts."""
         self._room.take(node)
         return _Filler(self._known, self._room).visit(copy.deepcopy(node))
 
     def rounds(self, loop: ast.For, bad: Bad) -> Iterator[None]:
-        """Once for each round of ``loop``, in which its names stand for the values of the round. Errors: ``input.invalid``."""
+        """Yield once for each round of ``loop``, with the loop's names set to the values of the round. Errors:
+        ``input.invalid``.
+        """
         for item in _items(self.in_full(loop.iter), loop, bad):
             self._rounds += 1
             if self._rounds > limits.SESSION_STEPS_MAX:
@@ -63,7 +67,7 @@ class Values:
 
 
 def is_written(value: ast.expr) -> bool:
-    """Whether ``value`` is written out: a text, a number, a list or a dictionary of such, or a variable of the environment."""
+    """True if ``value`` is literal: a text, a number, a list or a dictionary of such, or an environment variable."""
     match value:
         case ast.Constant() | ast.Subscript(value=ast.Attribute(value=ast.Name(id="os"), attr="environ")):
             return True
@@ -93,13 +97,13 @@ def _items(value: ast.expr, loop: ast.For, bad: Bad) -> list[ast.expr]:
 
 
 class _Room:
-    """How much names and loops may stand for: a few lines can say more than fits into memory."""
+    """Limits how much names and loops may expand: a few lines can expand to more than fits into memory."""
 
     def __init__(self) -> None:
         self._left = limits.SCRIPT_NODES_MAX
 
     def take(self, node: ast.AST) -> None:
-        """Errors: ``input.too_large``."""
+        """Count the nodes of ``node``. Errors: ``input.too_large``."""
         self._left -= sum(1 for _ in ast.walk(node))
         if self._left < 0:
             raise MeshError(
@@ -112,7 +116,7 @@ class _Filler(ast.NodeTransformer):
         self._known, self._room = known, room
 
     def visit_Name(self, node: ast.Name) -> ast.AST:
-        """A name that is read."""
+        """Replace a name that is read by its value."""
         known = self._known.get(node.id) if isinstance(node.ctx, ast.Load) else None
         if known is None:
             return node
@@ -120,14 +124,14 @@ class _Filler(ast.NodeTransformer):
         return ast.copy_location(copy.deepcopy(known), node)
 
     def visit_JoinedStr(self, node: ast.JoinedStr) -> ast.AST:
-        """An f-string."""
+        """Replace an f-string by a text."""
         self.generic_visit(node)
         parts = [_formatted(each) for each in node.values]
         texts = [part for part in parts if part is not None]
         return _text("".join(texts), node) if len(texts) == len(parts) else node
 
     def visit_BinOp(self, node: ast.BinOp) -> ast.AST:
-        """A sum of two texts, or of two numbers."""
+        """Replace the sum of two texts or numbers by its value."""
         self.generic_visit(node)
         match node:
             case ast.BinOp(left=ast.Constant(value=str(left)), op=ast.Add(), right=ast.Constant(value=str(right))):
@@ -138,7 +142,7 @@ class _Filler(ast.NodeTransformer):
                 return node
 
     def visit_UnaryOp(self, node: ast.UnaryOp) -> ast.AST:
-        """A number below zero."""
+        """Replace a negative number by its value."""
         match node:
             case ast.UnaryOp(op=ast.USub(), operand=ast.Constant(value=int(number))):
                 return ast.copy_location(ast.Constant(-number), node)
@@ -146,7 +150,7 @@ class _Filler(ast.NodeTransformer):
                 return self.generic_visit(node)
 
     def visit_Call(self, node: ast.Call) -> ast.AST:
-        """``str(…)`` of a text or number."""
+        """Replace ``str(…)`` of a text or number by its value."""
         self.generic_visit(node)
         match node:
             case ast.Call(func=ast.Name(id="str"), args=[ast.Constant(value=str() | int() as value)], keywords=[]):
@@ -155,7 +159,7 @@ class _Filler(ast.NodeTransformer):
                 return node
 
     def visit_Subscript(self, node: ast.Subscript) -> ast.AST:
-        """One of a list or dictionary that is written out."""
+        """Replace an item of a literal list or dictionary by its value."""
         self.generic_visit(node)
         match node:
             case ast.Subscript(
@@ -188,5 +192,6 @@ def _formatted(part: ast.expr) -> str | None:
 
 
 def _text(text: str, node: ast.AST) -> ast.expr:
-    # What is longer than a step can hold is cut one character behind that, so that the step is refused and memory is not used up.
+    # A text longer than a step can hold is cut one character beyond the limit, so that the step is refused without using up
+    # memory.
     return ast.copy_location(ast.Constant(text[: _VALUE_CHARS_MAX + 1]), node)

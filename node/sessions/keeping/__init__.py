@@ -1,1 +1,1 @@
-"""Stored sessions: read, verified, exported, imported, removed."""
+"""Reads, verifies, exports, imports and removes stored sessions."""

@@ -1,4 +1,4 @@
-"""Which sessions are archived: kept, and left out of the usual list."""
+"""The archived sessions, which are kept but left out of the usual list."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ class _Archived(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Archive:
-    """The ids of archived sessions, one value of the store: a crash leaves it as it was, or changed."""
+    """The ids of archived sessions as one value of the store: a crash leaves the old or the new value."""
 
     def __init__(self, store: Store) -> None:
         self._store = store
         self._changing = asyncio.Lock()
 
     async def ids(self) -> frozenset[str]:
-        """Ids of archived sessions. If what is stored cannot be read, none is archived: nothing is hidden then."""
+        """Ids of archived sessions. If the stored value cannot be read, no session counts as archived, so that none is hidden."""
         data = await self._store.get_meta(_KEY)
         if data is None:
             return frozenset()
@@ -39,7 +39,7 @@ class Archive:
             return frozenset()
 
     async def put(self, session_id: str, *, archived: bool) -> bool:
-        """Archive a session or bring it back; whether that changed anything. Errors: ``store.*``."""
+        """Archive a session, or undo that. Returns True if it changed anything. Errors: ``store.*``."""
         async with self._changing:
             before = await self.ids()
             after = before | {session_id} if archived else before - {session_id}

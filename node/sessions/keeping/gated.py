@@ -1,6 +1,6 @@
-"""What the gates found in a stored session: personal data by kind, and text that speaks to models. Read from what is stored.
+"""The findings of the gates in a stored session: personal data by kind, and text that addresses a model.
 
-Neither is part of what is signed, and nothing acts upon it: it is shown to whoever shows the session.
+They are computed from the stored session and are not signed. Nothing acts upon them; they are shown with the session.
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ from protocol.recording.records.snapshot import snapshot_text
 from protocol.trust.origin import origin_of
 
 _SNAPSHOTS_MAX = 200
-"""So many different texts are looked through; a session with more is told of its first ones."""
+"""The number of different texts that are searched. A session with more reports the findings in its first ones."""
 
 
 async def gated(
     steps: Sequence[Step], blob: Callable[[bytes], Awaitable[bytes]]
 ) -> tuple[tuple[PersonalData, ...], tuple[SpokenTo, ...]]:
-    """Personal data of ``steps`` by place and kind, and text that speaks to a model. blob: reads a stored text."""
+    """Personal data in ``steps`` by place and kind, and text that addresses a model. blob: reads a stored text."""
     personal: Counter[tuple[str, str, bool]] = Counter()
     spoken: list[SpokenTo] = []
     seen, hidden = set[bytes](), set[HiddenText]()
@@ -35,11 +35,11 @@ async def gated(
             personal.update({(kind, where, True): count for kind, count in counted(text).items()})
             spoken += await asyncio.to_thread(_spoken, step, where, text)
         for one in step.hidden:
-            if one not in hidden:  # most pages are those of several steps
+            if one not in hidden:  # most texts occur in several steps
                 hidden.add(one)
                 personal.update({(kind, "hidden", True): count for kind, count in counted(one.text).items()})
                 spoken += await asyncio.to_thread(_spoken_hidden, step, one)
-        # What an author wrote is kept, since a replay needs it: told, so that its author knows.
+        # Text of an author is kept, because a replay needs it. It is reported so that the author knows.
         kept = Counter(kind for _, _, kind, _ in personal_data(describe(step.action)))
         personal.update({(kind, "action", False): count for kind, count in kept.items()})
         if step.snapshot and step.snapshot not in seen and len(seen) < _SNAPSHOTS_MAX:
@@ -69,7 +69,7 @@ def _spoken(step: Step, where: str, text: str) -> list[SpokenTo]:
 
 
 def _spoken_hidden(step: Step, hidden: HiddenText) -> list[SpokenTo]:
-    # Judged again: what is stored may have come from elsewhere.
+    # Judged again, because the stored session may come from another node.
     found = instructions_in(hidden.text, hidden=unseen_by_people(hidden))
     why = in_words(hidden.why, hidden.at)
     return [_told(step, "hidden", one, why) for one in found]
@@ -92,4 +92,4 @@ async def _text(step: Step, blob: Callable[[bytes], Awaitable[bytes]]) -> str:
     try:
         return snapshot_text(await blob(step.snapshot)) or ""
     except MeshError:
-        return ""  # a text that the store has lost is told elsewhere
+        return ""  # a text that is missing in the store is reported elsewhere

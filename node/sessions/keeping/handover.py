@@ -20,8 +20,7 @@ async def export_session(store: Store, session_id: str, out: BinaryIO) -> None:
     """Write the bundle of a session to ``out`` with one element in memory at a time.
 
     The same session always gives the same bytes.
-    Errors: ``input.not_found``, ``session.not_committed``, ``blob.missing``, ``bundle.element`` when the store was
-    changed.
+    Errors: ``input.not_found``, ``session.not_committed``, ``blob.missing``, ``bundle.element`` (the store was changed).
     """
     artefact, digest = await signed_manifest(store, session_id)
     writer = Writer(out, signature=artefact.envelope, manifest=await store.blob(digest))
@@ -37,8 +36,8 @@ async def export_session(store: Store, session_id: str, out: BinaryIO) -> None:
 async def import_bundle(store: Store, file: BinaryIO, find_key: KeyFinder, feed: Feed) -> Bundle:
     """Verify the whole bundle in ``file``, then store session, steps, blobs and signature.
 
-    Importing the same bundle twice changes nothing. Errors: those of ``protocol.recording.records.bundle.verify_bundle``;
-    ``bundle.invalid`` when another session of this id is stored already.
+    Importing the same bundle twice has the effect of once. Errors: those of ``protocol.recording.records.bundle.verify_bundle``;
+    ``bundle.invalid`` if another session with this id is stored.
     """
     bundle = await asyncio.to_thread(verify_bundle, file, find_key)
     session = bundle.session
@@ -54,7 +53,7 @@ async def import_bundle(store: Store, file: BinaryIO, find_key: KeyFinder, feed:
 
 async def _store(store: Store, bundle: Bundle, feed: Feed) -> None:
     steps = await asyncio.to_thread(bundle.steps)
-    # Kept as they were signed: encoded again, a step of an earlier version would have the fields of later ones too.
+    # Stored in the signed form: encoding a step of an earlier version again would add fields of later versions.
     bodies = [await asyncio.to_thread(bundle.element, step_path(step.index)) for step in steps]
     for digest in blobs_of(steps):
         await store.put_blob(await asyncio.to_thread(bundle.blob, digest))

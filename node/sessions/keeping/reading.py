@@ -1,4 +1,4 @@
-"""Reads stored sessions: which there are, who may see them, what is known of one."""
+"""Reads stored sessions: lists them, checks who may see them, and collects the facts about one."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ class StoredSessions:
         self.archive = Archive(store)
 
     async def sessions(self, text: str, limit: int, *, archived: bool = False) -> list[Session]:
-        """Newest first, those that the caller may see. archived: the archived ones, and not the others."""
+        """The sessions that the caller may see, newest first. archived: list the archived ones instead of the others."""
         put_away = await self.archive.ids()
         some_hidden = bool(put_away) or current_caller().kind is CallerKind.AGENT
         stored = await self._store.sessions(text=text, limit=_ALL if some_hidden else limit)
@@ -68,7 +68,7 @@ class StoredSessions:
         """A session with its stored steps. An open one that is not being recorded is shown as interrupted."""
         if session.verdict is not Verdict.OPEN:
             return session
-        # A crash left it open, if it was created before this process started.
+        # It was created before this process started, so a crash left it open.
         verdict = Verdict.OPEN if session.created_ms >= self._began_ms else Verdict.INTERRUPTED
         steps = await self._store.steps(session.id)
         duration_ms = max((step.started_ms + step.duration_ms for step in steps), default=0)
@@ -84,7 +84,7 @@ class StoredSessions:
             return await read_remains(self._store, (await self.session(session_id)).id)
 
     async def show(self, session_id: str, *, html: str = "") -> Shown:
-        """A session. html: where to write it as a file too; empty for not at all.
+        """A session. html: the path to write it to as a file too; empty for none.
 
         Errors: ``input.not_found``, ``id.invalid``, ``input.invalid`` (the file).
         """
@@ -100,7 +100,7 @@ class StoredSessions:
         return msgspec.structs.replace(shown, html=html)
 
     async def write(self, shown: Shown, files: ReplayFiles, performed: Performed) -> None:
-        """Write the files about a recording. Errors: ``input.invalid``, ``store.*``."""
+        """Write the files of a recording that were requested. Errors: ``input.invalid``, ``store.*``."""
         signed = [self.signature("replay report", report.node) for report in shown.reports]
         signed += [self.signature("replay report", report.node, report.code) for report in shown.reports_refused]
         if shown.signed_by:
@@ -109,7 +109,7 @@ class StoredSessions:
         await write_recording(files, shown, self._store.blob, signed, made_ms=made_ms, performed=performed)
 
     async def _fault(self, session_id: str) -> str:
-        """The error code of why the signature of a session does not count; empty if it does."""
+        """The error code that says why the signature of a session does not count; empty if it counts."""
         try:
             await self.recorded(session_id)
         except MeshError as error:
@@ -162,7 +162,7 @@ class StoredSessions:
         )
 
     async def _failed(self, steps: Sequence[Step]) -> FailedPage | None:
-        """The page of the last step that failed; None if none did, nothing was seen, or the store has lost it."""
+        """The page of the last failed step; None if no step failed, no page was seen, or the store has lost it."""
         step = next((step for step in reversed(steps) if not step.ok and step.snapshot), None)
         if step is None:
             return None
@@ -187,8 +187,8 @@ class StoredSessions:
         return await self._as_it_is(session)
 
     def _visible(self, session: Session) -> bool:
-        """Whether the caller may see a stored session. An agent sees none that somebody else is recording, and of others only
-        those that began at an address that it may open; with a login, if that was granted to it.
+        """True if the caller may see a stored session. An agent may see its own sessions, and finished ones of others that began
+        at an address that it may open and, if they used a login, with a capsule granted to it.
         """
         caller = current_caller()
         if caller.kind is not CallerKind.AGENT or caller.owns(session.caller, session.created_ms):
@@ -200,15 +200,15 @@ class StoredSessions:
         return may_open(self._config.policy, session.start_url)
 
     async def report(self, report_id: str) -> tuple[ReplayReport, Recorded]:
-        """A stored replay report by its id or the beginning of it, verified, and its recording.
+        """A stored replay report, found by its id or the beginning of it and verified, and its recording.
 
-        Errors: ``input.not_found``, ``input.invalid`` (several begin so), those of ``recorded`` and ``open_report``.
+        Errors: ``input.not_found``, ``input.invalid`` (several ids begin like that), those of ``recorded`` and ``open_report``.
         """
         found: dict[str, ArtefactRecord] = {}
         page: list[ArtefactRecord] = await self._store.artefacts(kind=KIND_REPLAY_REPORT)
         while page:
             for one in page:
-                # One that an earlier version has written may have another form; it has no id then.
+                # A report of an earlier version may have another form and no id.
                 with contextlib.suppress(MeshError):
                     payload = envelope.peek(one.envelope).payload
                     told = cbor.decode_as(payload, ReplayReport, bytes_max=limits.ARTEFACT_BYTES_MAX)
@@ -234,10 +234,10 @@ class StoredSessions:
         return Recorded(session=session, steps=await self._store.steps(session.id), manifest=opened.payload)
 
     async def require_signed(self, recorded: Recorded) -> None:
-        """Return if the stored steps are those that were signed. Errors: ``bundle.element``, ``blob.missing``."""
+        """Return if the stored steps are the signed ones. Errors: ``bundle.element``, ``blob.missing``."""
         manifest = await self._store.blob(recorded.manifest)
         await asyncio.to_thread(require_steps, manifest, recorded.steps)
 
     def signature(self, what: str, node: str, fault: str = "") -> Signature:
-        """A signature by ``node`` as a file shows it. fault: the error code of why it does not count."""
+        """A signature by ``node`` as shown in a file. fault: the error code that says why it does not count."""
         return Signature(what=what, by=node, name=self._peers.name_of(node), fault=fault)

@@ -1,4 +1,4 @@
-"""What else names a session, and who may hold a copy of it: to be known before it is purged."""
+"""Finds everything that names a session, and the nodes that may have a copy of it. Needed before the session is purged."""
 
 from __future__ import annotations
 
@@ -12,7 +12,9 @@ _ALL = 2**31 - 1
 
 
 async def named_by(store: Store, session: Session, own: str) -> tuple[str, ...]:
-    """What names ``session`` here, in words: a search, its forks, a live session, reports of other nodes. own: this node's id."""
+    """Descriptions of everything here that names ``session``: a search, its forks, a live session, reports of other nodes. own:
+    this node's id.
+    """
     found = []
     if session.search and await store.search(session.search) is not None:
         found.append(f"search {session.search} found it")
@@ -30,7 +32,7 @@ async def named_by(store: Store, session: Session, own: str) -> tuple[str, ...]:
 
 
 async def held_by(store: Store, session: Session, peers: Peers, own: str) -> tuple[MayHold, ...]:
-    """The nodes that have shown that they hold ``session``: its recorder, and those that replayed it."""
+    """The nodes that have shown that they hold ``session``: its recorder, and nodes that replayed it."""
     reports = await store.artefacts(subject=session.id, kind=KIND_REPLAY_REPORT)
     nodes = dict.fromkeys([session.node, *(report.issuer for report in reports)])
     return tuple(MayHold(node=node, name=peers.name_of(node)) for node in nodes if node != own)

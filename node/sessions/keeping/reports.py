@@ -16,7 +16,7 @@ from protocol.wire.formats import by_its_rules
 def open_report(data: bytes, find_key: KeyFinder, recorded: Recorded) -> ReplayReport:
     """Verify the report in the envelope ``data`` and return it.
 
-    Checks, in order: envelope and signature; form; signed by the node it names; consistency with the recording
+    Checks, in order: envelope and signature; form; signature by the node that the report names; consistency with the recording
     (``protocol.recording.replays.reports.check_report``). Errors: ``envelope.*``, ``format.*``, ``report.invalid``.
     """
     signed = verify(data, kinds=frozenset({KIND_REPLAY_REPORT}), find_key=find_key)

@@ -31,7 +31,7 @@ _ZIP_START = b"PK"
 
 
 class Verifying:
-    """Checks what nodes have signed about sessions."""
+    """Checks signed statements about sessions."""
 
     def __init__(self, witness: Witness, store: Store, peers: Peers, reading: StoredSessions) -> None:
         self._witness = witness
@@ -132,7 +132,7 @@ class Verifying:
     async def export_as(
         self, form: Literal["recorder", "playwright"], session_id: str, out: str, *, force: bool
     ) -> tuple[Verified, tuple[str, ...]]:
-        """Verify a session and write its steps as a file of another tool. Returns also what that cannot say.
+        """Verify a session and write its steps as a file of another tool. Also returns the parts that the file cannot express.
 
         Errors: those of ``verify``; ``input.invalid`` (the file).
         """
@@ -148,8 +148,9 @@ class Verifying:
         return verified, written.lost
 
     async def import_bundle(self, source: str) -> Verified:
-        """Verify a bundle, then store it. Nothing of an invalid one is stored. Errors: ``bundle.*``, ``envelope.*``,
-        ``input.*``."""
+        """Verify a bundle, then store it. An invalid bundle leaves nothing in the store. Errors: ``bundle.*``, ``envelope.*``,
+        ``input.*``.
+        """
         with _open_file(Path(source)) as file:
             bundle = await import_bundle(self._store, file, self._peers.find_key, self._witness.feed)
             self._witness.trail.about(bundle.session.id)
@@ -164,7 +165,7 @@ def _field(payload: bytes, name: str) -> Any:
 
 
 def _open_file(path: Path) -> Any:
-    """Open ``path`` for reading, if its size is within the limit of bundles. Errors: ``input.no_file``, ``input.too_large``."""
+    """Open ``path`` for reading if its size is within the limit for bundles. Errors: ``input.no_file``, ``input.too_large``."""
     try:
         file = open_named(path)
     except OSError as error:

@@ -1,4 +1,4 @@
-"""What recording and replaying share: the limits of a work, the login it asks for, and that no session is removed meanwhile."""
+"""Shared by recording and replaying: the gate, the login, and the protection of a session from removal while it is in use."""
 
 from __future__ import annotations
 
@@ -25,18 +25,18 @@ from protocol.risk.requests.requests import GuardPolicy
 
 
 def own_start(session: Session, node: str) -> str:
-    """Where ``session`` begins if the owner of ``node`` had it recorded; empty if others chose its sites and fields."""
+    """The start address of ``session`` if the owner of ``node`` had it recorded; empty if others chose its sites and fields."""
     own = session.node == node and not session.search and session.caller in ("", OWNER)
     return session.start_url if own else ""
 
 
 def named_by_owner(url: str) -> str:
-    """``url``, which whoever calls now has named, if that is the owner; else nothing."""
+    """``url`` if the owner is the current caller and so has named it; otherwise empty."""
     return url if current_caller().kind is CallerKind.OWNER else ""
 
 
 class Working:
-    """The parts of a node that work with sessions, and what all of that work obeys."""
+    """The parts of the node that recording and replaying use, and the rules that both obey."""
 
     def __init__(
         self,
@@ -48,7 +48,7 @@ class Working:
         peers: Peers,
         asks: Asks | None = None,
     ) -> None:
-        """asks: who asks the owner about what is refused; None where nobody is asked."""
+        """asks: asks the owner about refused requests; None if nobody is asked."""
         self.witness, self.config, self.store, self.clock = witness, config, store, clock
         self.browsers, self.peers = browsers, peers
         self.questions = Questions(clock)
@@ -56,11 +56,10 @@ class Working:
         self._asks = asks
         self._used: Counter[str] = Counter()
         self._leaving: set[str] = set()
-        """Sessions that are being removed, which takes several reads of the store: nobody begins to replay one meanwhile."""
+        """Sessions that are being removed. Removal takes several reads of the store, during which no replay may begin."""
 
     def gate(self, approve_class: int, guard: GuardPolicy, named: str = "", *, asks: bool = True) -> Gate:
-        """The gate that each action has to pass. named: the address that a person named. asks: whether questions to the owner are
-        noted."""
+        """The gate for every action. named: the address that a person named. asks: True if questions to the owner are noted."""
         risk_max = max(self._risk_max(), approve_class)
         asking = self._asks(current_caller(), "") if self._asks else None
         return Gate(
@@ -72,14 +71,16 @@ class Working:
         )
 
     def _risk_max(self) -> int:
-        """The highest class that is performed without asking; what the owner has set is for the owner's own work."""
+        """The highest class that is performed without asking. The owner's setting applies to the owner's work, not to work for
+        peers.
+        """
         usual = self.config.policy.risk_class_max
         return min(usual, limits.WORK_CLASS_MAX) if current_caller().kind is CallerKind.PEER else usual
 
     def wish(
         self, task: Task, guard: GuardPolicy, start_url: str, *, allow: tuple[str, ...], approve_class: int
     ) -> Wish:
-        """What a capsule is asked for."""
+        """The request for a capsule to be mounted."""
         return Wish(
             task=task,
             guard=guard,
@@ -90,7 +91,7 @@ class Working:
         )
 
     async def proposed(self, forms: LoginForms, task: Task, tell: Tell) -> str:
-        """A capsule for the site of a form that was met; said in a note too."""
+        """A capsule for the site of the login form that the work has met; also reported in a note."""
         found = await self.browsers.mounts.proposes(forms.url, task) if forms.url else ""
         if found:
             tell({"note": proposed(found)})
@@ -98,7 +99,7 @@ class Working:
 
     @contextlib.contextmanager
     def kept(self, session_id: str) -> Iterator[None]:
-        """Within the block the session cannot be removed, because something works with it. Errors: ``input.not_found``."""
+        """Protect the session from removal during the block. Errors: ``input.not_found``."""
         if session_id in self._leaving:
             raise MeshError("input.not_found", f"no session {session_id}", id=session_id)
         self._used[session_id] += 1
@@ -109,7 +110,7 @@ class Working:
 
     @contextlib.contextmanager
     def leaving(self, session_id: str) -> Iterator[None]:
-        """Within the block nobody begins to work with the session. Errors: ``input.invalid`` if somebody does."""
+        """Keep all work from using the session during the block. Errors: ``input.invalid`` if it is in use."""
         if self._used[session_id]:
             raise MeshError("input.invalid", "the session is being replayed", session=session_id)
         self._leaving.add(session_id)

@@ -1,4 +1,4 @@
-"""Records sessions: from action files, as forks, anew for masks."""
+"""Records sessions: from action files, as forks, and again to learn masks."""
 
 from node.sessions.recording.suites import write_run
 

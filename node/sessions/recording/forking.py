@@ -1,6 +1,6 @@
-"""A fork: the first steps of a session, performed and recorded anew, and other actions after them.
+"""Forks a session: records its first steps again, followed by other actions.
 
-A recorder signs what it has seen itself, so steps are not copied from one recording to another.
+Steps are performed again instead of copied, because a node signs only what it has seen itself.
 """
 
 from __future__ import annotations
@@ -30,10 +30,11 @@ def forked(
     secrets: Secrets,
     tokens: Tokens | None = None,
 ) -> ActionFile:
-    """What to record for a fork of ``recorded``: its steps up to the one with index ``until`` (0: all of them), then ``more``.
+    """The actions to record for a fork of ``recorded``: its steps up to index ``until`` (0: all of them), then those of ``more``.
 
-    tokens: those of this installation, if it has recorded the session. more: an action file without ``start``; empty for none. Its
-    title, if it has one, is that of the fork. Errors: ``input.*``, ``action.secret_changed``, ``action.secret_elsewhere``.
+    tokens: the tokens of this installation, if it has recorded the session. more: an action file without ``start``; empty for
+    none. Its title, if it has one, becomes the fork's title. Errors: ``input.*``, ``action.secret_changed``,
+    ``action.secret_elsewhere``.
     """
     session, steps = recorded.session, replayable(recorded.steps)
     if until and all(step.index != until for step in steps):

@@ -1,4 +1,4 @@
-"""Records the steps of a session anew, to learn what of its pages changes by itself between two runs."""
+"""Records the steps of a session again, to learn which numbers of its pages change by themselves between two runs."""
 
 from __future__ import annotations
 
@@ -23,7 +23,8 @@ _SHOWN_MAX: Final = 10
 
 
 async def following(recorded: Recorded, store: SessionStore, secrets: Secrets, *, capsule: bool) -> Following:
-    """What a new recording of these steps is compared with. capsule: whether it begins with a login, which brings its own values.
+    """The earlier recording with which a new recording of these steps is compared. capsule: True if the new one begins with a
+    login, which has secret values of its own.
 
     Errors: ``input.invalid`` (the session did not pass, or a snapshot of it is missing), ``action.secret_missing``.
     """
@@ -35,7 +36,7 @@ async def following(recorded: Recorded, store: SessionStore, secrets: Secrets, *
     if session.capsule and not capsule:
         raise MeshError("input.invalid", "the recording began with a login: give it with --capsule", session=session.id)
     if missing := sorted(name for name in session.secrets if name not in secrets and not (capsule and is_hidden(name))):
-        # Without all of them its pages cannot be redacted as they were, and every secret would differ.
+        # Without all secrets its pages cannot be redacted as they were, and every secret would count as a difference.
         raise MeshError("action.secret_missing", f"the comparison needs the secret “{missing[0]}”", names=missing)
     return Following(
         [Earlier(step=step, text=await _text(step.snapshot, store)) for step in replayable(recorded.steps)]
@@ -50,12 +51,14 @@ async def _text(digest: bytes, store: SessionStore) -> str:
 
 
 def lines(learned: Sequence[tuple[int, Pair]]) -> tuple[LearnedLine, ...]:
-    """What was learned, for people."""
+    """The learned lines, for people."""
     return tuple(LearnedLine(step=step, recorded=_cut(before), met=_cut(after)) for step, (before, after) in learned)
 
 
 def refusal(unlike: Unlike, session: str, tell: Tell) -> MeshError:
-    """The error of a run that is not like the recording; each difference is told. session: what is kept of it, not signed."""
+    """The error of a run that is unlike the recording; each difference is also reported with ``tell``. session: id of the unsigned
+    recording of this run.
+    """
     pairs = [(_cut(before), _cut(after)) for before, after in unlike.pairs[:_SHOWN_MAX]]
     said = [_said(before, after) for before, after in pairs]
     for one in said:

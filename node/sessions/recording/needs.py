@@ -1,6 +1,6 @@
-"""What a session needs so that it can be replayed, and a file so that it can be recorded.
+"""Determines everything that must be given to replay a session or to record a file.
 
-Of a file that is found out by performing it while nothing that changes something leaves.
+The needs of a file are found by performing it while every request that changes something is held back.
 """
 
 from __future__ import annotations
@@ -32,10 +32,10 @@ _ENDS: Final = ("browser.crashed", "internal.", "node.", "store.")
 
 
 def needs_of(recorded: Recorded) -> Needs:
-    """What a replay of a session needs that sends what it lists."""
+    """Everything that a replay of a session needs, if it may send the requests that the session lists."""
     steps, session = replayable(recorded.steps), recorded.session
     sends = sends_of(recorded)
-    # Presses need no yes where nothing but what is listed can leave, and to name a request approves an ordinary write.
+    # If only listed requests can leave, presses need no yes; and naming a request approves an ordinary write.
     levels = [step.risk for step in steps if not _is_free(step)]
     levels += [each.level for each in sends if each.level > APPROVAL_CLASS]
     level = max(levels, default=0)
@@ -61,21 +61,21 @@ def _uploads(actions: Iterable[Action]) -> tuple[str, ...]:
 
 
 class Needing:
-    """Learns what one file needs, from step to step. It is asked in the owner's place, and allows nothing."""
+    """Learns the needs of one file, step by step. It takes the owner's place and allows nothing."""
 
     def __init__(self, file: ActionFile, capsule: str) -> None:
         self._file, self._capsule = file, capsule
         self._refused: dict[RequestForm, int] = {}
-        """What the step at hand would send, with the class; …"""
+        """The requests that the present step tried to send, each with its class."""
         self._own: set[RequestForm] = set()
-        """… and what a page has sent by itself."""
+        """The requests that a page has sent by itself."""
         self._sends: dict[Sends, None] = {}
         self._allow: dict[str, None] = {}
         self._missed: list[Missed] = []
         self._level = 0
 
     async def granted(self, sought: Sought) -> Cover | None:
-        """Implements ``Asking.granted``: not even by an answer that holds on."""
+        """Implements ``Asking.granted``: grants nothing, not even by an answer that is still valid."""
 
     async def covers(self, sought: Sought) -> tuple[Cover, ...]:
         """Implements ``Asking.covers``: nothing leaves."""
@@ -86,12 +86,12 @@ class Needing:
         return False
 
     async def ask(self, sought: Sought, requests: tuple[RequestForm, ...] = (), exacts: tuple[bytes, ...] = ()) -> str:
-        """Implements ``Asking.ask``: a step would send ``requests``."""
+        """Implements ``Asking.ask``: a step tried to send ``requests``."""
         self._refused |= {form: max(sought.level, level_of(form)) for form in requests}
         return ""
 
     def note(self, step: Step, rules: Sequence[str]) -> None:
-        """A step is over. rules: those that refused what is ``blocked`` of it."""
+        """A step is over. rules: the rules that refused its ``blocked`` requests."""
         refused, self._refused = self._refused, {}
         if not isinstance(step.action, PRESSES | Upload):
             self._own |= refused.keys()
@@ -105,14 +105,15 @@ class Needing:
             self._level = max(self._level, step.risk)
 
     def goes_on(self, number: int, error: MeshError, told: Callable[[Action], str]) -> bool:
-        """True if what comes after a step that was not performed can be tried still; else all of it is listed. told: an action in
-        words, without secrets."""
+        """True if the steps after a failed one can still be tried; otherwise all of them are listed as missed. told: describes an
+        action without secrets.
+        """
         goes_on = not error.code.startswith(_ENDS)
         last = number if goes_on else len(self._file.actions)
         for each in range(number, last + 1):
             action = self._file.actions[each - 1]
             if isinstance(action, _LOOKS):
-                continue  # whatever it finds, it needs nothing
+                continue  # whatever such a step finds, it needs nothing
             why, least = (error.message, int(error.detail.get("level", 0))) if each == number else (_UNREACHED, 0)
             level = max(least, _by_words(action, self._file.start_url))
             self._level = max(self._level, level)
@@ -120,7 +121,7 @@ class Needing:
         return goes_on
 
     def found(self) -> Needs:
-        """What is known by now."""
+        """The needs that are known so far."""
         level = max((self._level, *(each.level for each in self._sends)))
         return Needs(
             secrets=tuple(sorted(self._file.secrets)),
@@ -134,7 +135,7 @@ class Needing:
 
 
 def _by_words(action: Action, url: str) -> int:
-    """The class that ``action`` has by what it says alone, as no page showed its element."""
+    """The class of ``action`` by its words alone, because no page has shown its element."""
     target, page = target_of(action), Observation(url=url, title="", text="", elements=())
     element = Element(ref="", role=target.role, name=target.name) if target is not None else None
     return classify(action, element, page).gravest

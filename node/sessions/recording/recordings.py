@@ -1,4 +1,4 @@
-"""Records sessions: from an action file, as a fork of another session, or anew for the masks of one."""
+"""Records sessions: from an action file, as a fork of another session, or again to learn masks."""
 
 from __future__ import annotations
 
@@ -43,9 +43,9 @@ _STAND_IN_BYTES: Final = 8
 
 
 def _named_capsule(file: ActionFile, given: str, *, logs_in: bool) -> str:
-    """The capsule that ``file`` is recorded with. given: by an option. logs_in: whether the file makes a login.
+    """The capsule with which ``file`` is recorded. given: the option of the caller. logs_in: True if the file makes a login.
 
-    Errors: ``input.invalid`` where option and file contradict each other.
+    Errors: ``input.invalid`` if the option and the file contradict each other.
     """
     if file.capsule and logs_in:
         raise MeshError(
@@ -58,21 +58,21 @@ def _named_capsule(file: ActionFile, given: str, *, logs_in: bool) -> str:
 
 After = Callable[[Context], Awaitable[None]]
 Makes = Callable[[Context], Awaitable[Iterable[str]]]
-"""Called with a browser context once all actions of a recording are done in it."""
+"""Called with a browser context when all actions of a recording are done in it."""
 
 
 class _Anew(NamedTuple):
-    """A session that is to be recorded once more."""
+    """A session that is to be recorded again."""
 
     recorded: Recorded
     file: ActionFile
     secrets: Secrets
     own: str
-    """The address at which it began, if this node has recorded it; else empty."""
+    """Its start address if this node has recorded it; otherwise empty."""
 
 
 class _Written:
-    """The result of a recording until now, for the files about it."""
+    """The recording so far, for the files about it."""
 
     def __init__(self) -> None:
         self.done: RecordedSession | None = None
@@ -105,19 +105,19 @@ class Recordings:
         ask: bool = False,
         plan: bool = False,
     ) -> RecordedSession:
-        """Perform the actions of an action file and record them. inputs: other values for those of the file. files: what to write
-        about it, whether it passed or not. capsule: the login to begin with; empty for the one of the file.
+        """Perform the actions of an action file and record them. inputs: other values for the inputs of the file. files: the files
+        to write about the recording, whether it passed or not. capsule: the login to begin with; empty for the login that the
+        file names.
 
-        ``after``: called with the browser context once all of them are done. ``before``: with it and its blank page. ``makes``:
-        after each action, for the values that are redacted from there on. ``persistent``: in a browser of its own with a profile of
-        its own.
+        ``after``: called with the browser context when all actions are done. ``before``: called with the context and its blank
+        page. ``makes``: called after each action; returns values that are redacted from then on. ``persistent``: use a browser and
+        a profile of its own.
 
-        ``ask``: whether the caller is asked about requests that are refused. ``plan``: nothing that changes something leaves, the
-        file is performed all the same, and the result says what it needs.
-        ``lenient``: leave out the steps of a foreign recording that cannot be performed.
+        ``ask``: ask the caller about refused requests. ``plan``: send nothing that changes something, perform the file all the
+        same, and return its needs. ``lenient``: leave out the steps of a foreign recording that cannot be performed.
         ``approve_class``: risk classes up to this one are approved by the person who calls. Errors: those of
-        ``Witness.check_signs``; ``input.*``, ``browser.*``, ``action.*``, ``risk.refused``; the steps until then are stored as
-        a session, whose id is in the error's detail.
+        ``Witness.check_signs``; ``input.*``, ``browser.*``, ``action.*``, ``risk.refused``; the steps until then are stored as a
+        session, whose id is in the error's detail.
         """
         self._work.witness.check_signs()
         file = parse_actions(text.encode(), name, self._work.config.browser.profile, lenient=lenient)
@@ -144,7 +144,7 @@ class Recordings:
         return written.done
 
     def _stand_ins(self, file: ActionFile) -> dict[str, GivenSecret]:
-        """Values for the secrets of ``file`` where nothing leaves: a form with an empty field would not be sent."""
+        """Values for the secrets of ``file`` in a dry run: a form with an empty field would not be sent."""
         return {
             name: GivenSecret(value=self._work.clock.random(_STAND_IN_BYTES).hex(), text=True) for name in file.secrets
         }
@@ -153,8 +153,9 @@ class Recordings:
     async def _written(
         self, file: ActionFile, secrets: Secrets, files: ReplayFiles, tell: Tell
     ) -> AsyncIterator[_Written]:
-        """Write ``files`` about what is recorded in the block, also if that ends with an error: then one that cannot be written is
-        only told."""
+        """Write ``files`` about the recording of the block, even if it ends with an error. After an error, a file that cannot be
+        written is only reported.
+        """
         written = _Written()
         error: MeshError | None = None
         try:
@@ -188,7 +189,7 @@ class Recordings:
         capsule: str = "",
         tell: Tell,
     ) -> RecordedSession:
-        """Perform the steps of a session up to ``until`` (0: all), then ``actions``, and record them as a fork of it.
+        """Perform the steps of a session up to ``until`` (0: all), then ``actions``, and record both as a fork of the session.
 
         Errors: as ``record``; ``input.not_found``, ``session.not_committed``, ``envelope.*``.
         """
@@ -214,7 +215,7 @@ class Recordings:
         capsule: str = "",
         tell: Tell,
     ) -> LearnedSession:
-        """Record the steps of a session anew, with masks for the numbers that differ between both.
+        """Record the steps of a session again, with masks for the numbers that differ from the recording.
 
         Errors: as ``fork``; ``session.unlike`` if anything else differs.
         """
@@ -243,7 +244,7 @@ class Recordings:
         actions: str = "",
         inputs: Mapping[str, str] = {},
     ) -> AsyncIterator[_Anew]:
-        """The steps of a session as a file, while nobody removes the session. Errors: those of ``fork``."""
+        """The steps of a session as a file; during the block the session cannot be removed. Errors: those of ``fork``."""
         self._work.witness.check_signs()
         session_id = ids.parse_id("ses", session_id)
         with self._work.kept(session_id):
@@ -251,7 +252,7 @@ class Recordings:
             node = self._work.witness.node
             own = own_start(recorded.session, node)
             given = Secrets(secrets, begins=own)
-            # Only this node knows the texts again that it has recorded.
+            # Only the node that recorded the session can recognise its tokens.
             tokens = self._work.witness.tokens if recorded.session.node == node else None
             file = forked(recorded, until, actions, inputs=inputs, secrets=given, tokens=tokens)
             yield _Anew(recorded, file, given, own)
@@ -276,8 +277,8 @@ class Recordings:
         ask: bool = False,
         needing: Needing | None = None,
     ) -> RecordedSession:
-        """named: the address that a person named. documents: gets those of the pages on which steps failed. ask, needing: as
-        ``ask`` and ``plan`` of ``record``.
+        """Perform and record ``file``. named: the address that a person named. documents: filled with the documents of pages on
+        which steps failed. ask, needing: as ``ask`` and ``plan`` of ``record``.
 
         Errors: those of ``record``; ``session.unlike`` with ``following``.
         """
@@ -310,7 +311,8 @@ class Recordings:
 
         require_plain_inputs(file.inputs, secrets)
         for note in file.said:
-            tell({"note": redact_text(note, secrets)})  # whoever wrote the file knew no names of secrets
+            # the author of the file did not know the secrets, so a note may contain one
+            tell({"note": redact_text(note, secrets)})
         named = named_by_owner(named)
         guard = guard_for(self._work.config.policy, (*allow, *opening(named)))
         guard = narrowed(guard, opening(named)) if needing else guard
@@ -330,7 +332,8 @@ class Recordings:
                 title=file.title,
                 start_url=file.start_url,
                 profile=file.profile,
-                browser=await self._work.browsers.info(),  # of the browser that runs: none is started without a budget of its time
+                # describes the browser that runs: none is started for a caller without browser time
+                browser=await self._work.browsers.info(),
                 secrets=secrets,
                 uploads=Uploads(self._work.config.browser.upload_folders),
                 codes=self._work.browsers.codes,

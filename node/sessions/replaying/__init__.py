@@ -1,1 +1,1 @@
-"""Replays sessions and signs what matched."""
+"""Replays sessions, compares them with their recordings, and signs the result."""

@@ -13,14 +13,14 @@ from protocol.recording.records.snapshot import snapshot_text
 from protocol.recording.replays.replay import Met
 
 Stored = Callable[[Step], Awaitable[bytes | None]]
-"""The recorded snapshot of a step as it is stored; None if it is not at hand."""
+"""Returns the stored snapshot of a step; None if it is missing."""
 
 
 class Alerting:
     """Compares the alerts of each page of one replay with those of the recording.
 
-    Many alerts go away by themselves after seconds. How many steps still see one depends on how fast they are, so one that the
-    recorded step before or after had is not new, and neither is one that the page of the step before has had.
+    Many alerts disappear after seconds, so the number of steps that see one depends on their speed. Therefore an alert is not new
+    if the recorded step before or after had it, or if the previous page of the replay had it.
     """
 
     def __init__(self, stored: Stored) -> None:
@@ -32,7 +32,7 @@ class Alerting:
         """All steps of the replay, in order."""
 
     async def look(self, step: Step, met: Met, recorded: bytes | None) -> Met:
-        """``met`` with the first alert of its page that is new, if there is a recorded text to compare with."""
+        """``met`` with the first new alert of its page, if there is a recorded text to compare with."""
         text = snapshot_text(recorded)
         if text is None or not await self._found(met, (text,)):
             return met
@@ -55,5 +55,5 @@ class Alerting:
         return [*self.steps[max(0, place - 1) : place], *self.steps[place + 1 : place + 2]]
 
     async def passed(self, met: Met) -> None:
-        """The step that led to ``met`` is judged: what its page says is not new any more."""
+        """The step that led to ``met`` is judged; alerts on its page are no longer new."""
         self._before = frozenset(one.key for one in await self._alerts(met.text))

@@ -16,7 +16,7 @@ from protocol.recording.replays.report_diff import diff_runs
 
 
 async def compare_sessions(store: SessionStore, first: Session, second: Session) -> SessionDiff:
-    """How ``second`` differs from ``first``. A text that the store has lost is not compared. Errors: ``store.*``."""
+    """The differences of ``second`` from ``first``. A text that the store has lost is not compared. Errors: ``store.*``."""
     mapping, steps = between(first, second), []
     for old, new in pair_steps(await store.steps(first.id), await store.steps(second.id)):
         texts = (await _text(store, old), await _text(store, new)) if old and new else (None, None)
@@ -27,14 +27,15 @@ async def compare_sessions(store: SessionStore, first: Session, second: Session)
 
 
 def is_report(text: str) -> bool:
-    """Whether ``text`` is meant as the id of a replay report."""
+    """True if ``text`` has the form of a report's id."""
     return text.lower().startswith("rep-")
 
 
 async def compare_runs(reading: StoredSessions, first_id: str, second_id: str) -> RunDiff:
-    """How two replays of a session compare, or a replay and the recording.
+    """The differences between two replays of a session, or between a replay and the recording.
 
-    Errors: those of ``StoredSessions.report`` and ``StoredSessions.recorded``; ``input.invalid`` if they are of different sessions.
+    Errors: those of ``StoredSessions.report`` and ``StoredSessions.recorded``; ``input.invalid`` if they are of different
+    sessions.
     """
     runs = [await _run(reading, which) for which in (first_id, second_id)]
     (first, recorded), (second, other) = runs

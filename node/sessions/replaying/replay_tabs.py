@@ -1,4 +1,4 @@
-"""Has a replay go on in the tab in which the recording went on."""
+"""Lets a replay continue in the tab in which the recording continued."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from protocol.page.actions.action import SwitchTab
 
 
 async def to_front(driver: Driver, tab: int, note: Callable[[Outcome], Awaitable[object]]) -> None:
-    """Bring ``tab`` to the front (0: whichever is), if another one is there. note: told what that led to.
+    """Bring ``tab`` to the front if another tab is there; 0 accepts any tab. note: called with the outcome of the switch.
 
-    A tab may open or close a moment later than in the recording, when the step that caused it is over. What is done next must
-    not be done in another tab for that reason. Errors: ``action.tab_missing``, ``browser.*``.
+    A tab may open or close a moment later than in the recording, after the step that caused it. The next action must not happen in
+    the wrong tab because of that. Errors: ``action.tab_missing``, ``browser.*``.
     """
     if tab and driver.on_tab not in (0, tab):
         await note(await driver.act(SwitchTab(tab=tab)))

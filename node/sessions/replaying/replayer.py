@@ -80,12 +80,12 @@ class _Run:
         self._plan = plan
         self._mapping = mapping
         self._explains = explains
-        """Whether what a page says may be shown: only with every secret of the recording can it be redacted as that was."""
+        """True if text of pages may be shown: only with all secrets of the recording can it be redacted like the recording."""
         self._bar = bar
         self._known = KnownChanges()
         self._alerting = Alerting(self._snapshot)
         self._own = tokens if own else None
-        """The tokens by which this node knows the texts again that it has recorded."""
+        """The tokens with which this node recorded, so that it recognises the recorded texts."""
         gate = ReplayGate(**msgspec.structs.asdict(plan.gate), check_write=self._check_write)
         self._keyed = plan.secrets.keyed(tokens, keeping(plan.sites))
         self._secrets = self._keyed.stored
@@ -93,19 +93,19 @@ class _Run:
         self._driver.values.update(values)
         self._changed = changed
         self._exchange = Exchange(changed)
-        # The gate and the guard call back while a step is performed, and know nothing of steps.
+        # The gate and the guard call back while a step is performed, but they do not know steps.
         self._step_at_hand: Step | None = None
         self._tried: Action | None = None
-        """The action of that step as it is performed here, once it is known."""
+        """The action of the present step as it is performed here, once it is known."""
         self._challenges: tuple[str, ...] = ()
-        """As ``Outcome.challenges``, of the last step."""
+        """As ``Outcome.challenges``, for the last step."""
         self._tab = 0
-        """The tab that the step was recorded in; 0 for the one in front."""
+        """The tab in which the step was recorded; 0 for the tab in front."""
         self.stopped = ""
         self.stop: MeshError | None = None
-        """Why the last step was not performed."""
+        """The reason why the last step was not performed."""
         self.refused_first: list[str] = []
-        """Those in ``allowable`` up to the end of the first step that did not match."""
+        """The requests in ``allowable`` up to the end of the first step that did not match."""
         self.matches: list[StepMatch] = []
         self.writes = Writes(plan.on_mismatch, plan.ask, plan.gate.risk_max, self.matches)
         self._sends = Sends(
@@ -121,16 +121,18 @@ class _Run:
         self.noticed = Noticed(page, self._secrets, shows=explains)
         self.blocked: list[str] = []
         self.allowable: list[str] = []
-        """Those in ``blocked`` that the owner can allow."""
+        """The requests in ``blocked`` that the owner can allow."""
         self.screenshots: dict[int, bytes] = {}
         self.differences: list[Difference] = []
         self.unlisted = 0
-        """How many differences came after ``DIFFERENCES_PER_REPLAY_MAX`` others."""
+        """The number of differences beyond ``DIFFERENCES_PER_REPLAY_MAX``."""
         self.call_log: tuple[str, ...] = ()
         self.texts: dict[int, str] = {}
 
     async def drive(self, steps: Sequence[Step], on_step: OnStep | None) -> None:
-        """Perform all steps, also after one that diverged; stop at one that cannot be performed or would write after it."""
+        """Perform all steps, even after one that diverged. Stop at a step that cannot be performed, or that would write after a
+        divergence.
+        """
         self._alerting.steps = steps
         tabs = tabs_acted_in(steps)
         for step in steps:
@@ -151,15 +153,15 @@ class _Run:
                 return
 
     def _instead(self, match: StepMatch) -> str:
-        """What was there instead of what is recorded, the most important of it; empty for a step that matched."""
+        """The most important difference of a step from the recording, in words; empty for a step that matched."""
         found = next((item for item in self.differences if item.step == match.index), None)
         return "" if found is None or match.matched else in_words(found)
 
     async def _step(self, step: Step) -> StepMatch:
         began_ms = self._clock.now_ms()
         secrets = self._secrets
-        # The state hash includes the origin and names, so at another origin or with other inputs only a page that stops changing
-        # can be waited for.
+        # The state hash includes the origin and names, so at another origin or with other inputs a replay can only wait until the
+        # page stops changing.
         still = self._mapping.active or self._changed or self._sends.waits_for(step)
         expect = None if still else step.state
         self._tried = None
@@ -206,11 +208,11 @@ class _Run:
         return await self._compared(step, outcome, began_ms, expect)
 
     def _action(self, step: Step) -> Action:
-        """The action of ``step`` as it is performed. Errors: ``action.secret_changed``, ``action.secret_elsewhere``."""
+        """The action of ``step`` as it is performed here. Errors: ``action.secret_changed``, ``action.secret_elsewhere``."""
         return again(applied(step, self._changed), step.written, self._plan.secrets, self._own)
 
     async def _tellable(self, failed: MeshError) -> MeshError:
-        """What a step failed with; if what it says of the page cannot be redacted, why not."""
+        """The error ``failed`` of a step; or, if its text about the page cannot be redacted, the error that prevents that."""
         try:
             await self._driver.note_login()
         except MeshError as error:
@@ -218,7 +220,7 @@ class _Run:
         return failed
 
     def _unmet(self, step: Step, error: MeshError) -> Outcome | None:
-        """The page on which the assertion of ``step`` did not hold; None if something else is wrong."""
+        """The page on which the assertion of ``step`` failed; None if the step failed for another reason."""
         page = self._driver.observation
         if not isinstance(step.action, Assert) or error.code != "action.assertion_failed" or page is None:
             return None
@@ -228,25 +230,25 @@ class _Run:
     async def _compared(
         self, step: Step, outcome: Outcome, began_ms: int, expect: bytes | None, unmet: MeshError | None = None
     ) -> StepMatch:
-        """Compare the page after a step. unmet: why its assertion did not hold."""
+        """Compare the page after a step with the recording. unmet: the error of the step's failed assertion."""
         if unmet is not None and self._explains:
             self.differences += explain_stop(step, unmet, self._secrets, self._mapping, "assertion")
         met = await self._met(outcome)
-        # An equal digest is an equal text, whose comparison would only cost time.
+        # Equal digests mean equal texts, so a comparison would only cost time.
         snapshot = await self._snapshot(step) if met.digest != step.snapshot else None
         met = await self._alerting.look(step, met, snapshot)
         match, differences = await asyncio.to_thread(self._judged, step, met, snapshot, self._since(began_ms))
         if met.state == expect and (match.text in ("numbers", "differs") or not (match.title and match.url)):
-            # The observation was made as soon as the page had the recorded state. Text, title and address may come later.
+            # The page was observed as soon as it had the recorded state; its text, title and address may change later.
             met = await self._once_still(met)
             if snapshot is None and met.digest != step.snapshot:
                 snapshot = await self._snapshot(
                     step
-                )  # the text was the same before, and a clock may have gone on meanwhile
+                )  # the text was equal before, and only a clock may have changed it meanwhile
             met = await self._alerting.look(step, met, snapshot)
             match, differences = await asyncio.to_thread(self._judged, step, met, snapshot, self._since(began_ms))
         await self._alerting.passed(met)
-        # Judged now, while the page is the one that differs; what it forbids are later steps.
+        # Judged now, while the differing page is still shown; the verdict may forbid later steps.
         if not match.matched and self.writes.open:
             text = snapshot_text(snapshot)
             said = await asyncio.to_thread(
@@ -274,7 +276,7 @@ class _Run:
             self.noticed.documents[step.index] = found
 
     async def _check_write(self, level: int) -> None:
-        """Errors: ``replay.diverged`` for a step that may not be performed any more (``Writes.admit``)."""
+        """Return if the present step may still be performed (``Writes.admit``). Errors: ``replay.diverged``."""
         if (step := self._step_at_hand) is not None:
             seen = self._driver if self._explains else None
             await self.writes.admit(
@@ -284,7 +286,7 @@ class _Run:
             )
 
     async def _met(self, outcome: Outcome) -> Met:
-        """The page in the redacted form of a recording; requests that the guard refused are noted."""
+        """The page in the redacted form of a recording. Requests that the guard refused are noted."""
         secrets = await self._stored_at(outcome.observation.url)
         met = await asyncio.to_thread(
             as_recorded,
@@ -309,8 +311,9 @@ class _Run:
         return met
 
     async def _stored_at(self, url: str) -> SecretsAndTokens:
-        """What is taken out of the page at ``url`` before it is compared. Tokens are compared with tokens, whatever the policy for
-        the site says by now."""
+        """The secrets and tokens to redact from the page at ``url`` before it is compared. Recorded tokens are compared with
+        tokens, even if the policy for the site has changed.
+        """
         step, secrets = self._step_at_hand, self._keyed.stored_at(url)
         if step is None or secrets is self._secrets:
             return secrets
@@ -355,7 +358,7 @@ class _Run:
         """Compare the step with the recording. Runs in a thread, because comparing long texts is slow."""
         match = compare(step, met, snapshot=snapshot, duration_ms=duration_ms, bar=self._bar, known=self._known)
         found = explain(step, met, snapshot, strict=self._bar.strict) if self._explains else ()
-        # Compared with the recorded values; told with the new ones, as the page said it.
+        # Compared with the recorded values, but reported with the new values that the page showed.
         shown = self._exchange.shown
         return match, tuple(
             msgspec.structs.replace(item, recorded=shown(item.recorded), met=shown(item.met), place=shown(item.place))
@@ -366,7 +369,9 @@ class _Run:
         return max(0, self._clock.now_ms() - began_ms)
 
     async def _picture(self, index: int) -> None:
-        """Take a picture by the rules of a recorder. Without all secrets of the recording it cannot be known what a page shows."""
+        """Take a picture by the rules of a recorder. Without all secrets of the recording there is no picture, because the page
+        may show one.
+        """
         if not self._explains:
             return
         cover = await asyncio.to_thread(covering_on, self._driver.observation, self._plan.secrets, self._plan.sites)
@@ -390,8 +395,8 @@ async def replay(
 ) -> Replayed:
     """Replay ``recorded`` on ``page`` (blank, in a fresh context) and sign the result.
 
-    Recorded texts are read from ``store``. A page that differs is not an error: the report says so.
-    Errors, before anything is done: ``action.secret_missing``, ``input.invalid`` (base address, inputs).
+    Recorded texts are read from ``store``. A page that differs is no error but a part of the report. Errors, before any action:
+    ``action.secret_missing``, ``input.invalid`` (base address, inputs).
     """
     steps = replayable(recorded.steps)
     needed = {
@@ -403,7 +408,7 @@ async def replay(
     for name in sorted(needed - plan.secrets.keys()):
         raise MeshError("action.secret_missing", f"the replay needs the secret “{name}”", name=name)
     mapping = rebase(recorded.session.start_url, plan.base_url)
-    # Shown differences must be redacted like the recording, which needs all of its secrets.
+    # Differences that are shown must be redacted like the recording, which needs all of its secrets.
     missing = tuple(sorted(set(recorded.session.secrets) - plan.secrets.keys()))
     bar = Bar(level=plan.level or default_level(steps), strict=plan.strict)
     changed = change(recorded.session, steps, plan.inputs, plan.secrets)
@@ -446,7 +451,7 @@ async def replay(
         strict=bar.strict,
         reason=judged.reason,
         inputs=changed,
-        # What changed inputs led to is the result of such a replay, so it is signed.
+        # The effects of changed inputs are the purpose of such a replay, so they are signed.
         differences=differences if changed else (),
     )
     artefact = await signer.artefact(KIND_REPLAY_REPORT, recorded.session.id, report)

@@ -1,4 +1,4 @@
-"""Replays sessions, and signs what matched."""
+"""Replays sessions for callers, and signs the results."""
 
 from __future__ import annotations
 
@@ -63,8 +63,8 @@ class Replays:
         capsule: str = "",
         writes: tuple[str, ...] = (),
     ) -> Replayed:
-        """Replay a session in a new context and sign a report of which steps matched. capsule: as ``record``. writes: whether
-        the owner consents to what the session lists (``consent.consents``).
+        """Replay a session in a new context and sign a report of the steps that matched. capsule: as ``record``. writes: the
+        owner's consent to the requests that the session lists (``consent.consents``).
 
         Errors: ``input.not_found``, ``browser.*``, …
         """
@@ -75,7 +75,7 @@ class Replays:
             by_manifest = consents(writes, recorded, self._work.witness.node)
             if by_manifest and effects_digest(
                 recorded
-            ):  # what was consented to is what was signed, and not what stands in the store by now
+            ):  # the consent is to the signed list, not to the present content of the store
                 await self._work.reading.require_signed(recorded)
             for note in incomplete(step.action for step in replayable(recorded.steps)):
                 tell({"note": note})
@@ -109,10 +109,10 @@ class Replays:
                 mounted_context(self._work.browsers, profile, capsule, wish, tabs=tabs) as (mount, context, page),
             ):
                 gate = mount.gate(self._work.gate(approve_class, mount.guard, named))
-                if by_manifest and gate.wall is not None:  # what a step may send is judged by the list
+                if by_manifest and gate.wall is not None:  # the list decides which requests a step may send
                     gate = msgspec.structs.replace(gate, wall=narrowed(gate.wall, allow))
                 plan = ReplayPlan(
-                    browser=await self._work.browsers.info(),  # of the browser that runs, as in ``record``
+                    browser=await self._work.browsers.info(),  # describes the browser that runs, as in ``record``
                     secrets=await mount.hiding(given),
                     uploads=Uploads(self._work.config.browser.upload_folders),
                     codes=self._work.browsers.codes,
@@ -179,7 +179,9 @@ class Replays:
 
     @contextlib.asynccontextmanager
     async def _told_if_ended(self, recorded: Recorded, files: ReplayFiles, tell: Tell) -> AsyncIterator[None]:
-        """Write the files also if the login does not hold: who reads them only would else see those of the run before, or none."""
+        """Write the files even if the login does not hold. Otherwise a reader of the files would see those of an earlier run, or
+        none.
+        """
         try:
             yield
         except MeshError as error:
@@ -190,11 +192,11 @@ class Replays:
                     ended = Ended(session=recorded.session, steps=steps, error=error, at_ms=at_ms)
                     await asyncio.to_thread(write_ended, files, ended)
                 except MeshError as unwritten:
-                    tell({"note": unwritten.message})  # the login is what is wrong: its error is the one to raise
+                    tell({"note": unwritten.message})  # the login has failed, so its error is the one to raise
             raise
 
     def answer(self, question: str, *, yes: bool) -> Answered:
-        """Answer a replay that asks whether to write after a mismatch. Errors: ``input.not_found``."""
+        """Answer the question of a waiting replay or recording. Errors: ``input.not_found``."""
         answered = self._work.questions.answer(question, yes=yes)
         self._work.witness.trail.about(answered.session)
         return answered

@@ -1,4 +1,6 @@
-"""Records and replays for a peer, in a browser that begins with a login of this node. A peer gives no secret, file or approval."""
+"""Records and replays for a peer, in a browser that begins with a login of this node. A peer gives no secrets, files or
+approvals.
+"""
 
 from __future__ import annotations
 
@@ -27,7 +29,7 @@ _ON_MISMATCH: OnMismatch = "stop"
 
 
 class Performed(msgspec.Struct, frozen=True, kw_only=True):
-    """How a recording or a replay ended."""
+    """The result of a recording or a replay."""
 
     session: str
     manifest: bytes
@@ -37,7 +39,7 @@ class Performed(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ForPeers:
-    """What the room of sessions does for peers."""
+    """The services of the room of sessions for peers."""
 
     def __init__(self, sessions: Sessions, store: Store, config: Config, peers: Peers, witness: Witness) -> None:
         self._sessions, self._store, self._config = sessions, store, config
@@ -46,7 +48,8 @@ class ForPeers:
     async def start_of(self, ask: WorkAsk) -> str:
         """The address at which the work begins.
 
-        Checks, in order: the action file, or a committed session that is the caller's; that it uploads no files of this node.
+        Checks, in order: the action file is valid, or the session is committed and belongs to the caller; it uploads no files of
+        this node.
         Errors: ``input.*``, ``id.invalid``, ``session.not_committed``, ``envelope.*``, ``caller.refused``.
         """
         if ask.task == "record":
@@ -91,7 +94,7 @@ class ForPeers:
         )
 
     async def recorded(self, session_id: str) -> Performed:
-        """How a recording ended. Errors: ``input.not_found``, ``session.not_committed``."""
+        """The result of a recording. Errors: ``input.not_found``, ``session.not_committed``."""
         session = await self._sessions.reading.session(session_id)
         steps = await self._store.steps(session_id)
         _, manifest = await signed_manifest(self._store, session_id)
@@ -104,7 +107,7 @@ class ForPeers:
         )
 
     async def shown_by(self, session_id: str) -> frozenset[str]:
-        """The origins of the pages that a session holds, also of those that a step led to and failed at."""
+        """The origins of the pages in a session, including pages on which a step failed."""
         steps = await self._store.steps(session_id)
         return frozenset(filter(None, (origin_of(step.url) for step in steps)))
 
@@ -118,12 +121,12 @@ class ForPeers:
 
 
 def _check(actions: Iterable[Action]) -> None:
-    """Errors: ``caller.refused``."""
+    """Return if no action uploads a file. Errors: ``caller.refused``."""
     if any(isinstance(action, Upload) for action in actions):
         raise MeshError("caller.refused", "work for a peer uploads no files of this node")
 
 
 def _is_callers(session: Session) -> bool:
-    """Whether the session was recorded by, or for, the peer that calls."""
+    """True if the calling peer recorded the session, or had it recorded here."""
     caller = str(current_caller())
     return caller in (session.node, session.caller)

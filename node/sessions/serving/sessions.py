@@ -1,4 +1,6 @@
-"""The recorded sessions of this node: what records, replays, reads and verifies them; here they are compared and removed."""
+"""The recorded sessions of this node: the objects that record, replay, read and verify them. Also compares, archives and removes
+sessions.
+"""
 
 from __future__ import annotations
 
@@ -41,14 +43,14 @@ class Sessions:
         peers: Peers,
         asks: Asks | None = None,
     ) -> None:
-        """asks: who asks the owner about what is refused; None where nobody is asked."""
+        """asks: asks the owner about refused requests; None if nobody is asked."""
         self._work = work = Working(witness, config, store, clock, browsers, peers, asks)
         self.reading = work.reading
         self.recordings, self.replays = Recordings(work), Replays(work)
         self.verifying = Verifying(work.witness, work.store, work.peers, work.reading)
 
     async def archive(self, session_id: str, *, archived: bool) -> Archived:
-        """Leave a session out of the usual list, or bring it back. Errors: ``input.not_found``, ``id.invalid``, ``store.*``."""
+        """Leave a session out of the usual list, or undo that. Errors: ``input.not_found``, ``id.invalid``, ``store.*``."""
         session = await self._work.reading.session(session_id)
         changed = await self._work.reading.archive.put(session.id, archived=archived)
         if changed:
@@ -59,7 +61,7 @@ class Sessions:
     async def purge(self, session_id: str, *, referenced: bool) -> Purged:
         """Delete a session with its steps, screenshots, signatures and replay reports. Only its ``Remains`` are kept.
 
-        referenced: also if something else names it. Errors: ``input.not_found``, ``id.invalid``, ``session.referenced``,
+        referenced: delete it even if something else names it. Errors: ``input.not_found``, ``id.invalid``, ``session.referenced``,
         ``input.invalid`` (it is being recorded or replayed).
         """
         session = await self._work.reading.session(session_id)
@@ -83,12 +85,13 @@ class Sessions:
         )
         if not removed:
             raise MeshError("input.not_found", f"no session {session.id}", id=session.id)
-        # Last, since a crash before it leaves an id that names nothing.
+        # Last, because a crash before this line leaves only an id that names nothing.
         await self._work.reading.archive.put(session.id, archived=False)
         return Purged(session=session.id, title=session.title, steps=session.steps, may_hold=may_hold)
 
     async def diff(self, first_id: str, second_id: str, *, html: str = "") -> SessionDiff | RunDiff:
-        """Compare two sessions that the caller may see, or two runs of one. html: where to write it as a file too.
+        """Compare two sessions that the caller may see, or two runs of one. html: the path to write the comparison to as a file
+        too.
 
         Errors: ``input.not_found``, ``id.invalid``, ``input.invalid`` (reports of different sessions; the file), ``store.*``.
         """
@@ -103,7 +106,7 @@ class Sessions:
         return msgspec.structs.replace(compared, html=html)
 
     def trust_key(self) -> TrustKey:
-        """The key of this node as text. Errors: ``keylog.*``, ``node.not_initialised`` if nobody accepts its signatures."""
+        """The key of this node as text. Errors: ``keylog.*``, ``node.not_initialised`` if no key can sign."""
         own = self._work.witness.identity
         own.check_active()
         return TrustKey(node=own.node, name=self._work.config.name, key=write_trust_key(own.log))

@@ -1,4 +1,4 @@
-"""True if the owner consents to what the manifest of a session lists, and what a step of its replay may therefore send."""
+"""Decides whether the owner consents to the requests that a session lists, and which requests a step of a replay may send."""
 
 from __future__ import annotations
 
@@ -28,20 +28,20 @@ NONE = "none"
 
 
 def effects_digest(recorded: Recorded) -> str:
-    """The name of the manifest of a session (``protocol.recording.records.manifest.digest_of``)."""
+    """The digest that names the list of a session (``protocol.recording.records.manifest.digest_of``)."""
     return digest_of(recorded.manifest, {step.index: step.effects for step in replayable(recorded.steps)})
 
 
 def sends_of(recorded: Recorded) -> tuple[Shown, ...]:
-    """What the steps of a replay of a session may send, in order."""
+    """The requests that the steps of a replay may send, in order."""
     steps = replayable(recorded.steps)
     return tuple(Shown(step=step.index, what=words(each), level=each.level) for step in steps for each in step.effects)
 
 
 def consents(writes: Sequence[str], recorded: Recorded, node: str) -> bool:
-    """True if a replay sends what the manifest lists. writes: as the owner of ``node`` has given it.
+    """True if a replay may send the listed requests. writes: the consent that the owner of ``node`` has given.
 
-    Errors: ``replay.manifest`` if it was named, and is no consent here.
+    Errors: ``replay.manifest`` if ``writes`` names a list, but is no valid consent here.
     """
     named = [each for each in writes if each != NONE]
     if not named:
@@ -52,7 +52,7 @@ def consents(writes: Sequence[str], recorded: Recorded, node: str) -> bool:
         if session.node == node and session.caller == OWNER and not session.search:
             return True
         if not digest:
-            return False  # nothing is listed, so nothing is asked for
+            return False  # nothing is listed, so no consent is needed
         who = session.caller if session.node == node else f"node {session.node[:7]}"
         raise _refused(f"it was recorded by {who or 'nobody knows whom'}: name it with `--writes {digest}`", digest)
     if digest and digest not in named:
@@ -65,12 +65,12 @@ def _refused(said: str, digest: str) -> MeshError:
 
 
 def narrowed(guard: GuardPolicy, allow: tuple[str, ...]) -> GuardPolicy:
-    """``guard`` without what the configuration lets be sent. allow: named in the call."""
+    """``guard`` without the requests that the configuration allows. allow: requests that the call allows."""
     return msgspec.structs.replace(reading(guard), allow=allow)
 
 
 class Sends:
-    """What the steps of one replay may send."""
+    """The requests that the steps of one replay may send."""
 
     def __init__(
         self,
@@ -84,28 +84,31 @@ class Sends:
         allow: Sequence[str] = (),
         steps: Sequence[Step] = (),
     ) -> None:
-        """by_manifest: whether the owner consents to the manifest; without it, the guard alone decides, as for any other work.
-        allow: what was named besides. steps: all of the recording."""
+        """by_manifest: True if the owner consents to the list; otherwise the guard alone decides, as for other work. allow:
+        further requests that the call allows. steps: all steps of the recording.
+        """
         self._by_manifest = by_manifest
         self._gate = gate
         self._writes, self._secrets, self._mapping = writes, secrets, mapping
         self._values = {item.recorded: item.value for item in changed}
-        """Declared variables: by the recorded value, that of this replay."""
+        """The values of declared variables in this replay, by their recorded values."""
         self._allow = allow
         self._refused = refused_in((step.url, step.blocked) for step in steps)
         self._listed: Listed | None = None
 
     def waits_for(self, step: Step) -> bool:
-        """True if ``step`` has to send something before it is done."""
+        """True if ``step`` is done only when its listed requests have been sent."""
         return self._by_manifest and bool(step.effects)
 
     def lists(self, step: Step) -> Lists | None:
-        """What makes the list of what ``step`` may send, once its element is found; None for what is not by a manifest."""
+        """A function that lists the requests ``step`` may send, once its element is found; None if the replay does not use
+        the list.
+        """
         self._listed = None
         return partial(self._of, step) if self._by_manifest else None
 
     def nothing(self) -> Lists | None:
-        """The same for what is no step."""
+        """The same for an action that belongs to no step: it may send nothing."""
         return (lambda _: Listed((), told=self._told, level_max=0)) if self._by_manifest else None
 
     def _of(self, step: Step, prepared: Prepared) -> Listed:
@@ -125,7 +128,7 @@ class Sends:
         return as_told(home, self._secrets)
 
     def require(self, step: Step) -> None:
-        """Return if the guard has refused nothing that ``step`` wanted to send. Errors: ``replay.unlisted``, ``replay.diverged``,
+        """Return if the guard has refused no request of ``step``. Errors: ``replay.unlisted``, ``replay.diverged``,
         ``risk.refused``.
         """
         listed = self._listed
@@ -144,11 +147,11 @@ class Sends:
         raise MeshError("replay.unlisted", told, step=step.index, unlisted=list(listed.refused))
 
     def unsent(self) -> tuple[int, ...]:
-        """What the step had to send and did not (``StepMatch.unsent``)."""
+        """The listed requests that the step did not send (``StepMatch.unsent``)."""
         return tuple(self._listed.left) if self._listed else ()
 
     def note(self, step: Step, values: Mapping[str, str]) -> None:
-        """``step`` is over: what it has read under a name is a variable from now on."""
+        """``step`` is over: a value that it has extracted becomes a variable."""
         action = step.action
         if isinstance(action, Extract) and step.extracted and action.name in values:
             self._values[step.extracted] = values[action.name]

@@ -1,4 +1,4 @@
-"""Collects what a replay notices beside the pages, by step: errors in the console, refused requests, notes. Never signed."""
+"""Collects side observations of a replay, by step: errors in the console, refused requests, notes. They are never signed."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from protocol.recording.replays.call_log import PageLine
 
 
 class _Told(msgspec.Struct, frozen=True, kw_only=True):
-    """What is noticed of one step."""
+    """The side observations of one step."""
 
     console: tuple[Annotated[ConsoleText, msgspec.Meta(max_length=limits.CONSOLE_ERROR_CHARS_MAX)], ...] = ()
     notes: tuple[Annotated[PageText, msgspec.Meta(max_length=limits.NOTE_CHARS_MAX)], ...] = ()
@@ -26,39 +26,41 @@ class _Told(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Noticed:
-    """Of one replay on ``page``."""
+    """The side observations of one replay on ``page``."""
 
     def __init__(self, page: Page, secrets: SecretsAndTokens, *, shows: bool) -> None:
-        """shows: whether all secrets of the recording are known. Otherwise nothing of the console is kept, which may say one."""
+        """shows: True if all secrets of the recording are known. Otherwise console errors are dropped, because one may contain a
+        secret.
+        """
         self._page = page
         self._redaction = Redaction(secrets)
         self._shows = shows
         self._console = Console(page)
         self.console: dict[int, tuple[str, ...]] = {}
-        """New errors by index of the step at whose end they were there: of a page at most ``CONSOLE_ERRORS_MAX``."""
+        """New errors by index of the step at whose end they appeared; at most ``CONSOLE_ERRORS_MAX`` for a page."""
         self.page: dict[int, tuple[PageLine, ...]] = {}
-        """The page at the step at which the replay ended, by its index."""
+        """The page at the end of the replay, by index of its last step."""
         self.documents: dict[int, MarkupShown] = {}
-        """The document of the page on which a step failed, by its index."""
+        """The document of the page on which a step failed, by index of the step."""
         self.notes: dict[int, tuple[str, ...]] = {}
-        """Notes about how a step was done, by its index."""
+        """Notes on how a step was performed, by its index."""
         self.refused: dict[int, tuple[str, ...]] = {}
-        """As ``ReplayReport.blocked``, and those of a step that was not performed."""
+        """As ``ReplayReport.blocked``, together with the requests of a step that was not performed."""
 
     def refuse(self, index: int, requests: Iterable[str]) -> None:
-        """Note ``requests``, redacted, that the guard refused during the step ``index``."""
+        """Note the redacted ``requests`` that the guard refused during step ``index``."""
         if more := tuple(requests):
             self.refused[index] = self.refused.get(index, ()) + more
 
     def note(self, index: int, notes: Iterable[str]) -> None:
-        """Keep ``notes`` of the step ``index``."""
+        """Keep ``notes`` of step ``index``."""
         more = tuple(notes)[: limits.NOTES_PER_STEP_MAX]
         if self._shows and more:
             self.notes[index] = redacted(_Told(notes=more), self._redaction).notes
 
     def after(self, index: int, *, performed: bool) -> None:
-        """The step ``index`` is over."""
-        if not performed:  # no outcome has told them
+        """Step ``index`` is over."""
+        if not performed:  # without an outcome, nothing else has reported them
             self.refuse(index, redacted(_Told(refused=self._page.blocked().requests), self._redaction).refused)
         if not self._shows:
             return

@@ -1,4 +1,4 @@
-"""Questions that running replays and recordings have put to the owner, and wait for."""
+"""The questions that running replays and recordings have asked the owner, and for whose answers they wait."""
 
 from __future__ import annotations
 
@@ -31,10 +31,10 @@ class Questions:
         self._open: dict[str, tuple[asyncio.Future[bool], str, int]] = {}
 
     async def ask(self, session: str, question: Question | WriteQuestion, tell: Tell) -> bool | None:
-        """Tell ``question`` to the caller and wait: the answer, or None once its time is over."""
-        # A request that waits: its page does not wait for ever.
+        """Report ``question`` to the caller and wait for the answer; None if none came in time."""
+        # A held request: its page does not wait forever.
         timeout_s = limits.HELD_TERMINAL_S if isinstance(question, WriteQuestion) else limits.ANSWER_TIMEOUT_S
-        # Random: an answer is to the question that its sender has read, and to no other.
+        # Random, so that an answer fits only the question that its sender has read.
         id = self._clock.random(_ID_BYTES).hex()
         answer: asyncio.Future[bool] = asyncio.get_running_loop().create_future()
         over = asyncio.ensure_future(self._clock.sleep(timeout_s))
@@ -49,7 +49,7 @@ class Questions:
             over.cancel()
 
     def answer(self, id: str, *, yes: bool) -> Answered:
-        """Take the answer to the question ``id``. Errors: ``input.not_found`` (it was answered, or its time is over)."""
+        """Accept the answer to question ``id``. Errors: ``input.not_found`` (it was answered, or its time is over)."""
         answer, session, step = self._open.get(id, (None, "", 0))
         if answer is None or answer.done():
             raise MeshError("input.not_found", "nothing waits for this answer", id=id)
@@ -65,9 +65,9 @@ def question_about(
     differences: Sequence[Difference],
     secrets: Mapping[str, str],
 ) -> Question:
-    """What to ask about ``step``, whose element ``driver`` has found.
+    """The question about ``step``, whose element ``driver`` has found.
 
-    driver: None if secrets of the recording were not given. Then nothing that the page says is shown.
+    driver: None if secrets of the recording were not given; the question then shows no text of the page.
     """
     page, prepared = (driver.observation, driver.prepared) if driver else (None, None)
     return Question(

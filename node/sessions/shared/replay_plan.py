@@ -1,4 +1,4 @@
-"""What a replay is given, and what it gives back."""
+"""The parameters and the result of a replay."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from protocol.recording.records.session import BrowserInfo, Level, ReplayReport,
 from protocol.risk.requests.sites import SiteRule
 
 OnStep = Callable[[StepMatch, str], None]
-"""Told of each step, and what was there instead of what is recorded."""
+"""Called with each step, and with the difference from the recording in words."""
 
 
 class Recorded(msgspec.Struct, frozen=True, kw_only=True):
@@ -32,7 +32,7 @@ _NO_FORMS = LoginForms(known=True)
 
 
 class ReplayPlan(msgspec.Struct, frozen=True, kw_only=True):
-    """How a session is replayed."""
+    """The parameters of a replay."""
 
     browser: BrowserInfo
     gate: Gate
@@ -40,9 +40,9 @@ class ReplayPlan(msgspec.Struct, frozen=True, kw_only=True):
     uploads: Uploads = NO_UPLOADS
     codes: Codes = NO_CODES
     forms: LoginForms = _NO_FORMS
-    """Is shown the pages, for forms of logins among them."""
+    """Looks at each page for a login form."""
     base_url: str = ""
-    """Another origin to replay at; empty for the recorded one."""
+    """Another origin to replay at; empty for the recorded origin."""
     screenshots: bool = False
     """Take a screenshot of each step that diverged."""
     on_mismatch: OnMismatch = "stop"
@@ -51,21 +51,25 @@ class ReplayPlan(msgspec.Struct, frozen=True, kw_only=True):
     every_screenshot: bool = False
     """Take a screenshot of each step, not only of those that diverged."""
     level: Level | None = None
-    """What must hold of each step; None for the default of the session (``protocol.recording.records.verdicts.default_level``)."""
+    """The level at which each step must match; None for the default of the session
+    (``protocol.recording.records.verdicts.default_level``).
+    """
     strict: bool = False
-    """Whether also what is masked must be the same."""
+    """True if masked text must be equal too."""
     inputs: Mapping[str, str] = {}
     """Values for inputs by name, or for texts by the number of their step (``protocol.recording.records.inputs.change``)."""
     sites: tuple[SiteRule, ...] = ()
     """As ``Recording.sites``."""
     on_note: Callable[[str], None] = lambda note: None
-    """Told what there is to say of how a step was done."""
+    """Called with notes on how a step was performed."""
     by_manifest: bool = False
-    """True if each step sends what the recording lists, and nothing else that changes something, …"""
+    """True if each step may send the requests that the recording lists, and nothing else that changes something except
+    ``allow``.
+    """
     allow: tuple[str, ...] = ()
-    """… but for what was named besides (``--allow``)."""
+    """Further requests that the call allows (``--allow``)."""
     makes: Makes | None = None
-    """The values of the login as the site has renewed it by now; None without a capsule."""
+    """Returns the values of the login as the site has renewed it; None without a capsule."""
 
 
 class Replayed(msgspec.Struct, frozen=True, kw_only=True):
@@ -80,17 +84,20 @@ class Replayed(msgspec.Struct, frozen=True, kw_only=True):
     """Differences from the recording, shown to the person who replays; not part of the report. At most
     ``DIFFERENCES_PER_REPLAY_MAX``."""
     secrets_missing: tuple[str, ...]
-    """Secrets that the recording names and the replay was not given, sorted. If there are any, ``differences`` is empty."""
+    """Secrets that the recording names and that were not given, sorted. If there are any, ``differences`` is empty."""
     agreed: tuple[int, ...]
-    """Steps that write and were performed after a mismatch, because the owner was asked and said yes."""
+    """Steps that write and were performed after a mismatch, because the owner said yes."""
     stopped: str
     """The step that was not performed because it writes after a mismatch, with the reason; empty if there was none."""
     call_log: tuple[str, ...]
-    """What was tried at the last step, if it was not performed or its assertion did not hold
-    (``protocol.recording.replays.call_log``); empty if secrets of the recording were not given."""
+    """The attempts at the last step, if it was not performed or its assertion failed (``protocol.recording.replays.call_log``);
+    empty if secrets of the recording were not given.
+    """
     texts: dict[int, str]
-    """The text of the page by index of the step, where it is not the recorded one; only with ``every_screenshot``."""
+    """Texts of pages that differ from the recorded ones, by index of the step; only with ``every_screenshot``."""
     noticed: Noticed
     """Errors in the console and refused requests, by step."""
     lacking: str
-    """What the call lacked at the first step that did not match (``protocol.recording.replays.lacking``); empty if nothing."""
+    """The option that the call lacked at the first step that did not match (``protocol.recording.replays.lacking``); empty if
+    none.
+    """

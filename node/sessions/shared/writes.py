@@ -1,4 +1,6 @@
-"""Whether a replay may still write, once a step did not match: never, always, or for each such step if the owner says so."""
+"""Decides whether a replay may still write after a step did not match: never, always, or for each such step if the owner says
+so.
+"""
 
 from __future__ import annotations
 
@@ -15,16 +17,16 @@ from protocol.recording.records.session import Step, StepMatch
 from protocol.risk.pressing.classes import WRITE_CLASS, Risk
 
 OnMismatch = Literal["stop", "go", "ask"]
-"""How to treat steps that write, after a step that did not match."""
+"""The treatment of steps that write, after a step that did not match."""
 
 AskOwner = Callable[[Question], Awaitable[bool | None]]
-"""Puts a question to the owner. True or False is the answer, None says that there was none in time."""
+"""Asks the owner. Returns the answer, or None if there was none in time."""
 
 _UNANSWERED: Final = f"; nobody answered within {limits.ANSWER_TIMEOUT_S} s"
 
 
 class ReplayGate(Gate, frozen=True, kw_only=True):
-    """The gate of a replay. It first checks whether the replay may still write, then whether the class is approved."""
+    """The gate of a replay. It first checks whether the replay may still write, and then whether the class is approved."""
 
     check_write: Callable[[int], Awaitable[None]]
 
@@ -32,56 +34,58 @@ class ReplayGate(Gate, frozen=True, kw_only=True):
         self, action: Action, risk: Risk, sought: Sought | None = None, *, free: bool = False
     ) -> tuple[Cover, ...]:
         """As ``Gate.admit``. Errors: also ``replay.diverged``."""
-        # Before the approval: neither an approved class nor a yes of the owner lets a replay write on the wrong page.
+        # Checked before the approval: neither an approved class nor a yes of the owner lets a replay write on the wrong page.
         await self.check_write(risk.level)
         return await Gate.admit(self, action, risk, sought, free=free)
 
 
 class Writes:
-    """What one replay may write. ``matches``: its steps so far, kept by the caller."""
+    """Decides about the writes of one replay. ``matches``: its steps so far; the caller appends to it."""
 
     def __init__(self, on_mismatch: OnMismatch, ask: AskOwner | None, risk_max: int, matches: Sequence[StepMatch]):
-        """risk_max: the highest class that is approved. ask: None if nobody can be asked."""
+        """risk_max: the highest approved class. ask: None if nobody can be asked."""
         self._on_mismatch = on_mismatch
         self._ask = ask
         self._risk_max = risk_max
         self._matches = matches
         self._forbidden: tuple[int, str] | None = None
         self.agreed: list[int] = []
-        """Steps of which the owner said that they shall be performed."""
+        """Steps that the owner allowed."""
 
     @property
     def open(self) -> bool:
-        """Whether no step has forbidden to write."""
+        """True if no step has forbidden writing."""
         return self._forbidden is None
 
     @property
     def mismatch(self) -> str:
-        """Which step did not match, in words: nothing of a manifest leaves after it. Empty if all did."""
+        """The first step that did not match, in words; empty if all matched. No listed request leaves after it."""
         first = next((match for match in self._matches if not match.matched), None)
         return "" if first is None else f"step {first.index} did not match"
 
     def forbid(self, index: int, said: str) -> None:
-        """The step ``index`` did not match, and ``said`` is what of it forbids to write; empty if nothing does."""
+        """Step ``index`` did not match, and ``said`` is the difference that forbids writing; empty if none does."""
         if said and self._forbidden is None:
             self._forbidden = (index, said)
 
     def before(self, step: Step) -> None:
-        """Check the recorded class of ``step``, before its element is looked for.
+        """Check the recorded class of ``step`` before its element is looked for. If the owner is asked, nothing is checked here,
+        because the question must name the element.
 
-        Errors: ``replay.diverged``. If the owner is asked, nothing is checked here: the question names the element.
+        Errors: ``replay.diverged``.
         """
         if self._on_mismatch == "stop" and (found := self._against(step, step.risk)):
             raise _stop(step, step.risk, *found)
 
     async def admit(self, step: Step, level: int, question: Callable[[int, str], Question]) -> None:
-        """Let ``step`` be performed, which has the class ``level`` on this page.
+        """Return if ``step`` may be performed with its class ``level`` on this page.
 
-        question: makes what is asked, of the class, the step that did not match, and why that forbids to write.
-        Errors: ``replay.diverged`` for a step of a class that writes, after one that did not match and forbids it.
+        question: creates the question from the step that did not match and the reason why that forbids writing. Errors:
+        ``replay.diverged`` for a step that writes, after one that did not match and forbids it.
 
-        The page then differs from the recorded one, so the action may affect another record than it did. A mismatch that only
-        looks different (``protocol.recording.replays.caution``) leaves it to the evidence of the element, so there must be some.
+        After a mismatch the action may affect another record than in the recording. A mismatch in appearance only
+        (``protocol.recording.replays.caution``) does not forbid writing, if the evidence of the element agrees; so there must be
+        evidence.
         """
         if self._on_mismatch == "ask":
             # ``before`` has not looked at the recorded class, and the action may look harmless on another page.
@@ -101,7 +105,7 @@ class Writes:
         self.agreed.append(step.index)
 
     def _against(self, step: Step, level: int) -> tuple[int, str] | None:
-        """The step that forbids to perform this one, and why; None if it may be performed."""
+        """The step that forbids this one, and the reason; None if this one may be performed."""
         first = next((match for match in self._matches if not match.matched), None)
         if self._on_mismatch == "go" or first is None or level < WRITE_CLASS:
             return None

@@ -1,4 +1,4 @@
-"""Renders two recordings, or two runs of one, side by side as one HTML file."""
+"""Renders two recordings, or two runs of one session, side by side as one HTML file."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from protocol.recording.replays.diff import StepDiff
 def render_comparison(
     compared: SessionDiff | RunDiff, steps: Sequence[Sequence[Step]], blobs: Mapping[bytes, bytes], *, made_ms: int
 ) -> str:
-    """The file. steps: those of the first session, and of the second if there is one; blobs: by SHA-256."""
+    """The HTML file. steps: those of the first session, and of the second if there is one; blobs: by SHA-256."""
     same = sum(step.status == "same" for step in compared.steps)
     summary = f"{same} of {counted(len(compared.steps), 'step')} are the same"
     verdict = Verdict.PASS if compared.same else Verdict.PARTIAL

@@ -1,4 +1,4 @@
-"""Writes the files about a recording or a replay that a caller asked for."""
+"""Writes the files about a recording or a replay that a caller requested."""
 
 from __future__ import annotations
 
@@ -15,7 +15,9 @@ from protocol.errors import MeshError
 
 
 def write_files(files: ReplayFiles, told: Told) -> None:
-    """Write each file atomically, readable by its owner only (mode 0600): it shows what a page said. Errors: ``input.invalid``."""
+    """Write each file atomically, readable only by its owner (mode 0600), because it shows text of pages. Errors:
+    ``input.invalid``.
+    """
     if files.junit:
         from node.sessions.showing.junit import junit_xml
 
@@ -27,7 +29,9 @@ def write_files(files: ReplayFiles, told: Told) -> None:
 
 
 def write_ended(files: ReplayFiles, ended: Ended) -> None:
-    """As ``write_files``, of a replay that has no report. There is no HTML file: nothing was seen. Errors: ``input.invalid``."""
+    """As ``write_files``, for a replay without a report. There is no HTML file, because no page was seen. Errors:
+    ``input.invalid``.
+    """
     if files.junit:
         from node.sessions.showing.junit import junit_of_ended
 
@@ -47,7 +51,7 @@ async def write_replay(
     *,
     made_ms: int,
 ) -> None:
-    """As ``write_files``, and the HTML file if it is asked for. Errors: ``input.invalid``, ``store.*``."""
+    """As ``write_files``, together with the HTML file if it is requested. Errors: ``input.invalid``, ``store.*``."""
     await asyncio.to_thread(write_files, files, told)
     if not files.html:
         return
@@ -68,7 +72,7 @@ async def write_recording(
     made_ms: int,
     performed: Performed = Performed(),  # noqa: B008 - frozen
 ) -> None:
-    """Write a recording as JUnit XML and HTML, with the modes of ``write_files``. Errors: ``input.invalid``, ``store.*``."""
+    """Write a recording as JUnit XML and HTML, with the file modes of ``write_files``. Errors: ``input.invalid``, ``store.*``."""
     if files.junit:
         from node.sessions.showing.junit import junit_of_recording
 
@@ -97,7 +101,7 @@ async def write_comparison(path: str, compared: SessionDiff | RunDiff, store: Se
 
 
 async def read_blobs(digests: Iterable[bytes], read_blob: ReadBlob) -> dict[bytes, bytes]:
-    """What is stored by SHA-256; without what the store has lost."""
+    """The stored blobs by SHA-256, except those that the store has lost."""
     found = {}
     for digest in set(filter(None, digests)):
         try:

@@ -1,4 +1,4 @@
-"""A replay as JUnit XML: one test case for each step, which is what CI systems show."""
+"""Writes a replay as JUnit XML with one test case for each step, for CI systems."""
 
 from __future__ import annotations
 
@@ -20,11 +20,13 @@ from protocol.recording.records.verdicts import doubts
 from protocol.wire.line import without_controls
 
 _NOT_IN_XML: Final = re.compile("[^\t\n\r\x20-\x7e\x85\xa0-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
-"""What XML 1.0 cannot hold, and control characters. A page can contain them, and one makes the whole file unreadable."""
+"""Characters that XML 1.0 cannot contain, and control characters. One of them in a page's text would make the whole file
+unreadable.
+"""
 
 
 def junit_xml(told: Told) -> bytes:
-    """The file. It has a failure or an error exactly if the replay did not pass."""
+    """The file about a replay. It has a failure or an error exactly if the replay did not pass."""
     report = told.replayed.report
     suite = TestSuite(clean(told.session.title))
     suite.timestamp = _iso(report.replayed_ms)
@@ -44,7 +46,7 @@ def junit_xml(told: Told) -> bytes:
 
 
 def junit_of_ended(ended: Ended) -> bytes:
-    """The file about a replay that has no report: one error, and every step is skipped."""
+    """The file about a replay without a report: it has one error, and every step is skipped."""
     suite = TestSuite(clean(ended.session.title))
     suite.timestamp = _iso(ended.at_ms)
     login = TestCase("login", clean(ended.session.id))
@@ -85,7 +87,7 @@ def junit_of_recording(shown: Shown, performed: Performed) -> bytes:
 
 
 def _why(step: Step, error: MeshError | None) -> Failure | Error:
-    """Why a step failed: of the one that ended the recording as its error says it."""
+    """The reason why a step failed; for the step that ended the recording, the text of its error."""
     kind = Failure if exit_code(step.error) == 1 else Error
     if error is not None and error.code == step.error and error.detail.get("step") == step.index:
         return kind(clean(error.message), clean(step.error))
@@ -108,13 +110,13 @@ def _case(told: Told, each: ToldStep) -> TestCase:
     beside = [f"note: {note}" for note in each.notes]
     match each.status:
         case "matched":
-            # No result: it matched. It is told all the same that a page reads otherwise beside what was asserted.
+            # It has no failure, because it matched. Its differences from the recording are reported all the same.
             if each.why:
                 beside.append(f"{each.why}: it does not count at this level\n{_details(told, each)}")
         case "not reached":
             case.result = [Skipped("not reached")]
         case "not performed":
-            # An environment that was not there is an error of the run, not a failure of what is tested.
+            # A missing environment is an error of the run, not a failure of the tested site.
             kind = Error if told.replayed.unreached or told.replayed.lacking else Failure
             result = kind(clean(_first(each)), clean(each.why))
             result.text = clean(_details(told, each))
@@ -129,7 +131,7 @@ def _case(told: Told, each: ToldStep) -> TestCase:
 
 
 def _first(each: ToldStep) -> str:
-    """The most important difference, as the page says it, if that may be shown; else what differs."""
+    """The most important difference in the page's words, if it may be shown; otherwise the kind of difference."""
     return next(map(in_words, each.differences), each.why)
 
 
@@ -143,5 +145,5 @@ def _iso(ms: int) -> str:
 
 
 def clean(text: str) -> str:
-    """``text`` without what would make the file unreadable."""
+    """``text`` without characters that would make the file unreadable."""
     return _NOT_IN_XML.sub("\N{REPLACEMENT CHARACTER}", str(without_controls(text)))

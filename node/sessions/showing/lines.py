@@ -1,4 +1,4 @@
-"""Compares the texts of two pages line by line, with some lines around each change. Wrappers and indentation are no change."""
+"""Compares the texts of two pages line by line, with some lines around each change. Wrappers and indentation are ignored."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ class Line(msgspec.Struct, frozen=True, kw_only=True):
     """A line of one or both texts."""
 
     sign: Literal[" ", "-", "+", "…"]
-    """In both, in the recorded one, in the met one; or lines that are left out."""
+    """Space: in both texts; ``-``: in the recorded text; ``+``: in the text of the replay; ``…``: lines that are left out."""
     text: str
 
 
 def compare_lines(recorded: str, met: str) -> tuple[Line, ...]:
-    """The changed lines of the two, in order; empty if nothing changed. Each is indented as it is on its page."""
+    """The changed lines of both texts, in order; empty if nothing changed. Each line is indented as on its page."""
     lines = list(_compared(recorded, met))
     near = {place for change, line in enumerate(lines) if line.sign != " " for place in _around(change)}
     shown: list[Line] = []

@@ -1,4 +1,4 @@
-"""A replay as Markdown, for the summary page of a CI job or a comment on a change."""
+"""Writes a replay as Markdown, for the summary page of a CI job or a comment on a change."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ _MEANS_SOMETHING: Final = re.compile(r"([\\`*_{}\[\]()<>#+!|~&@:.^$-])")
 
 
 def markdown(told: Told) -> str:
-    """The text. Everything from a page is escaped: it can become no link, picture, mention or HTML."""
+    """The Markdown text. All text of a page is escaped, so it can become no link, picture, mention or HTML."""
     report = told.replayed.report
     elsewhere = f", replayed at {plain(report.origin)}" if report.origin else ""
     lines = [f"### {plain(told.session.title)}", "", f"**{plain(told.summary)}**{elsewhere}", ""]
     lines += [f"- {plain(reason)}" for reason in told.reasons] + ([""] if told.reasons else [])
     lines += ["| | step | result |", "|---|---|---|", *(_row(each) for each in told.steps), ""]
-    # Once, though each step that has it knows it.
+    # Written once, though each of the affected steps has the note.
     found = [item for each in told.steps for item in each.differences if item.step == each.step.index]
     if found:
         lines += ["| step | what | recorded | met |", "|---|---|---|---|"]
@@ -40,7 +40,7 @@ def markdown(told: Told) -> str:
 
 
 def markdown_of_ended(ended: Ended) -> str:
-    """The text about a replay that has no report."""
+    """The text about a replay without a report."""
     lines = [
         f"### {plain(ended.session.title)}",
         "",
@@ -62,5 +62,5 @@ def _row(each: ToldStep) -> str:
 
 
 def plain(text: str) -> str:
-    """``text`` on one line, with nothing in it that Markdown reads as more than text."""
+    """``text`` on one line, with all characters escaped that have a meaning in Markdown."""
     return _MEANS_SOMETHING.sub(r"\\\1", str(without_controls(" ".join(text.split()))))

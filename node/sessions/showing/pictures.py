@@ -1,6 +1,6 @@
-"""Compares two screenshots and marks where they differ. Bytes that are no picture give no comparison, never an error.
+"""Compares two screenshots and marks their differences. Bytes that are no picture give no comparison and no error.
 
-A bundle of somebody else can contain any bytes as a screenshot, so size and format are checked before anything is decoded.
+A bundle from elsewhere can contain any bytes as a screenshot, so size and format are checked before decoding.
 """
 
 from __future__ import annotations
@@ -15,7 +15,9 @@ from protocol.recording.records.picture import form_of
 
 _FORMATS: Final = ("PNG", "WEBP")
 _SAME_UP_TO: Final = 24
-"""Difference of a colour channel (0 to 255) that is not marked: edges of letters vary that much between two machines."""
+"""Differences of a colour channel (0 to 255) up to this one are not marked: edges of letters vary that much between two
+machines.
+"""
 _MARK: Final = (214, 40, 40)
 _FADED: Final = 0.75
 _COLOURS: Final = 64
@@ -25,13 +27,15 @@ class Compared(msgspec.Struct, frozen=True, kw_only=True):
     """Two screenshots, compared pixel by pixel."""
 
     per_mille: int
-    """Share of pixels that differ, rounded up: 0 exactly if none does."""
+    """Share of pixels that differ, in thousandths, rounded up: 0 exactly if none differs."""
     marked: bytes = b""
-    """PNG: the met picture, faded, with what differs in red; empty if nothing differs."""
+    """PNG of the replay's picture, faded, with the differences in red; empty if nothing differs."""
 
 
 def compare_pictures(recorded: bytes, met: bytes) -> Compared | None:
-    """How the two differ; None if one of them cannot be read. Of different sizes, they are compared from the upper left corner."""
+    """The comparison of two pictures; None if one of them cannot be read. Pictures of different sizes are aligned at the upper
+    left corner.
+    """
     if recorded == met:
         return Compared(per_mille=0)
     old, new = _opened(recorded), _opened(met)
@@ -53,7 +57,7 @@ def compare_pictures(recorded: bytes, met: bytes) -> Compared | None:
 
 
 def _opened(data: bytes) -> Image.Image | None:
-    if form_of(data) is None:  # a small file can claim, and then take, any number of pixels
+    if form_of(data) is None:  # a small file can claim any number of pixels, and then use that much memory
         return None
     try:
         with Image.open(io.BytesIO(data), formats=_FORMATS) as image:

@@ -1,7 +1,7 @@
 """Renders a recording, or a replay of it, as one HTML file without scripts or external resources.
 
-Everything shown passed through a page or a peer before, so everything is escaped, and the content security policy allows the one
-style sheet (by its hash) and pictures that are part of the file; nothing else.
+Everything shown came from a page or a peer, so everything is escaped. The content security policy allows only the style sheet (by
+its hash) and pictures inside the file.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ _TAGS: Final = {"matched": "good", "differs": "bad", "not performed": "bad", "no
 
 
 class StepRow(msgspec.Struct, frozen=True, kw_only=True):
-    """One step of the file."""
+    """One step in the file."""
 
     step: Step
     did: str
@@ -48,21 +48,21 @@ class StepRow(msgspec.Struct, frozen=True, kw_only=True):
     why: str = ""
     duration_ms: int
     recorded: bytes = b""
-    """Picture; empty if there is none."""
+    """The recorded picture; empty if there is none."""
     met: bytes = b""
     marked: bytes = b""
     pictures: str = ""
-    """How the two pictures compare, in words."""
+    """The comparison of the two pictures, in words."""
     differences: Sequence[Any] = ()
     lines: Sequence[Line] = ()
-    """The recorded and the met text of the page, compared; empty if they are not at hand or the same."""
+    """The recorded text and the replay's text of the page, compared; empty if they are missing or equal."""
     call_log: Sequence[str] = ()
     page: Sequence[PageLine] = ()
     """The page at which the replay ended, or on which a recorded step failed."""
     document: MarkupShown | None = None
     """The document of that page."""
     notes: Sequence[str] = ()
-    """Notes about how the step was done in the replay."""
+    """Notes on how the step was performed in the replay."""
     console: Sequence[str] = ()
     """Errors in the console of the page."""
     refused: Sequence[str] = ()
@@ -77,8 +77,9 @@ def render_recording(
     made_ms: int,
     documents: Mapping[int, MarkupShown] = {},
 ) -> str:
-    """A recording. pictures: screenshots by SHA-256; made_ms: now, since 1970. documents: as ``ReplaySeen.documents``; they are at
-    hand only where it was just made."""
+    """A recording as HTML. pictures: screenshots by SHA-256; made_ms: now, since 1970. documents: as ``ReplaySeen.documents``;
+    they exist only for a recording that was just made.
+    """
     rows = [
         StepRow(
             step=step,
@@ -111,10 +112,10 @@ def render_replay(
     *,
     made_ms: int,
 ) -> str:
-    """A replay beside its recording. blobs: recorded screenshots and texts by SHA-256; made_ms: now, since 1970."""
+    """A replay beside its recording as HTML. blobs: recorded screenshots and texts by SHA-256; made_ms: now, since 1970."""
     rows = [_replayed(each, blobs, seen) for each in told.steps]
     report = told.replayed.report
-    # A report does not say at which step a request was refused.
+    # A report does not tell during which step a request was refused.
     others = Counter(report.blocked) - Counter(item for row in rows for item in row.refused)
     return render(
         told.session,
@@ -160,7 +161,7 @@ def _replayed(each: ToldStep, blobs: Mapping[bytes, bytes], seen: ReplaySeen) ->
 
 
 def beside(old: bytes, new: bytes) -> tuple[bytes, str]:
-    """What differs between two pictures, as a picture and in words; empty if one of them is missing or cannot be read."""
+    """The differences of two pictures, as a picture and in words; empty if one of them is missing or cannot be read."""
     compared = compare_pictures(old, new) if old and new else None
     if compared is None:
         return b"", ""
@@ -169,14 +170,14 @@ def beside(old: bytes, new: bytes) -> tuple[bytes, str]:
 
 
 def style() -> str:
-    """The one style sheet of all pages."""
+    """The style sheet that all pages share."""
     env = _environment()
     assert env.loader is not None
     return env.loader.get_source(env, _STYLE)[0]
 
 
 def page_policy() -> str:
-    """The content security policy of a page: pictures in it, and the style sheet by the hash of the exact text between its tags."""
+    """The content security policy of a page. It allows pictures in the page, and the style sheet by the hash of its exact text."""
     digest = base64.b64encode(hashlib.sha256(style().encode()).digest()).decode()
     return f"default-src 'none'; img-src data:; style-src 'sha256-{digest}'; base-uri 'none'; form-action 'none'"
 
@@ -190,7 +191,7 @@ def render(
     made_ms: int,
     **more: Any,
 ) -> str:
-    """The file about ``session``: its rows, and what else the template knows."""
+    """The file about ``session`` with its rows and the further values of the template."""
     given = {"summary": "", "reasons": (), "origin": "", "refused": (), "reports": ()}
     given |= {"sides": ("recorded", "met")} | more
     return (
@@ -235,7 +236,7 @@ def _environment() -> jinja2.Environment:
 
 
 def _rules(policy: Policy) -> list[str]:
-    """What the policy of a login allows, for people."""
+    """The limits of a login's policy, in words."""
     where = [name for name, on in (("machines", policy.cross_device), ("nodes", policy.cross_installation)) if on]
     lines = [
         f"for {policy.purpose}" if policy.purpose else "",

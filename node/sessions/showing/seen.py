@@ -1,4 +1,4 @@
-"""Records that the files about a recording or a replay are made from."""
+"""Records from which the files about a recording or a replay are made."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ ReadBlob = Callable[[bytes], Awaitable[bytes]]
 
 
 class ReplayFiles(msgspec.Struct, frozen=True, kw_only=True):
-    """Where to write; empty for not at all."""
+    """The paths of the files to write; an empty path writes no file."""
 
     junit: str = ""
     markdown: str = ""
@@ -22,11 +22,11 @@ class ReplayFiles(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ReplaySeen(msgspec.Struct, frozen=True, kw_only=True):
-    """What a replay saw, by index of the step. It is shown, and stored nowhere."""
+    """Side observations of a replay, by index of the step. They are shown but not stored."""
 
     pictures: Mapping[int, bytes] = {}
     texts: Mapping[int, str] = {}
-    """Texts of pages that are not as recorded."""
+    """Texts of pages that differ from the recorded ones."""
     console: Mapping[int, tuple[str, ...]] = {}
     """Errors in the console."""
     page: Mapping[int, tuple[PageLine, ...]] = {}
@@ -38,7 +38,7 @@ class ReplaySeen(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Performed(msgspec.Struct, frozen=True, kw_only=True):
-    """Facts about a recording that are known only where it was just made."""
+    """Facts about a recording that are known only immediately after it."""
 
     documents: Mapping[int, MarkupShown] = {}
     """As ``ReplaySeen.documents``."""
@@ -49,7 +49,7 @@ class Performed(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Signature(msgspec.Struct, frozen=True, kw_only=True):
-    """One signature, as a file shows it."""
+    """One signature, as shown in a file."""
 
     what: str
     by: str
@@ -57,4 +57,4 @@ class Signature(msgspec.Struct, frozen=True, kw_only=True):
     name: str
     """Name of that node; empty if it has none here."""
     fault: str = ""
-    """Error code of why it does not count; empty if it was verified while the file was made."""
+    """Error code that says why it does not count; empty if it was verified while the file was made."""

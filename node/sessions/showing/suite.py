@@ -1,4 +1,6 @@
-"""Many files of a test run as one JUnit XML, one HTML index, which leads to the page of each, and one summary in Markdown."""
+"""Writes the results of a test run of many files: one JUnit XML, one HTML index with links to the page of each file, and one
+Markdown summary.
+"""
 
 from __future__ import annotations
 
@@ -28,11 +30,13 @@ def write_suite(folder: Path, title: str, ran: Sequence[Mapping[str, Any]]) -> N
 
 
 def _junit(folder: Path, ran: Sequence[Mapping[str, Any]]) -> bytes:
-    """The steps of each file as they are in its own; of one that was not begun, or whose hook failed, a case that says so."""
+    """The steps of each file, as in its own JUnit file. A file that was not begun, or whose hook failed, gets a case that
+    says so.
+    """
     xml = JUnitXml("trailmesh")
     for one in ran:
         made = _own_suites(folder, one)
-        # Nothing that did not pass is green, whatever its own file says: a hook may have failed behind it.
+        # A file that did not pass is never green, whatever its own JUnit file says: a hook may have failed after it.
         if not made or (one["outcome"] != "pass" and not any(suite.failures + suite.errors for suite in made)):
             made.append(_ended(one))
         for suite in made:

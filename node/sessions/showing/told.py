@@ -1,4 +1,4 @@
-"""What a replay file tells of each step, whatever its form."""
+"""The content of the files about a replay, whatever their form."""
 
 from __future__ import annotations
 
@@ -22,35 +22,35 @@ _NO_NOTES: Final[Notes] = {}
 
 
 class ToldStep(msgspec.Struct, frozen=True, kw_only=True):
-    """One step that the replay was to perform."""
+    """One step that the replay had to perform."""
 
     step: Step
     did: str
     """The action in words, with its element."""
     status: Status
     why: str
-    """The differences, or why it was not performed; of a step that matched, those that do not count."""
+    """The differences, or the reason why it was not performed; for a step that matched, the differences that do not count."""
     match: StepMatch | None = None
-    """None if it was not reached."""
+    """None if the step was not reached."""
     differences: tuple[Difference, ...] = ()
     call_log: tuple[str, ...] = ()
-    """What was tried, if this is the step at which the replay ended."""
+    """The attempts at the step, if the replay ended there."""
     notes: tuple[str, ...] = ()
-    """Notes about how it was done in the replay."""
+    """Notes on how it was performed in the replay."""
 
 
 class Told(msgspec.Struct, frozen=True, kw_only=True):
-    """A replay as every file tells it."""
+    """A replay, in the form that every file shows."""
 
     session: Session
     replayed: Replayed
     steps: tuple[ToldStep, ...]
     reasons: tuple[str, ...]
-    """Why the verdict is not ``pass``, as far as a single step does not say it."""
+    """The reasons why the verdict is not ``pass``, except those that a single step shows."""
 
     @property
     def passed(self) -> bool:
-        """Whether the verdict is ``pass``. Files never decide by counting steps: the verdict may have other reasons."""
+        """True if the verdict is ``pass``. Files never decide by counting steps, because the verdict may have other reasons."""
         return self.replayed.report.verdict is Verdict.PASS
 
     @property
@@ -64,11 +64,11 @@ class Told(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Ended(msgspec.Struct, frozen=True, kw_only=True):
-    """A replay that gave no report: its login did not hold, before its first step or during any."""
+    """A replay without a report: its login did not hold, before the first step or during a step."""
 
     session: Session
     steps: tuple[tuple[int, str], ...]
-    """Number and action of what was to be replayed."""
+    """Numbers and actions of the steps to replay."""
     error: MeshError
     at_ms: int
 
@@ -85,7 +85,9 @@ def with_inputs(changed: Sequence[ChangedInput]) -> str:
 
 
 def tell(session: Session, steps: Sequence[Step], replayed: Replayed, notes: Notes = _NO_NOTES) -> Told:
-    """What to write about ``replayed``, a replay of ``session`` with these recorded ``steps``. notes: by index of the step."""
+    """The content for files about ``replayed``, a replay of ``session`` with these recorded ``steps``. notes: by index of the
+    step.
+    """
     matches = {match.index: match for match in replayed.report.steps}
     last = replayed.report.steps[-1].index if replayed.report.steps else 0
     found: dict[int, list[Difference]] = {}
@@ -139,7 +141,7 @@ def _told(
 
 
 def _less(match: StepMatch) -> str:
-    """The difference of a step that matched, which the level does not ask about; empty if there is none."""
+    """The difference of a matched step that the level does not compare; empty if there is none."""
     if match.text == "numbers":
         return "numbers in the text differ"
     if match.text == "differs":
