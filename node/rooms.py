@@ -289,7 +289,7 @@ def assemble(home: Path, config: Config, own: Identity, ports: Ports) -> Rooms:
             routes=explorer.routes,
             close=(explorer.close,),
         ),
-        Room(name="sites", parts=(Sites(store),)),
+        Room(name="sites", parts=(Sites(sessions.reading, store),)),
         Room(
             name="schedules",
             parts=(ScheduleVerbs(schedules, clock, kept),),

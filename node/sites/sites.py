@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import Protocol
 
 import msgspec
 
 from adapters.ports.records import SearchRecord
-from adapters.ports.store import Store
+from adapters.ports.store import SearchStore
 from node.base.paging import every_search
 from node.verbs import Bound, Tell
 from node.verbs.sites import site as verbs
@@ -22,11 +23,18 @@ from protocol.wire import cbor, envelope
 _Search = tuple[SearchRecord, SearchSpec]
 
 
-class Sites:
-    """Lists sites, and shows one."""
+class Reads(Protocol):
+    """Reads the sessions that the caller of a verb may see."""
 
-    def __init__(self, store: Store) -> None:
-        self._store = store
+    async def sessions(self, text: str, limit: int, *, archived: bool = False) -> list[Session]:
+        """Newest first, those with ``text``; either the archived ones or the others."""
+
+
+class Sites:
+    """Lists sites, and shows one. An agent learns of no site whose sessions it may not see."""
+
+    def __init__(self, reading: Reads, store: SearchStore) -> None:
+        self._reading, self._store = reading, store
         self.bound: Bound = {verbs.LIST: self._list, verbs.SHOW: self._show}
 
     async def _list(self, params: ListParams, tell: Tell) -> SiteList:
@@ -54,7 +62,12 @@ class Sites:
 
     async def _sessions(self) -> tuple[list[Session], bool]:
         """The sessions, newest first, and if there are more than are counted."""
-        found = await self._store.sessions(limit=limits.LIST_ROWS_MAX + 1)
+        most = limits.LIST_ROWS_MAX + 1
+        found = [
+            *await self._reading.sessions("", most),
+            *await self._reading.sessions("", most, archived=True),
+        ]
+        found.sort(key=lambda session: -session.created_ms)
         return found[: limits.LIST_ROWS_MAX], len(found) > limits.LIST_ROWS_MAX
 
     async def _searches(self) -> list[_Search]:

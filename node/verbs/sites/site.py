@@ -96,7 +96,10 @@ LIST: Final = Verb(
     command="site ls",
     takes=ListParams,
     gives=SiteList,
-    help="List the sites that this node has sessions of and searches at, the last one first.",
+    help="""List the sites that this node has sessions of and searches at, the last one first.
+
+    For an agent only the sessions count that it could list itself.
+    """,
     callers=OWNER_AND_AGENTS,
     scope="read",
     read_only=True,
