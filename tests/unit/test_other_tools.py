@@ -33,6 +33,8 @@ _PYTHON, _RECORDER, _WINDOW, _CAPSULE = "--target python-pytest", "Recorder pane
             _RECORDER,
         ),
         ('{"name": "F", "steps": [{"type": "input", "xpath": "id(1)"}]}', "workflow-use", _RECORDER),
+        ('{"history": [{"model_output": {}, "result": []}]}', "browser-use", _WINDOW),
+        ('[{"type": 4, "data": {}, "timestamp": 1}]', "rrweb", _WINDOW),
         ('{"cookies": [], "origins": []}', "storage state", _CAPSULE),
         ('[{"name": "sid", "value": "x", "domain": "a.example"}]', "list of cookies", _CAPSULE),
     ],

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 import msgspec
 
 from protocol.errors import MeshError
+
+_Read = TypeVar("_Read")
 
 _PYTHON: Final = "`playwright codegen --target python-pytest URL` records the same flow in Python, which is read"
 _RECORDER: Final = "the Recorder panel of Chrome DevTools exports a recording as JSON, which is read"
@@ -48,25 +50,44 @@ _LANGUAGES: Final = tuple(
 )
 
 
-def _has(*names: str) -> Callable[[Mapping[str, Any]], bool]:
+class _Step(msgspec.Struct, frozen=True, gc=False):
+    """A step of a workflow, of which only the type is read."""
+
+    type: Any = None
+
+
+_Fields = Mapping[str, msgspec.Raw]
+"""The fields of a file. Each is read only when it is asked for: to make objects of a long list takes most of the time."""
+
+
+def _has(*names: str) -> Callable[[_Fields], bool]:
     return lambda value: all(name in value for name in names)
 
 
-def _is_har(value: Mapping[str, Any]) -> bool:
-    return isinstance(value.get("log"), dict) and "entries" in value["log"]
+def _is_har(value: _Fields) -> bool:
+    return "log" in value and "entries" in _read(value["log"], dict[str, msgspec.Raw])
 
 
-def _is_workflow(value: Mapping[str, Any]) -> bool:
-    steps = value.get("steps")
-    kinds = {str(step.get("type")) for step in steps if isinstance(step, dict)} if isinstance(steps, list) else set()
+def _is_workflow(value: _Fields) -> bool:
+    kinds = {str(step.type) for step in _read(value["steps"], list[_Step])} if "steps" in value else set()
     return "input_schema" in value or bool(kinds & {"navigation", "input", "key_press", "agent"})
 
 
-def _is_history(value: Mapping[str, Any]) -> bool:
-    return isinstance(value.get("history"), list) and "model_output" in str(value["history"][:1])
+def _is_history(value: _Fields) -> bool:
+    return "history" in value and any(
+        b"model_output" in bytes(entry) for entry in _read(value["history"], list[msgspec.Raw])[:1]
+    )
 
 
-_FORMS: Final[tuple[tuple[Callable[[Mapping[str, Any]], bool], str, str], ...]] = (
+def _read(text: str | msgspec.Raw, form: type[_Read]) -> _Read:
+    """``text`` as ``form``; an empty one if it is something else, or no JSON: the reader of the file reports why it is none."""
+    try:
+        return msgspec.json.decode(text, type=form)
+    except (msgspec.DecodeError, RecursionError):
+        return form()
+
+
+_FORMS: Final[tuple[tuple[Callable[[_Fields], bool], str, str], ...]] = (
     (_is_har, "a HAR file, which holds requests and no acts", _WINDOW),
     (_has("tests", "suites"), "a project of Selenium IDE (.side)", _RECORDER),
     (_has("Name", "Commands"), "a macro of UI.Vision", _RECORDER),
@@ -100,11 +121,7 @@ def _in_source(text: str) -> tuple[str, str] | None:
 
 
 def _in_json(text: str) -> tuple[str, str] | None:
-    try:
-        value = msgspec.json.decode(text)
-    except (msgspec.DecodeError, RecursionError):
-        return None  # the reader of the file reports why it is no valid JSON
-    if isinstance(value, dict):
+    if value := _read(text, dict[str, msgspec.Raw]):
         return next(((what, instead) for fits, what, instead in _FORMS if fits(value)), None)
-    first = value[0] if isinstance(value, list) and value and isinstance(value[0], dict) else {}
+    first = next((_read(entry, dict[str, msgspec.Raw]) for entry in _read(text, list[msgspec.Raw])), {})
     return next(((what, instead) for names, what, instead in _LISTS if names <= first.keys()), None)
