@@ -13,10 +13,9 @@ from adapters.browser.launch.chromium import launcher
 from adapters.browser.launch.settings import BrowserSettings
 from adapters.ports.browser import Browser, Page
 from protocol import limits
-from protocol.recording.records.session import Profile
-from protocol.risk.requests.requests import GuardPolicy
 from tests.sites.pages.backends import SETTINGS, running_chromium
 from tests.sites.pages.server import PageServer
+from tests.sites.pages.shared import SharedPage
 
 _PATIENCE: Final = {"STEP_TIMEOUT_MS": 60_000, "SETTLE_TIMEOUT_MS": 60_000, "NAVIGATION_TIMEOUT_MS": 120_000}
 _EVERY_THIRD: Final = {"test_browser.py", "test_browser_context.py", "test_browser_state.py"}
@@ -55,12 +54,19 @@ async def launched() -> AsyncIterator[Browser]:
     await opened.close()
 
 
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def launched_page(launched: Browser) -> AsyncIterator[SharedPage]:
+    """The page of that Chromium that the tests of a file share."""
+    shared = SharedPage(launched)
+    yield shared
+    await shared.close()
+
+
 @pytest_asyncio.fixture(loop_scope="module")
-async def page(launched: Browser, site: PageServer) -> AsyncIterator[Page]:
-    """A page of a new context of that Chromium, under the guard."""
-    opened = await (await launched.open(Profile(), GuardPolicy())).page()
-    yield opened
-    await opened.close()
+async def page(launched_page: SharedPage, site: PageServer) -> AsyncIterator[Page]:
+    """That page under the guard, blank: each test has a site, and with it an origin, of its own."""
+    yield await launched_page.blank()
+    await launched_page.leave()
 
 
 # With the guard, windows and waiting only `make field` tries an attached browser.
@@ -76,3 +82,18 @@ async def browser(request: pytest.FixtureRequest, launched: Browser) -> AsyncIte
         opened = await attacher(BrowserSettings(cdp_url=address))()
         yield opened
         await opened.close()
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def browser_page(browser: Browser) -> AsyncIterator[SharedPage]:
+    """The page of each Chromium in turn that the tests of a file share."""
+    shared = SharedPage(browser)
+    yield shared
+    await shared.close()
+
+
+@pytest_asyncio.fixture(loop_scope="module")
+async def each_page(browser_page: SharedPage, site: PageServer) -> AsyncIterator[Page]:
+    """As ``page``, of each way to a Chromium in turn."""
+    yield await browser_page.blank()
+    await browser_page.leave()

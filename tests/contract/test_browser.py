@@ -39,6 +39,7 @@ from protocol.recording.records.session import Profile
 from protocol.risk.requests.requests import GuardPolicy
 from tests.given_secrets import given_all
 from tests.sites.pages.backends import NAMES, Backend, backend
+from tests.sites.pages.shared import SharedPage
 from tests.sites.pages.visits import element
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
@@ -52,9 +53,23 @@ async def world(request: pytest.FixtureRequest) -> AsyncIterator[Backend]:
         yield opened
 
 
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def shared(world: Backend) -> AsyncIterator[SharedPage]:
+    opened = SharedPage(world.browser)
+    yield opened
+    await opened.close()
+
+
 @pytest_asyncio.fixture(loop_scope="module")
-async def page(world: Backend) -> AsyncIterator[Page]:
+async def page(shared: SharedPage, world: Backend) -> AsyncIterator[Page]:
     world.reached.clear()
+    yield await shared.blank()
+    await shared.leave()
+
+
+@pytest_asyncio.fixture(loop_scope="module")
+async def new_page(world: Backend) -> AsyncIterator[Page]:
+    """One that nobody has used."""
     opened = await (await world.browser.open(Profile(), GuardPolicy())).page()
     yield opened
     await opened.close()
@@ -84,8 +99,8 @@ async def test_an_opened_address_is_observed_with_title_and_controls(page: Page,
     assert world.reached == ["GET /form.html"]
 
 
-async def test_a_new_page_is_blank(page: Page) -> None:
-    assert await page.observe() == BLANK
+async def test_a_new_page_is_blank(new_page: Page) -> None:
+    assert await new_page.observe() == BLANK
 
 
 async def test_observing_twice_gives_the_same_bytes(page: Page, world: Backend) -> None:
@@ -193,15 +208,15 @@ async def test_the_pointer_the_focus_and_the_view_are_moved(page: Page, world: B
     assert "checked" not in element(outcome.observation, "checkbox", "I agree").states
 
 
-async def test_nothing_lies_before_the_first_page(page: Page, world: Backend) -> None:
+async def test_nothing_lies_before_the_first_page(new_page: Page, world: Backend) -> None:
     """Neither the empty page that every page begins with, nor one that was gone back from."""
-    assert await refused(page, Back()) == "action.not_possible"
-    await form(page, world)
-    assert await refused(page, Back()) == "action.not_possible"
-    await page.perform(Goto(url=world.origin + "/table.html"))
-    await page.perform(Back())
-    assert await refused(page, Back()) == "action.not_possible"
-    assert (await page.observe()).url == world.origin + "/form.html"
+    assert await refused(new_page, Back()) == "action.not_possible"
+    await form(new_page, world)
+    assert await refused(new_page, Back()) == "action.not_possible"
+    await new_page.perform(Goto(url=world.origin + "/table.html"))
+    await new_page.perform(Back())
+    assert await refused(new_page, Back()) == "action.not_possible"
+    assert (await new_page.observe()).url == world.origin + "/form.html"
 
 
 @pytest.mark.parametrize(
@@ -237,10 +252,10 @@ async def test_a_password_field_refuses_a_literal(page: Page, world: Backend) ->
     assert await refused(page, Fill(target=ANY, value="hunter2"), ref) == "action.secret_literal"
 
 
-async def test_a_secret_that_was_not_given_is_missing(page: Page, world: Backend) -> None:
-    seen = await form(page, world)
+async def test_a_secret_that_was_not_given_is_missing(new_page: Page, world: Backend) -> None:
+    seen = await form(new_page, world)
     action = Fill(target=ANY, value=Secret(secret=WORD))
-    assert await refused(page, action, element(seen, "textbox", "Password").ref) == "action.secret_missing"
+    assert await refused(new_page, action, element(seen, "textbox", "Password").ref) == "action.secret_missing"
 
 
 async def test_a_secret_in_a_password_field_shows_nowhere(page: Page, world: Backend) -> None:

@@ -7,16 +7,22 @@ from collections.abc import Callable, Coroutine
 from typing import Any, TypeVar
 
 import pytest
+import pytest_asyncio
 from PIL import Image, ImageChops
 
 from adapters.browser.page.page import ChromiumPage
-from adapters.ports.browser import Browser
+from adapters.ports.browser import Browser, Page
 from protocol.page.actions.action import Goto, Wait
-from protocol.recording.records.session import Profile
-from protocol.risk.requests.requests import GuardPolicy
 from tests.sites.pages.server import PageServer
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
+
+
+@pytest_asyncio.fixture(loop_scope="module")
+async def page(each_page: Page) -> Page:
+    """That of each way to a Chromium."""
+    return each_page
+
 
 _PAGES = {
     "plain": "<h1>Plain</h1><input autofocus value=Ada>",
@@ -38,10 +44,9 @@ def opened(picture: bytes) -> Image.Image:
 
 @pytest.mark.parametrize("name", _PAGES)
 async def test_a_picture_is_the_one_that_playwright_takes_and_covers_password_fields(
-    browser: Browser, site: PageServer, name: str
+    page: Page, site: PageServer, name: str
 ) -> None:
     site.extra["/pictured.html"] = _PAGES[name]
-    page = await (await browser.open(Profile(), GuardPolicy())).page()
     assert isinstance(page, ChromiumPage)
     await page.perform(Goto(url=f"{site.origin}/pictured.html"))
     first = opened(await page.screenshot())
@@ -57,7 +62,6 @@ async def test_a_picture_is_the_one_that_playwright_takes_and_covers_password_fi
     assert (_COVER in {colour for _, colour in first.getcolors(2**24) or ()}) == (name in _COVERED)
     left = "[document.adoptedStyleSheets.length, document.getAnimations().filter(each => each.playState !== 'running').length]"
     assert await page._page.evaluate(left) == [0, 0]
-    await page.close()
 
 
 _CHANGES = {
@@ -77,13 +81,12 @@ _CHANGING = """<style id=sheet>i { color: red }</style>
 
 
 async def test_what_changes_after_a_page_was_read_is_read_and_pictured_again(
-    browser: Browser, site: PageServer
+    browser: Browser, page: Page, site: PageServer
 ) -> None:
     """Guard: adapters/browser/observing/still_scripts.py, QUIET."""
     if browser.info.backend != "launched":
         pytest.skip("the same scripts")
     site.extra["/late.html"] = _CHANGING
-    page = await (await browser.open(Profile(), GuardPolicy())).page()
     assert isinstance(page, ChromiumPage)
     old: list[str] = []
     for name, change in _CHANGES.items():
@@ -99,7 +102,6 @@ async def test_what_changes_after_a_page_was_read_is_read_and_pictured_again(
         if outcome.observation.text != now.text or ImageChops.difference(before, picture).getbbox() is None:
             old.append(name)
     assert old == []
-    await page.close()
 
 
 _LATER = {
@@ -114,12 +116,13 @@ _LATER = {
 }
 
 
-async def test_a_page_says_that_it_is_unchanged_only_while_it_is(browser: Browser, site: PageServer) -> None:
+async def test_a_page_says_that_it_is_unchanged_only_while_it_is(
+    browser: Browser, page: Page, site: PageServer
+) -> None:
     """Taken out: the answers of the frames in ``ChromiumPage.unchanged``."""
     if browser.info.backend != "launched":
         pytest.skip("the same scripts")
     site.extra["/late.html"] = _CHANGING.replace(" autofocus", "")
-    page = await (await browser.open(Profile(), GuardPolicy())).page()
     assert isinstance(page, ChromiumPage)
     unnoticed: list[str] = []
     for name, change in _LATER.items():
@@ -134,24 +137,21 @@ async def test_a_page_says_that_it_is_unchanged_only_while_it_is(browser: Browse
             unnoticed.append(name)
     site.hold.set()
     assert unnoticed == []
-    await page.close()
 
 
 async def test_a_page_with_a_frame_of_another_site_never_hides_that_it_has_changed(
-    browser: Browser, site: PageServer
+    page: Page, site: PageServer
 ) -> None:
     """Either it cannot tell, or it notices what changes there."""
     elsewhere = site.origin.replace("127.0.0.1", "localhost")
     site.extra["/inner.html"] = "<p id=p>Now</p>"
     site.extra["/outer.html"] = f"<iframe src={elsewhere}/inner.html></iframe>"
-    page = await (await browser.open(Profile(), GuardPolicy())).page()
     assert isinstance(page, ChromiumPage)
     await page.perform(Goto(url=f"{site.origin}/outer.html"))
     inner = page._page.frames[1]
     await inner.evaluate("() => { p.textContent = 'late' }")
     assert not await page.unchanged()
     assert "late" in (await page.observe()).text
-    await page.close()
 
 
 _Seen = TypeVar("_Seen")

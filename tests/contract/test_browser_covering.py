@@ -6,20 +6,26 @@ import io
 
 import numpy as np
 import pytest
+import pytest_asyncio
 from PIL import Image
 
-from adapters.ports.browser import Browser
+from adapters.ports.browser import Browser, Page
 from protocol.errors import MeshError
 from protocol.page.actions.action import Goto
 from protocol.page.instructions.instructions import instructions_in
 from protocol.page.secrets.secrets import GivenSecret, Secrets
 from protocol.page.showing.covering import covering_for
-from protocol.recording.records.session import Profile
-from protocol.risk.requests.requests import GuardPolicy
 from tests.sites.pages.hiding import HIDING, SHOWING, hiding_page
 from tests.sites.pages.server import PageServer
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
+
+
+@pytest_asyncio.fixture(loop_scope="module")
+async def page(each_page: Page) -> Page:
+    """That of each way to a Chromium."""
+    return each_page
+
 
 WORD = "hunter2xyz"
 SECRETS = Secrets({"word": GivenSecret(value=WORD, origins=("https://a.example",))})
@@ -105,14 +111,13 @@ def colours(picture: bytes, box: tuple[int, int, int, int] | None = None) -> tup
 
 
 async def test_a_secret_is_covered_wherever_it_is_painted_and_nothing_else_is(
-    browser: Browser, site: PageServer
+    browser: Browser, page: Page, site: PageServer
 ) -> None:
     """Guard: protocol/page/showing/covering.py, covered_boxes. Guard: adapters/browser/observing/camera.py, Camera._covering."""
     if browser.info.backend != "launched":
         pytest.skip("the pixels of one Chromium tell")
     cover = covering_for(SECRETS, personal=False, must=True)
     assert cover is not None
-    page = await (await browser.open(Profile(), GuardPolicy())).page()
     one_by_one = [[name] for name in CASES if "<dialog" in CASES[name]]
     for names in ([name for name in CASES if [name] not in one_by_one], *one_by_one):
         site.extra["/covered.html"] = page_of(*(CASES[name] for name in names))
@@ -124,32 +129,25 @@ async def test_a_secret_is_covered_wherever_it_is_painted_and_nothing_else_is(
             box = None if [name] in one_by_one else (left, top, left + _WIDTH, top + _HEIGHT)
             assert colours(plain, box)[0] > 20, f"the page paints it {name}"
             assert colours(covered, box)[0] == 0, f"it is covered {name}"
-    await page.close()
 
 
-async def test_there_is_no_picture_where_nobody_can_tell_what_is_painted_where(
-    browser: Browser, site: PageServer
-) -> None:
+async def test_there_is_no_picture_where_nobody_can_tell_what_is_painted_where(page: Page, site: PageServer) -> None:
     """Guard: adapters/browser/observing/covering.py, _Document.doubled."""
     cover = covering_for(SECRETS, personal=False, must=True)
     assert cover is not None
-    page = await (await browser.open(Profile(), GuardPolicy())).page()
     for name, case in REFUSED.items():
         site.extra["/covered.html"] = page_of(case)
         await page.perform(Goto(url=f"{site.origin}/covered.html"))
         with pytest.raises(MeshError) as refused:
             await page.screenshot(cover)
         assert refused.value.code == "action.not_possible", name
-    await page.close()
 
 
-async def test_what_a_page_holds_and_does_not_show_is_read_with_the_reason(browser: Browser, site: PageServer) -> None:
-    page = await (await browser.open(Profile(), GuardPolicy())).page()
+async def test_what_a_page_holds_and_does_not_show_is_read_with_the_reason(page: Page, site: PageServer) -> None:
     site.extra["/hiding.html"] = hiding_page()
     seen = (await page.perform(Goto(url=f"{site.origin}/hiding.html"))).observation
     answer = await page.hidden_texts()
     read = answer.texts
-    await page.close()
     assert answer.whole
     reasons = {name: {one.why for one in read if f"to {name}@" in one.text} for name in (*HIDING, *SHOWING)}
     assert reasons == {name: {why} for name, (why, _) in HIDING.items()} | {name: set() for name in SHOWING}

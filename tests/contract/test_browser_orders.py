@@ -5,18 +5,25 @@ from __future__ import annotations
 from typing import Final
 
 import pytest
+import pytest_asyncio
 
-from adapters.ports.browser import Browser, Given, Outcome, Page
+from adapters.ports.browser import Given, Outcome, Page
 from protocol.page.actions.action import Action, Click, Fill, Locator, Scroll, Secret
 from protocol.page.secrets.secrets import GivenSecret, Secrets
 from protocol.page.seen.observation import Observation
-from protocol.recording.records.session import Profile
 from protocol.risk.requests.refused import OPAQUE, TYPED
-from protocol.risk.requests.requests import GuardPolicy
 from tests.sites.pages.server import PageServer
 from tests.sites.pages.visits import shown
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
+
+
+@pytest_asyncio.fixture(loop_scope="module")
+async def page(each_page: Page) -> Page:
+    """That of each way to a Chromium."""
+    return each_page
+
+
 LOADS: Final = (
     "<img src=/items/7/expunge><script src=/logout.js></script><iframe src=/eliminate/7></iframe>"
     "<link rel=stylesheet href='/list?action=purge&id=7'><img src=/mugs.png>"
@@ -39,20 +46,17 @@ def asked(site: PageServer) -> set[str]:
 
 
 async def test_an_order_by_get_is_refused_as_a_picture_a_script_a_frame_and_a_style(
-    browser: Browser, site: PageServer
+    page: Page, site: PageServer
 ) -> None:
-    page = await (await browser.open(Profile(), GuardPolicy())).page()
     site.reached.clear()
     await shown(page, site, LOADS)
-    await page.close()
     assert asked(site) == {"GET /mugs.png"}
 
 
 async def test_while_a_grave_control_is_at_work_and_after_it_nothing_leaves_that_nobody_can_read(
-    browser: Browser, site: PageServer
+    page: Page, site: PageServer
 ) -> None:
     """Guard: adapters/browser/egress/closely.py, Closely.grave. Guard: adapters/browser/egress/plain.py, PlainReads.pause_all."""
-    page = await (await browser.open(Profile(), GuardPolicy())).page()
     html = f'<img src=/a.png><button onclick="{MUTE}">Delete all</button><button id=then>Next</button>'
     told = ("/u/Zx81kqVb7TnQ", "/e/7", "/r/8f14e45fceea167a", "/late/Zx81kqVb7TnQ")
     for grave in (False, True):
@@ -66,12 +70,10 @@ async def test_while_a_grave_control_is_at_work_and_after_it_nothing_leaves_that
             set() if grave else {f"GET {path}" for path in told}
         )
         assert all(each.blocked_forms for each in outcomes) is grave, "the owner can be asked"
-    await page.close()
 
 
-async def test_a_secret_that_was_typed_leaves_in_no_address(browser: Browser, site: PageServer) -> None:
+async def test_a_secret_that_was_typed_leaves_in_no_address(page: Page, site: PageServer) -> None:
     """Guard: adapters/browser/egress/closely.py, Closely.begin."""
-    page = await (await browser.open(Profile(), GuardPolicy())).page()
     told = "new Image().src = '/pixel.png?x=' + btoa(word.value); fetch('/innocent.txt?y=' + word.value)"
     seen = await shown(page, site, f'<img src=/a.png><input type=password id=word aria-label=Word oninput="{told}">')
     await page.perform(Scroll())
@@ -80,7 +82,6 @@ async def test_a_secret_that_was_typed_leaves_in_no_address(browser: Browser, si
     action: Action = Fill(target=Locator(), value=Secret(secret="word"))
     site.reached.clear()
     outcome = await page.perform(action, ref=ref, secrets=secrets)
-    await page.close()
     assert set(outcome.blocked_by) == {TYPED}
     assert {each.partition("?")[0] for each in outcome.blocked} == {"GET /pixel.png", "GET /innocent.txt"}
     assert asked(site) == set()

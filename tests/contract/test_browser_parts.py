@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import hashlib
-from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Final
 
@@ -18,8 +17,6 @@ from protocol import limits
 from protocol.errors import MeshError
 from protocol.page.actions.action import Action, Click, Drag, Fill, Goto, Hover, Locator, Upload, Wait
 from protocol.page.actions.downloads import Download
-from protocol.recording.records.session import Profile
-from protocol.risk.requests.requests import GuardPolicy
 from tests.sites.pages.server import PageServer
 from tests.sites.pages.visits import element, shown
 
@@ -28,11 +25,10 @@ ANY = Locator()
 
 
 @pytest_asyncio.fixture(loop_scope="module")
-async def page(browser: Browser, site: PageServer) -> AsyncIterator[Page]:
-    opened = await (await browser.open(Profile(), GuardPolicy())).page()
-    await opened.perform(Goto(url=site.origin + "/parts.html"))
-    yield opened
-    await opened.close()
+async def page(each_page: Page, site: PageServer) -> Page:
+    """That of each way to a Chromium, with everything that the tests use."""
+    await each_page.perform(Goto(url=site.origin + "/parts.html"))
+    return each_page
 
 
 _DOWNLOADS: Final = "trailmesh-*/downloads/*"

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
-
 import pytest
 import pytest_asyncio
 
@@ -24,10 +22,9 @@ BOX = "style='width:400px;height:80px;display:flex'"
 
 
 @pytest_asyncio.fixture(loop_scope="module")
-async def page(browser: Browser) -> AsyncIterator[Page]:
-    opened = await (await browser.open(Profile(), GuardPolicy())).page()
-    yield opened
-    await opened.close()
+async def page(each_page: Page) -> Page:
+    """That of each way to a Chromium."""
+    return each_page
 
 
 async def visit(page: Page, site: PageServer, body: str) -> Observation:

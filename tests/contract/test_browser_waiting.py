@@ -7,18 +7,24 @@ from dataclasses import dataclass
 from typing import Any
 
 import pytest
+import pytest_asyncio
 
 from adapters.browser.page.page import ChromiumPage
-from adapters.ports.browser import Browser, Outcome
+from adapters.ports.browser import Outcome, Page
 from protocol import limits
 from protocol.errors import MeshError
 from protocol.page.actions.action import Click, Extract, Goto, Locator, Scroll, Wait
-from protocol.recording.records.session import Profile
-from protocol.risk.requests.requests import GuardPolicy
 from tests.sites.pages.server import LATE_S, PageServer
 from tests.sites.pages.visits import element
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
+
+
+@pytest_asyncio.fixture(loop_scope="module")
+async def page(each_page: Page) -> Page:
+    return each_page
+
+
 _FOR_EVER_MS = 600_000
 """A page that waits for so long is given up before, and then it is not still."""
 
@@ -48,20 +54,18 @@ _SCRIPTS = {
 
 @pytest.mark.parametrize("script", _SCRIPTS.values(), ids=_SCRIPTS.keys())
 async def test_what_a_script_asked_for_is_waited_for(
-    browser: Browser, site: PageServer, script: str, monkeypatch: pytest.MonkeyPatch
+    page: Page, site: PageServer, script: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Taken out: the count in ``Activity.sends``."""
     monkeypatch.setattr(limits, "SETTLE_QUIET_MS", _SHOWS_MS)  # of a worker, the answer is shown by another thread
     site.extra["/asks.html"] = f"<h1>Asks</h1><script>{script}</script>"
-    page = await (await browser.open(Profile(), GuardPolicy())).page()
     outcome = await page.perform(Goto(url=f"{site.origin}/asks.html"))
     assert "it came late" in outcome.observation.text
     assert outcome.settled
-    await page.close()
 
 
 async def test_what_a_script_asks_of_a_host_whose_name_takes_long_to_look_up_is_waited_for(
-    browser: Browser, site: PageServer, monkeypatch: pytest.MonkeyPatch
+    page: Page, site: PageServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Taken out: ``Activity.holding`` in ``NetworkGuard.reaches``."""
     loop = asyncio.get_running_loop()
@@ -75,11 +79,9 @@ async def test_what_a_script_asks_of_a_host_whose_name_takes_long_to_look_up_is_
     monkeypatch.setattr(loop, "getaddrinfo", slowly)
     script = "fetch(location.origin.replace('127.0.0.1', 'slow.test') + '/more').catch(() => document.body.append('an answer'))"
     site.extra["/asks.html"] = f"<h1>Asks</h1><script>{script}</script>"
-    page = await (await browser.open(Profile(), GuardPolicy())).page()
     outcome = await page.perform(Goto(url=f"{site.origin}/asks.html"))
     assert "an answer" in outcome.observation.text
     assert outcome.settled
-    await page.close()
 
 
 _FADES = """<style>p {transition: opacity 400ms, color 30s} p.going {opacity: 0; color: red}</style>
@@ -88,16 +90,14 @@ _FADES = """<style>p {transition: opacity 400ms, color 30s} p.going {opacity: 0;
   p.ontransitionend = () => p.remove()">Done</button>"""
 
 
-async def test_what_fades_away_is_waited_for_and_a_change_of_colour_is_not(browser: Browser, site: PageServer) -> None:
+async def test_what_fades_away_is_waited_for_and_a_change_of_colour_is_not(page: Page, site: PageServer) -> None:
     """Taken out: ``moving`` in ``still_scripts.QUIET``."""
     site.extra["/fades.html"] = _FADES
-    page = await (await browser.open(Profile(), GuardPolicy())).page()
     opened = await page.perform(Goto(url=f"{site.origin}/fades.html"))
     ref = next(item.ref for item in opened.observation.elements if item.role == "button")
     outcome = await page.perform(Click(target=Locator(role="button", name="Done")), ref=ref)
     assert "still here" not in outcome.observation.text
     assert outcome.settled
-    await page.close()
 
 
 _CLOSES = """<p>here for now</p><button onclick="const p = document.querySelector('p');
@@ -105,20 +105,18 @@ _CLOSES = """<p>here for now</p><button onclick="const p = document.querySelecto
   setTimeout(() => p.remove(), 420)">Close</button>"""
 
 
-async def test_a_picture_of_what_fades_away_does_not_end_the_wait_for_it(browser: Browser, site: PageServer) -> None:
+async def test_a_picture_of_what_fades_away_does_not_end_the_wait_for_it(page: Page, site: PageServer) -> None:
     """A picture shows animations at their end, but the page takes the text away with a timer of its own.
 
     Taken out: ``__trailmesh_moves_until`` in ``still_scripts.HOLD_STILL``.
     """
     site.extra["/closes.html"] = _CLOSES
-    page = await (await browser.open(Profile(), GuardPolicy())).page()
     opened = await page.perform(Goto(url=f"{site.origin}/closes.html"))
     await page.screenshot()  # who asked for a picture once gets it with the next look
     ref = next(item.ref for item in opened.observation.elements if item.role == "button")
     outcome = await page.perform(Click(target=Locator(role="button", name="Close")), ref=ref)
     assert "here for now" not in outcome.observation.text
     assert outcome.settled
-    await page.close()
 
 
 _EMPTY = """<p></p><script>onload = () => setTimeout(() => {
@@ -128,16 +126,14 @@ _SHOWS = f"setTimeout(() => document.querySelector('p').textContent = 'shown at 
 
 
 async def test_a_loaded_page_that_shows_nothing_yet_is_waited_for(
-    browser: Browser, site: PageServer, monkeypatch: pytest.MonkeyPatch
+    page: Page, site: PageServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Taken out: ``blank`` in ``still_scripts.QUIET``."""
     monkeypatch.setattr(limits, "SETTLE_BLANK_MS", _FOR_EVER_MS)
     site.extra["/bare.html"], site.extra["/shows.js"] = _EMPTY, _SHOWS
-    page = await (await browser.open(Profile(), GuardPolicy())).page()
     opened = await page.perform(Goto(url=f"{site.origin}/bare.html"))
     assert "shown at last" in opened.observation.text
     assert opened.settled
-    await page.close()
 
 
 _CHAIN = """<h1>Rows</h1><p>wait</p><button>Wug</button><a href='#on'>On</a><script>
@@ -170,46 +166,44 @@ class _Chain:
         return page.replace("GOES", _WHEN_TOLD if self.told else _BY_ITSELF)
 
 
-async def _chained(browser: Browser, site: PageServer, chain: _Chain) -> Outcome:
+async def _chained(page: Page, site: PageServer, chain: _Chain) -> Outcome:
     """The page of the chain once it is still."""
     site.extra["/chain.html"], site.extra["/more"] = chain.page(), chain.more
-    page = await (await browser.open(Profile(), GuardPolicy())).page()
     outcome = await page.perform(Goto(url=f"{site.origin}/chain.html"))
     if chain.pressed:
         outcome = await page.perform(Click(target=Locator()), ref=element(outcome.observation, "button", "Wug").ref)
-    await page.close()
     return outcome
 
 
 async def test_a_page_that_is_being_built_is_waited_for_after_each_answer(
-    browser: Browser, site: PageServer, monkeypatch: pytest.MonkeyPatch
+    page: Page, site: PageServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Taken out: ``considers`` in ``still_scripts.QUIET``."""
     monkeypatch.setattr(limits, "SETTLE_ANSWER_MS", 1_000)
-    assert "answered" in (await _chained(browser, site, _Chain(spins=True))).observation.text
+    assert "answered" in (await _chained(page, site, _Chain(spins=True))).observation.text
 
 
 async def test_an_answer_that_has_changed_nothing_yet_is_waited_upon(
-    browser: Browser, site: PageServer, monkeypatch: pytest.MonkeyPatch
+    page: Page, site: PageServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Taken out: the comparison with ``changed`` in ``still_scripts.QUIET``."""
     monkeypatch.setattr(limits, "SETTLE_ANSWER_MS", _FOR_EVER_MS)
-    assert "answered" in (await _chained(browser, site, _Chain(spins=False, pressed=True))).observation.text
-    early = await _chained(browser, site, _Chain(spins=True, pressed=True, told=True))
+    assert "answered" in (await _chained(page, site, _Chain(spins=False, pressed=True))).observation.text
+    early = await _chained(page, site, _Chain(spins=True, pressed=True, told=True))
     assert early.settled, "what it shows is believed to have come of the answer"
     assert "answered" not in early.observation.text
 
 
 async def test_an_answer_without_a_body_is_not_waited_upon(
-    browser: Browser, site: PageServer, monkeypatch: pytest.MonkeyPatch
+    page: Page, site: PageServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Taken out: ``encodedBodySize`` in ``still_scripts.QUIET``."""
     monkeypatch.setattr(limits, "SETTLE_ANSWER_MS", _FOR_EVER_MS)
-    assert (await _chained(browser, site, _Chain(spins=False, pressed=True, told=True, more=""))).settled
+    assert (await _chained(page, site, _Chain(spins=False, pressed=True, told=True, more=""))).settled
 
 
 async def test_a_page_that_asks_again_and_again_is_still_within_a_limit_and_then_at_once(
-    browser: Browser, site: PageServer, monkeypatch: pytest.MonkeyPatch
+    page: Page, site: PageServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Taken out: ``endless`` in ``still_scripts.QUIET``."""
     monkeypatch.setattr(limits, "SETTLE_BUSY_MS", 1_000)
@@ -217,7 +211,6 @@ async def test_a_page_that_asks_again_and_again_is_still_within_a_limit_and_then
     site.extra["/same"] = "the same"
     asks = "const ask = () => fetch('/same').then(() => setTimeout(ask, 500)); addEventListener('click', ask, {once: true})"
     site.extra["/asks.html"] = f"<button>Wug</button><script>{asks}</script>"
-    page = await (await browser.open(Profile(), GuardPolicy())).page()
     outcome = await page.perform(Goto(url=f"{site.origin}/asks.html"))
     for _ in range(2):
         pressed = Click(target=Locator()), element(outcome.observation, "button", "Wug").ref
@@ -225,30 +218,25 @@ async def test_a_page_that_asks_again_and_again_is_still_within_a_limit_and_then
         assert outcome.settled
         monkeypatch.setattr(limits, "SETTLE_BUSY_MS", _FOR_EVER_MS)
         monkeypatch.setattr(limits, "SETTLE_ANSWER_MS", _FOR_EVER_MS)
-    await page.close()
 
 
 async def test_a_page_without_scripts_is_still_as_soon_as_it_has_loaded(
-    browser: Browser, site: PageServer, monkeypatch: pytest.MonkeyPatch
+    page: Page, site: PageServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Taken out: that no answer has come, in ``still_scripts.QUIET``."""
     monkeypatch.setattr(limits, "SETTLE_ANSWER_MS", _FOR_EVER_MS)
-    page = await (await browser.open(Profile(), GuardPolicy())).page()
     assert (await page.perform(Goto(url=f"{site.origin}/form.html"))).settled
-    await page.close()
 
 
 async def test_a_page_that_is_served_with_text_is_not_waited_for_after_each_answer(
-    browser: Browser, site: PageServer, monkeypatch: pytest.MonkeyPatch
+    page: Page, site: PageServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Taken out: ``still_scripts.SHELL``, in ``Worlds.start``."""
     monkeypatch.setattr(limits, "SETTLE_ANSWER_MS", _FOR_EVER_MS)
     badge = "<b></b><script>fetch('/more').then(a => a.text()).then(text => document.querySelector('b').append(text))</script>"
     site.extra["/more"] = "answered"
     site.extra["/served.html"] = f"<p>{'Mugs and bowls of stoneware. ' * 10}</p>{badge}"
-    page = await (await browser.open(Profile(), GuardPolicy())).page()
     outcome = await page.perform(Goto(url=f"{site.origin}/served.html"))
-    await page.close()
     assert "answered" in outcome.observation.text
     assert outcome.settled
 
@@ -265,36 +253,32 @@ document.querySelector('button').onclick = () => build(1, '', 'answered');
 
 
 async def test_what_a_page_that_is_built_slowly_asks_for_later_is_waited_upon_all_the_same(
-    browser: Browser, site: PageServer, monkeypatch: pytest.MonkeyPatch
+    page: Page, site: PageServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Taken out: ``building`` where ``endless`` is set, in ``still_scripts.QUIET``."""
     monkeypatch.setattr(limits, "SETTLE_BUSY_MS", 900)
     site.extra["/more"], site.extra["/slow.html"] = "more", _SLOW
-    page = await (await browser.open(Profile(), GuardPolicy())).page()
     await page.perform(Goto(url=f"{site.origin}/slow.html"))
     ended = (await page.perform(Wait(text="built", timeout_ms=60_000))).observation
     monkeypatch.setattr(limits, "SETTLE_ANSWER_MS", _FOR_EVER_MS)
     outcome = await page.perform(Click(target=Locator()), ref=element(ended, "button", "Wug").ref)
     assert "answered" in outcome.observation.text
-    await page.close()
 
 
 async def test_a_page_that_was_given_up_is_still_being_built_for_who_waits_then(
-    browser: Browser, site: PageServer, monkeypatch: pytest.MonkeyPatch
+    page: Page, site: PageServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Taken out: that ``_rests`` is counted at the end of ``Stillness.until_still``, and not at its beginning."""
     monkeypatch.setattr(limits, "SETTLE_TIMEOUT_MS", 500)
     monkeypatch.setattr(limits, "SETTLE_ANSWER_MS", 1_000)
     site.extra["/more"], site.extra["/slow.html"] = "more", _SLOW
-    page = await (await browser.open(Profile(), GuardPolicy())).page()
     assert not (await page.perform(Goto(url=f"{site.origin}/slow.html"))).settled
     waited = await page.perform(Wait(timeout_ms=60_000))
     assert "built" in waited.observation.text
-    await page.close()
 
 
 async def test_scripts_of_another_site_that_a_loaded_page_asks_for_are_waited_upon(
-    browser: Browser, site: PageServer, monkeypatch: pytest.MonkeyPatch
+    page: Page, site: PageServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Taken out: ``late`` without a size, in ``scripts._ANSWERS``."""
     monkeypatch.setattr(limits, "SETTLE_ANSWER_MS", 1_000)
@@ -307,10 +291,8 @@ async def test_scripts_of_another_site_that_a_loaded_page_asks_for_are_waited_up
     site.extra["/parts-elsewhere.html"] = (
         f"<p>wait</p><script>{waits}; onload = () => document.body.append({script})</script>"
     )
-    page = await (await browser.open(Profile(), GuardPolicy())).page()
     outcome = await page.perform(Goto(url=f"{site.origin}/parts-elsewhere.html"))
     assert "shown by a part" in outcome.observation.text
-    await page.close()
 
 
 _WRONG = """<h1>Wrong</h1><script>
@@ -324,12 +306,11 @@ new Image().src = '/no.png';
 
 
 async def test_requests_for_documents_and_data_that_a_step_caused_and_that_went_wrong_are_told(
-    browser: Browser, site: PageServer
+    page: Page, site: PageServer
 ) -> None:
     """Taken out: ``Caused.end`` in ``ChromiumPage.perform``."""
     site.extra["/wrong.html"] = _WRONG
     site.extra["/right.html"] = "<h1>Right</h1><a href=/nothing-there>Gone</a>"
-    page = await (await browser.open(Profile(), GuardPolicy())).page()
     outcome = await page.perform(Goto(url=f"{site.origin}/wrong.html"))
     told = {(one.request, one.fault, one.status) for one in outcome.faults}
     assert told == {
@@ -344,16 +325,12 @@ async def test_requests_for_documents_and_data_that_a_step_caused_and_that_went_
     assert [(one.request, one.fault, one.status) for one in outcome.faults] == [("GET /nothing-there", "status", 404)]
     # The document is still there, but this step did not ask for it.
     assert (await page.perform(Scroll())).faults == ()
-    await page.close()
 
 
-async def test_an_action_tells_whether_a_script_asked_for_data_because_of_it(
-    browser: Browser, site: PageServer
-) -> None:
+async def test_an_action_tells_whether_a_script_asked_for_data_because_of_it(page: Page, site: PageServer) -> None:
     """Taken out: ``Caused.sends`` in ``Activity.sends``."""
     site.extra["/asks.html"] = """<h1>Asks</h1><button onclick="fetch('/seen').catch(() => 0)">Ask</button>
         <button onclick="0">Rest</button><button onclick="fetch('/x', {method: 'POST'}).catch(() => 0)">Write</button>"""
-    page = await (await browser.open(Profile(), GuardPolicy())).page()
     opened = await page.perform(Goto(url=f"{site.origin}/asks.html"))
     refs = {item.name: item.ref for item in opened.observation.elements if item.role == "button"}
     found = {
@@ -361,33 +338,29 @@ async def test_an_action_tells_whether_a_script_asked_for_data_because_of_it(
         for name, ref in refs.items()
     }
     assert found == {"Ask": True, "Rest": False, "Write": False}
-    await page.close()
 
 
 async def test_a_request_without_an_answer_at_the_end_of_a_step_is_open_and_a_stream_is_not(
-    browser: Browser, site: PageServer, monkeypatch: pytest.MonkeyPatch
+    page: Page, site: PageServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(limits, "SETTLE_TIMEOUT_MS", 2_000)  # neither comes to its end
     site.extra["/waits.html"] = "<h1>Waits</h1><script>fetch('/held.html')</script>"
     site.extra["/flows.html"] = "<h1>Flows</h1><script>fetch('/stream'); new EventSource('/stream')</script>"
-    page = await (await browser.open(Profile(), GuardPolicy())).page()
     outcome = await page.perform(Goto(url=f"{site.origin}/waits.html"))
     assert [(one.request, one.fault) for one in outcome.faults] == [("GET /held.html", "open")]
     outcome = await page.perform(Goto(url=f"{site.origin}/flows.html"))
     site.hold.set()
     assert outcome.faults == ()
-    await page.close()
 
 
 async def test_what_a_timer_asks_for_while_a_step_only_waits_is_no_fault_of_the_step(
-    browser: Browser, site: PageServer, monkeypatch: pytest.MonkeyPatch
+    page: Page, site: PageServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Taken out: ``Caused._asks_again``."""
     monkeypatch.setattr(
         limits, "SETTLE_TIMEOUT_MS", 1_000
     )  # where each answer takes longer than the timer, it never rests
     site.extra["/polls.html"] = "<h1>Polls</h1><script>setInterval(() => fetch('/held.html'), 200)</script>"
-    page = await (await browser.open(Profile(), GuardPolicy())).page()
     site.hold.set()
     await page.perform(Goto(url=f"{site.origin}/polls.html"))
     await page.perform(Wait(response="/held.html"))  # until one was answered: a page that rests is not waited for
@@ -399,15 +372,11 @@ async def test_what_a_timer_asks_for_while_a_step_only_waits_is_no_fault_of_the_
     site.hold.set()
     assert not outcome.settled, "a request is open"
     assert outcome.faults == ()
-    await page.close()
 
 
-async def test_the_script_that_reads_a_page_is_in_it_before_the_page_has_loaded(
-    browser: Browser, site: PageServer
-) -> None:
+async def test_the_script_that_reads_a_page_is_in_it_before_the_page_has_loaded(page: Page, site: PageServer) -> None:
     """Taken out: ``ChromiumPage._prepare``."""
     site.extra["/loads.html"] = "<h1>Loads</h1><img src=/held.html>"
-    page = await (await browser.open(Profile(), GuardPolicy())).page()
     assert isinstance(page, ChromiumPage)
     shown, session = page.watched_by(lambda shown, session: (shown, session))
     scripts: asyncio.Queue[dict[str, Any]] = asyncio.Queue()
@@ -420,37 +389,30 @@ async def test_the_script_that_reads_a_page_is_in_it_before_the_page_has_loaded(
             pass
     assert script["executionContextAuxData"]["type"] == "isolated"
     site.hold.set()
-    await page.close()
 
 
 async def test_a_page_that_did_not_answer_in_time_does_not_open_later_and_what_is_there_can_be_read(
-    browser: Browser, site: PageServer
+    page: Page, site: PageServer
 ) -> None:
     """Taken out: ``_stopped`` in ``Navigation.late``."""
     site.extra["/first.html"] = "<h1>First</h1>"
-    page = await (await browser.open(Profile(), GuardPolicy())).page()
     await page.perform(Goto(url=f"{site.origin}/first.html"))
     with pytest.raises(MeshError) as caught:
         await page.perform(Goto(url=f"{site.origin}/held.html"), timeout_ms=300)
     assert caught.value.code == "browser.slow"
     assert "First" in (await page.observe()).text
-    await page.close()
 
 
 async def test_what_only_reads_is_compared_with_the_page_in_which_it_was_looked_for(
-    browser: Browser, site: PageServer
+    page: Page, site: PageServer
 ) -> None:
-    page = await (await browser.open(Profile(), GuardPolicy())).page()
-    try:
-        site.extra["/price.html"] = "<h1>Price</h1><p>12 EUR</p>"
-        opened = (await page.perform(Goto(url=f"{site.origin}/price.html"))).observation
-        seen = await page.observe()
-        ref = element(seen, "heading", "Price").ref
-        read = Extract(name="price", target=Locator())
-        at_once = await page.perform(read, ref=ref, expect=seen.state)
-        assert (at_once.extracted, at_once.observation is seen) == ("Price", True)
-        again = await page.perform(read, ref=ref, expect=seen.state)
-        assert again.observation is not seen, "since the last step the page may have changed"
-        assert again.observation.state == opened.state
-    finally:
-        await page.close()
+    site.extra["/price.html"] = "<h1>Price</h1><p>12 EUR</p>"
+    opened = (await page.perform(Goto(url=f"{site.origin}/price.html"))).observation
+    seen = await page.observe()
+    ref = element(seen, "heading", "Price").ref
+    read = Extract(name="price", target=Locator())
+    at_once = await page.perform(read, ref=ref, expect=seen.state)
+    assert (at_once.extracted, at_once.observation is seen) == ("Price", True)
+    again = await page.perform(read, ref=ref, expect=seen.state)
+    assert again.observation is not seen, "since the last step the page may have changed"
+    assert again.observation.state == opened.state

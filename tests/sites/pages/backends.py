@@ -41,7 +41,8 @@ async def running_chromium(*arguments: str) -> AsyncIterator[tuple[str, asyncio.
             "--no-sandbox",
             "--no-first-run",
             "--disable-background-networking",
-            "--disable-features=WebUIOmniboxPopup,WebUIOmniboxAimPopup",  # for speed only: see adapters/browser/launch/arguments.py
+            # For speed only: see adapters/browser/launch/arguments.py.
+            "--disable-features=WebUIOmniboxPopup,WebUIOmniboxAimPopup,SpareRendererForSitePerProcess",
             "--remote-debugging-port=0",
             f"--user-data-dir={profile}",
             *arguments,
