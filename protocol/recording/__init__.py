@@ -1,1 +1,1 @@
-"""Recorded sessions: their records, the bundle as a file, and the comparison of a replay with its recording."""
+"""Recorded sessions: their records, the bundle file, and the comparison of a replay with its recording."""

@@ -1,1 +1,1 @@
-"""Secrets and personal data: found in text and taken out of it."""
+"""Finds secrets and personal data in text, and redacts them."""

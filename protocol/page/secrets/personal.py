@@ -1,7 +1,7 @@
 """Personal data in text: e-mail addresses, telephone, card and account numbers, national numbers. Pure. docs/adr/0043.
 
-``Tokens`` replaces each by its kind and a keyed hash of its value: equal values have equal tokens, and nobody without the key
-can test what a value was. What is only shaped like such a number and fails its check digits stays.
+``Tokens`` replaces each item by its kind and a keyed hash of its value. Equal values have equal tokens, and nobody without the key
+can test a guess. A number that only looks like personal data and fails its check digits stays.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import Final
 from protocol.page.secrets.personal_kinds import Found, Kind
 
 TOKEN: Final = re.compile(r"‹(email|phone|card|iban|id):([a-p]{4})([a-p]{10})›")
-"""Kind, mark of the key, hash of the value. Letters only: as numbers they would count as what changes by itself."""
+"""Kind, mark of the key, hash of the value. Letters only, because numbers would count as text that changes by itself."""
 _MARK_CHARS: Final = 4
 _HASH_CHARS: Final = 10
 _HIDDEN: Final = "·" * (_MARK_CHARS + _HASH_CHARS)
@@ -24,15 +24,15 @@ _ROUNDS_MAX: Final = 8
 
 
 def personal_data(text: str) -> list[Found]:
-    """What of ``text`` is personal data, in order, without overlaps; of two in one place the one that begins first."""
-    # Its patterns take longer to compile than everything else of a short command.
+    """The personal data in ``text``, in order, without overlaps; of two overlapping items, the one that begins first."""
+    # Imported here, because its patterns take longer to compile than everything else of a short command.
     from protocol.page.secrets import personal_forms
 
     return personal_forms.personal_data(text)
 
 
 def forget() -> None:
-    """Remember nothing of what was looked at: numbers are remembered, since pages repeat them, and those of a login must not be."""
+    """Clear the caches. Numbers are cached because pages repeat them, but the numbers of a login must not stay in memory."""
     from protocol.page.secrets import personal_forms
 
     personal_forms.forget()
@@ -42,26 +42,28 @@ class Tokens:
     """The tokens of one installation."""
 
     def __init__(self, key: bytes) -> None:
-        """key: 32 bytes that are in nothing that leaves the installation."""
+        """key: 32 bytes that never leave the installation."""
         self._key = key
         self.mark = self._letters("key", "")[:_MARK_CHARS]
-        """Which key a token was made with."""
+        """Identifies the key of a token."""
 
     def token(self, kind: Kind, value: str) -> str:
-        """What stands for ``value``, which is normalised."""
+        """The token for the normalised ``value``."""
         return f"‹{kind}:{self.mark}{self._letters(kind, value)}›"
 
     def of_text(self, text: str) -> str:
-        """A hash of any ``text``, by which only this installation knows it again."""
+        """A hash of ``text`` by which only this installation can recognise it."""
         return f"{self.mark}{self._letters('text', text)}{self._letters('more', text)}"
 
     def replace(self, text: str) -> str:
-        """``text`` with its personal data replaced; line ends and all else stay. Tokens and placeholders are not looked into."""
+        """``text`` with its personal data replaced; line ends and all other text stay. Tokens and placeholders are left
+        unchanged.
+        """
         found = personal_data(text)
         if not found:
             return text
         lines = self._replaced(text, found).split("\n")
-        # What touched or overlapped one of them may be personal data too, now that it stands alone; nothing reaches over a line.
+        # A neighbour of a replaced item may be personal data too, now that it stands alone; no item extends over a line end.
         for _ in range(_ROUNDS_MAX):
             places = [place for place, line in enumerate(lines) if "‹" in line]
             part = "\n".join(lines[place] for place in places)
@@ -87,7 +89,7 @@ class Tokens:
 
 
 def common(recorded: str, met: str) -> tuple[str, str]:
-    """Both texts as they can be compared: tokens of different keys as their kinds alone, at the length that they have."""
+    """Both texts in comparable form: tokens of different keys are reduced to their kinds, at the same length."""
     marks, others = ({token[2] for token in TOKEN.finditer(text)} for text in (recorded, met))
     if not marks or not others or marks == others:
         return recorded, met
@@ -96,5 +98,5 @@ def common(recorded: str, met: str) -> tuple[str, str]:
 
 
 def counted(text: str) -> Counter[str]:
-    """How many tokens of each kind ``text`` holds."""
+    """The number of tokens of each kind in ``text``."""
     return Counter(token[1] for token in TOKEN.finditer(text))

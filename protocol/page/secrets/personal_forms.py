@@ -1,4 +1,4 @@
-"""The forms of personal data, and what finds it. Imported by ``personal.py`` where text is looked through first."""
+"""The patterns of personal data, and the search for them. ``personal.py`` imports this module when it searches its first text."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from typing import Any, Final
 from protocol.page.secrets.personal_kinds import Found
 
 _SAFE: Final = re.compile(r"‹[a-z]{2,8}:[A-Za-z0-9_.-]{1,64}›")
-"""Placeholders of secrets, and tokens: not looked into."""
+"""Placeholders of secrets, and tokens; they are not searched."""
 
-# Each begins with what it consists of, and looks back after it: a search then goes from one such character to the next.
+# Each pattern begins with a character class and looks back after it, so a search jumps from one such character to the next.
 _AT: Final = re.compile(r"[@%](?:(?<=[\w.+-]@)|(?<=[\w.+-]%)40)(?=[^\W_])")
 _LOCAL: Final = re.compile(r"[\w.+-]")
 _LOCAL_CHARS_MAX: Final = 64
@@ -57,7 +57,7 @@ _NATIONAL: Final = re.compile(
     r")(?![\w-]|[.,/]\d)"
 )
 _NEAR: Final = re.compile(r"[0-9A-Z](?<![\w.,/-].)(?:[0-9A-Z]|[ .+/-](?=[0-9A-Z])){8,40}")
-"""Digits and capitals: what could be one of them. Looked for first, since that is five times as fast."""
+"""Digits and capitals that could be such a number. They are searched for first, which is five times as fast."""
 _NAMED: Final = re.compile(
     r"\b(?:(?P<pl_pesel>pesel)|(?P<nl_bsn>bsn|burgerservicenummer)|(?P<de_idnr>steuer-?id|idnr|steueridentifikationsnummer)"
     r"|(?P<us_ssn>ssn)|(?P<no_fodselsnummer>fødselsnummer|fodselsnummer)|(?P<tr_tckimlik>kimlik)|(?P<za_idnr>id number))"
@@ -75,20 +75,20 @@ _NAMED_WORDS: Final = (
     "kimlik",
     "id number",
 )
-"""Numbers that are told from others only by what stands before them."""
+"""Numbers that only the words before them identify."""
 _MODULES: Final = {"in__pan": "in_.pan", "in__aadhaar": "in_.aadhaar"}
 _DIGITS: Final = re.compile(r"\D")
 
 
 def personal_data(text: str) -> list[Found]:
-    """What of ``text`` is personal data, in order, without overlaps; of two in one place the one that begins first."""
+    """The personal data in ``text``, in order, without overlaps; of two overlapping items, the one that begins first."""
     has_digit = any(map(text.__contains__, "0123456789"))
     found: list[Found] = []
     if "@" in text or "%40" in text:
         found += _emails(text)
     if has_digit:
         lowered = text.lower()
-        # A letter that is two in lower case would shift what stands behind it.
+        # A letter that becomes two in lower case would shift the positions after it.
         lowered = lowered if len(lowered) == len(text) else ""
         found += (*_ibans(text), *_cards(text), *_nationals(text, lowered), *_phones(text, lowered))
     if not found:
@@ -97,7 +97,7 @@ def personal_data(text: str) -> list[Found]:
     kept: list[Found] = []
     at = 0
     for one in sorted(found, key=lambda item: (item[0], -item[1])):
-        # Both are in order: looking at all of ``safe`` each time would cost the square of a page full of both.
+        # Both lists are in order; comparing each item with all of ``safe`` would take quadratic time.
         while at < len(safe) and safe[at][1] <= one[0]:
             at += 1
         inside = at < len(safe) and safe[at][0] < one[1]
@@ -109,7 +109,7 @@ def personal_data(text: str) -> list[Found]:
 def _emails(text: str) -> Iterator[Found]:
     done = 0
     for at in _AT.finditer(text):
-        # From the sign backwards: a search for what can stand before one would try every word of a page.
+        # Backwards from the @ sign: searching for the part before it would try every word of a page.
         start = at.start()
         while start > done and at.start() - start <= _LOCAL_CHARS_MAX and _LOCAL.match(text, start - 1):
             start -= 1
@@ -134,7 +134,7 @@ def _cards(text: str) -> Iterator[Found]:
 
 
 def is_card_number(text: str) -> bool:
-    """True if ``text`` is the number of a card and nothing else, by its length, its beginning and its check digit."""
+    """True if ``text`` is exactly the number of a card, by its length, its first digits and its check digit."""
     return any(start == 0 and end == len(text) for start, end, *_ in _cards(text))
 
 
@@ -166,7 +166,7 @@ def _phones(text: str, lowered: str) -> Iterator[Found]:
 
 
 def _labelled(pattern: re.Pattern[str], words: tuple[str, ...], text: str) -> Iterator[re.Match[str]]:
-    """What ``pattern`` fits, in order; it begins with one of ``words``, which are found faster than it."""
+    """The matches of ``pattern``, in order. It begins with one of ``words``, which a plain search finds faster."""
     places = set[int]()
     for word in words:
         at = text.find(word)
@@ -182,7 +182,7 @@ def _labelled(pattern: re.Pattern[str], words: tuple[str, ...], text: str) -> It
 
 @lru_cache(maxsize=4_096)
 def _phone(text: str, region: str | None) -> str:
-    """The number as E.164 writes it; empty if there can be none such. Remembered, as a page says the same on each visit."""
+    """The number in E.164 form; empty if it is no valid number. Cached, because a page repeats its numbers on each visit."""
     numbers = _module("phonenumbers")
     try:
         number = numbers.parse(text, region)
@@ -198,12 +198,12 @@ def _valid(kind: str, value: str) -> bool:
 
 
 def forget() -> None:
-    """Remember no number that was looked at."""
+    """Clear the caches of numbers."""
     _phone.cache_clear()
     _valid.cache_clear()
 
 
 @cache
 def _module(name: str) -> Any:
-    """Imported where it is needed first: most pages hold nothing that is looked at, and a command starts faster without it."""
+    """Imported on first use: most pages contain no candidate, and a command starts faster without it."""
     return import_module(name)

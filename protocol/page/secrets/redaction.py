@@ -1,7 +1,6 @@
 """Redaction of a recording before it is stored: tokens in addresses, and the values of secrets.
 
-Redaction is idempotent and leaves all other text exactly as it is, so that a replay can compare redacted text with redacted
-text.
+Redaction is idempotent and leaves all other text unchanged, so that a replay can compare redacted texts.
 """
 
 from __future__ import annotations
@@ -28,7 +27,7 @@ T = TypeVar("T")
 
 REDACTED: Final = WITHHELD
 _PARTS: Final = re.compile(r"^([^:/?#]+:)?(//[^/?#]*)?([^?#]*)(\?[^#]*)?(#.*)?$", re.DOTALL)
-"""RFC 3986, appendix B: divides any text, and never fails."""
+"""RFC 3986, appendix B: it divides any text and never fails."""
 _PATH_PARAMETER: Final = re.compile(r";([A-Za-z]*)=[^/;]*")
 _TELLING: Final = re.compile(
     r"(?:(?:password|passwd|account|email|mail|user)[-_]?)?(?:reset|invite|invites|invitation|verify|verification|confirm"
@@ -36,7 +35,7 @@ _TELLING: Final = re.compile(
     r"|accept|recover|recovery|set[-_]?password)",
     re.IGNORECASE,
 )
-"""Segments of a path behind which a token stands."""
+"""Path segments after which a token follows."""
 _CODE_SEGMENT: Final = re.compile(r"otp|code|2fa|mfa|verify[-_]?code", re.IGNORECASE)
 _ASSET: Final = re.compile(
     r"\.(?:js|mjs|css|map|png|jpe?g|gif|svg|webp|avif|ico|woff2?|ttf|mp4|webm|json|wasm|html?)$", re.IGNORECASE
@@ -45,37 +44,40 @@ _HEX_TOKEN: Final = re.compile(r"[0-9a-fA-F]{20,}")
 _WEB_ADDRESS: Final = re.compile(r"https?://[^\s\"'<>()]+")
 _CODE_CHARS_MIN: Final = 4
 _TOLD_CHARS_MIN: Final = 8
-"""What is shorter is no token behind a segment that tells of one."""
+"""A shorter text after such a segment is no token."""
 _LONG_CHARS: Final = 48
-"""Under a key for ids, only what is longer than ids are is looked at."""
+"""Under a key for ids, only a text longer than usual ids is examined."""
 _PART_CHARS_MAX: Final = 16_384
 
 
 def looks_like_token(text: str) -> bool:
-    """Whether ``text`` looks generated, whatever its key and place: a web token, a key of a known vendor, or by its looks."""
+    """True if ``text`` looks generated regardless of its key and place: a web token, a key of a known vendor, or random
+    characters.
+    """
     return is_key(text) or looks_generated(text)
 
 
 def redact_url(url: str) -> str:
-    """``url`` without user info, values of secret-bearing keys, and a fragment that looks like a token."""
+    """``url`` without user info, without the values of keys for secrets, and without a fragment that looks like a token."""
     parts = _PARTS.match(url)
     assert parts is not None, "the pattern matches every text"
     scheme, authority, path, query, fragment = (part or "" for part in parts.groups())
     if "@" in authority:
-        # rpartition: a password may itself contain an @.
+        # rpartition: a password may contain an @.
         authority = "//" + authority.rpartition("@")[2]
     return scheme + authority + _redact_path(path) + _redact_pairs(query) + _redact_fragment(fragment)
 
 
 def _redact_path(path: str) -> str:
-    """``path`` without web tokens, session ids as parameters, and segments that look like a token by themselves or where they
-    stand. One that is far too long to be looked through is replaced as a whole.
+    """``path`` without web tokens, session ids in parameters, and segments that look like a token by themselves or in their place.
+
+    A path that is too long to be examined is replaced as a whole.
     """
     if len(path) > _PART_CHARS_MAX:
         return f"/{REDACTED}"
     path = WEB_TOKEN.sub(rf"\1{REDACTED}", _PATH_PARAMETER.sub(_redact_parameter, path))
     segments = path.split("/")
-    # A reset link may hold an id between the word and the token.
+    # A reset link may contain an id between the word and the token.
     before = zip(["", "", *segments], ["", *segments], segments, strict=False)
     return "/".join(REDACTED if _is_token_segment(one, (first, second)) else one for first, second, one in before)
 
@@ -96,14 +98,14 @@ def _is_token_segment(segment: str, before: tuple[str, str]) -> bool:
 
 
 def _redact_parameter(match: re.Match[str]) -> str:
-    """``;jsessionid=…`` and its kin; the test on the name stands outside of the pattern, which stays linear."""
+    """Redact ``;jsessionid=…`` and similar parameters. The name is tested outside of the pattern, so the pattern stays linear."""
     return f";{match[1]}={REDACTED}" if "sess" in match[1].lower() else match[0]
 
 
 def _redact_pairs(query: str) -> str:
-    """A query with its ``?``, the values of secret keys replaced; order and the rest unchanged.
+    """A query with its ``?``, in which the values of secret keys are replaced; the rest is unchanged.
 
-    One that is far too long to be looked through is replaced as a whole.
+    A query that is too long to be examined is replaced as a whole.
     """
     if len(query) > _PART_CHARS_MAX:
         return query[0] + REDACTED
@@ -116,11 +118,11 @@ def _redact_pair(pair: str) -> str:
     if not value:
         return REDACTED if looks_like_token(unquote_plus(key)) or _is_hex_token(key) else pair
     if PLACEHOLDER.fullmatch(value):
-        return pair  # the name of a secret is none, and says which one a replay needs
+        return pair  # the name of a secret is not secret, and tells which secret a replay needs
     name, plain = unquote_plus(key), unquote_plus(value)
     if secret_key(name) or is_key(plain):
         return f"{key}={REDACTED}"
-    # Ids and hashes name things, under a key that says so; under any other, a hash is most often a session.
+    # Under a key for ids or hashes, such a value names a thing; under any other key, a hash is usually a session id.
     naming = naming_key(name)
     looks = not (naming and len(plain) < _LONG_CHARS) and not _ASSET.search(plain) and looks_generated(plain)
     return f"{key}={REDACTED}" if looks or (not naming and _is_hex_token(plain)) else pair
@@ -134,7 +136,7 @@ def _redact_fragment(fragment: str) -> str:
     if len(fragment) > _PART_CHARS_MAX:
         return f"#{REDACTED}"
     if "=" in fragment:
-        # ``#access_token=…`` and ``#/route?code=…`` are queries in disguise.
+        # ``#access_token=…`` and ``#/route?code=…`` have the form of a query.
         route, mark, query = fragment[1:].rpartition("?")
         return f"#{_redact_path(route)}{mark}{_redact_pairs('?' + query)[1:]}"
     if "/" in fragment:
@@ -148,7 +150,7 @@ def placeholder(name: str) -> str:
 
 
 def reveal_address(url: str, secrets: Secrets) -> str:
-    """``url`` with the secrets that it names, percent-encoded.
+    """``url`` with the values of the secrets that it names, percent-encoded.
 
     Errors: ``action.secret_missing``, ``action.secret_elsewhere`` (one of them is not for addresses of this origin).
     """
@@ -156,16 +158,15 @@ def reveal_address(url: str, secrets: Secrets) -> str:
 
 
 def is_incomplete(url: str) -> bool:
-    """Whether a recorded address lacks what was redacted in it, so that opening it opens something else."""
+    """True if redaction removed a part of a recorded address, so that opening it opens another page."""
     return REDACTED in url
 
 
 def redact_text(text: str, secrets: Mapping[str, str]) -> str:
-    """``text`` with every given secret value replaced by its placeholder, also in the forms of ``secret_search``.
+    """``text`` with every given secret value replaced by its placeholder, in all forms that ``secret_search`` finds.
 
-    secrets: values by name; ``SecretsAndTokens`` also replaces personal data. Where several overlap, the longest gives its
-    name to all of
-    it. Line ends stay where they are.
+    secrets: values by name; ``SecretsAndTokens`` also replaces personal data. If several values overlap, the longest one gives its
+    name to the whole place. Line ends stay.
     """
     tokens = None
     if isinstance(secrets, SecretsAndTokens):
@@ -173,21 +174,22 @@ def redact_text(text: str, secrets: Mapping[str, str]) -> str:
     if secrets and text:
         search = secrets.search if isinstance(secrets, Secrets) else Search(secrets)
         text = search.replace(text, placeholder)
-    # Afterwards: a secret may be an e-mail address.
+    # After the secrets, because a secret may be an e-mail address.
     return tokens.replace(text) if tokens else text
 
 
 def reveal_text(text: str, secrets: Mapping[str, str]) -> str:
-    """``text`` with placeholders replaced by the values: what a replay looks for on its page."""
+    """``text`` with placeholders replaced by the values: the text that a replay looks for on its page."""
     for name, value in secrets.items():
         text = text.replace(placeholder(name), value)
     return text
 
 
 def redact_address(url: str, secrets: Mapping[str, str], *, with_path: bool = True) -> str:
-    """An address as it is recorded: both redactions; values of secrets not in scheme and host, which say where it was.
+    """An address in recorded form: redacted as an address and by the secret values, except in scheme and host.
 
-    with_path: whether they are redacted in the path. Not so of an agent: it could call secret what would tell of its deeds.
+    with_path: redact secret values in the path too. False for an agent, which could otherwise hide its actions by declaring parts
+    of addresses as secrets.
     """
     plain = redact_url(url)
     parts = _PARTS.match(plain)
@@ -197,17 +199,17 @@ def redact_address(url: str, secrets: Mapping[str, str], *, with_path: bool = Tr
     if isinstance(secrets, SecretsAndTokens):
         tokens, secrets = secrets.tokens, secrets.secrets
     told = plain[:kept] + redact_text(plain[kept:], secrets)
-    # Personal data leaves the path in any case: nobody chooses what it is.
+    # Personal data is always removed from the path, because nobody chooses it.
     return told[: parts.start(3)] + tokens.replace(told[parts.start(3) :]) if tokens else told
 
 
 def redact_snapshot(text: str, secrets: Mapping[str, str]) -> str:
-    """The text of a page as it is recorded, at most ``SNAPSHOT_BYTES_MAX``."""
+    """The text of a page in recorded form, at most ``SNAPSHOT_BYTES_MAX`` long."""
     return truncate(redact_text(text, secrets))
 
 
 class Redaction:
-    """How the texts of a record are redacted, by their kinds."""
+    """Redacts the texts of a record according to their kinds."""
 
     def __init__(
         self,
@@ -217,8 +219,9 @@ class Redaction:
         with_path: bool = True,
         page: Mapping[str, str] | None = None,
     ) -> None:
-        """secrets: taken out of what an author wrote. stored_at: what is taken out of what the page at an address says; without it
-        ``page``, or the secrets. with_path: as for ``redact_address``."""
+        """secrets: redacted from texts of an author. stored_at: returns the secrets to redact from texts of the page at an
+        address; without it, ``page`` or the secrets are used. with_path: as for ``redact_address``.
+        """
         self._secrets = secrets
         self._page = secrets if page is None else page
         self._stored_at = stored_at
@@ -233,15 +236,15 @@ class Redaction:
         )
 
     def text(self, kind: Kind, text: str, most: int | None) -> str:
-        """``text`` redacted, and cut if that has made it too long."""
+        """``text`` redacted, and shortened if redaction has made it too long."""
         said = self._by_kind(kind, text)
         if most is None or len(said) <= most:
             return said
-        # Two long addresses of requests that begin alike are not one.
+        # Two long addresses of requests that begin alike must stay different.
         return cut_apart(said, most) if kind in (Kind.HOME, Kind.SENT) else said[:most]
 
     def texts(self, kind: Kind, texts: tuple[str, ...]) -> tuple[str, ...]:
-        """``texts`` redacted as one: a secret may be spread over several."""
+        """``texts`` redacted together, because a secret may be spread over several of them."""
         return together(texts, lambda text: self._by_kind(kind, text))
 
     def _by_kind(self, kind: Kind, text: str) -> str:
@@ -263,7 +266,7 @@ class Redaction:
 
 
 def redacted(record: T, redaction: Redaction) -> T:
-    """``record`` as it leaves: every text redacted as its kind says. The same object if there was nothing to redact.
+    """``record`` with every text redacted according to its kind; the same object if nothing had to be redacted.
 
     record: a record, a tuple of records, or None.
     """
@@ -271,18 +274,18 @@ def redacted(record: T, redaction: Redaction) -> T:
 
 
 def redact_console(said: str, secrets: Mapping[str, str]) -> str:
-    """An error in the console as it is stored: without secrets, also in the addresses that it names, and tokens in those."""
-    # Errors name the addresses of requests, more often than texts of pages do.
+    """A console error in stored form: without secrets, also in its addresses, and without tokens in those."""
+    # Errors contain addresses of requests more often than texts of pages do.
     return redact_text(_WEB_ADDRESS.sub(lambda found: redact_address(found[0], secrets), said), secrets)
 
 
 def cut_apart(text: str, most: int) -> str:
-    """``text``, or its beginning with the digest of all of it: two long texts that begin alike are not one."""
+    """``text``, or its beginning with the digest of the whole: two long texts that begin alike stay different."""
     return text if len(text) <= most else f"{text[: most - 72]}#{hashlib.sha256(text.encode()).hexdigest()}"
 
 
 class _Revealing:
-    """Changes names of secrets in what an author wrote back to the values."""
+    """Replaces names of secrets by their values in texts of an author."""
 
     def __init__(self, secrets: Mapping[str, str]) -> None:
         self._secrets = secrets
@@ -298,10 +301,10 @@ class _Revealing:
 
 
 def reveal_action(action: Action, secrets: Mapping[str, str]) -> Action:
-    """A recorded action as it is performed again: placeholders in names give way to the values.
+    """A recorded action in the form that a replay performs: placeholders in names are replaced by the values.
 
-    In what it types only ``Secret`` stands for a value, since where that is typed is checked. A placeholder that is all of the
-    text becomes one; any other stays as it is.
+    In a typed text only a ``Secret`` stands for a value, because its field is checked before typing. A text that is just a
+    placeholder becomes a ``Secret``; any other placeholder stays.
     """
     if not secrets:
         return action
@@ -314,14 +317,14 @@ def reveal_action(action: Action, secrets: Mapping[str, str]) -> Action:
 
 
 def reveal_answer(answer: Answer | None, secrets: Mapping[str, str]) -> Answer | None:
-    """A stored ``answer`` as a dialog is compared with it, which says what it says. What is entered is not revealed: only a field
-    that was checked is given a secret.
+    """A stored ``answer`` with secret values in its text, for comparison with a dialog. The text to enter is not revealed, because
+    only a checked field may receive a secret.
     """
     return answer if answer is None else msgspec.structs.replace(answer, text=reveal_text(answer.text, secrets))
 
 
 def without_value(action: Action) -> Action:
-    """``action`` without the text it types: what is kept of one that was refused or failed."""
+    """``action`` without the text it types: the stored form of an action that was refused or failed."""
     match action:
         case Fill(value=str()):
             return msgspec.structs.replace(action, value=REDACTED)

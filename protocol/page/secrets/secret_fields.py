@@ -1,6 +1,6 @@
-"""Which fields hold what nobody else may read: passwords, one-time codes, payment cards. Pure.
+"""Recognises fields for secrets: passwords, one-time codes, payment cards. Pure.
 
-``adapters/browser/watching/watch_script.py`` asks the same of fields in a page, with the same words.
+``adapters/browser/watching/watch_script.py`` applies the same test in a page, with the same words.
 """
 
 from __future__ import annotations
@@ -50,17 +50,17 @@ WORDS: Final = frozenset(
         "token",
     ]
 )
-"""A field with one of these words in its id or name is one for secrets, whatever its type."""
+"""A field with one of these words in its id or name is a field for secrets, whatever its type."""
 PARTS: Final = ("passw", "secret", "token", "apikey", "accesskey", "credential", "cardnumber", "creditcard", "cardno")
-"""The same, also within a longer word."""
+"""The same, even within a longer word."""
 LABEL: Final = (
     r"passw|passphrase|passcode|kennwort|mot de passe|contrase|wachtwoord|пароль|密码|密碼|パスワード|비밀번호"
     r"|\b(?:pin|otp|cvc2?|cvv2?|csc|iban|cryptogramme)\b"
     r"|\b(?:card|karten|security|verification|authentication|login|sms|access|one.?time)[ -]?(?:number|nummer|code)\b"
 )
-"""The same of what a field is called on the page. “Code” alone is that of a place or of a voucher too.
-
-JavaScript reads the expression alike."""
+"""The same for the label of a field. “Code” alone is not enough, because a postal code or a voucher code is no secret. The
+expression means the same in JavaScript.
+"""
 _LABEL: Final = re.compile(LABEL, re.IGNORECASE)
 _LAST_WORDS: Final = frozenset(
     "2fa apikey csc cvc cvv mfa otp passcode passphrase passwd password pin pwd secret totp".split()  # noqa: SIM905
@@ -82,14 +82,14 @@ _LAST_PARTS: Final = (
 _BESIDE: Final = frozenset(
     {"again", "confirm", "confirmation", "field", "input", "new", "repeat", "text", "value", "verify"}
 )
-"""What stands behind the word that says what a field is for."""
+"""Words that may follow the word for the field's purpose."""
 _BORDER: Final = re.compile(r"[^A-Za-z0-9]+|(?<=[a-z0-9])(?=[A-Z])")
 _NAME: Final = re.compile(r"[^A-Za-z0-9]+")
 _NAME_CHARS_MAX: Final = 32
 
 
 def secret_name(element: Element) -> str:
-    """The name of the secret that an author would give what is typed into ``element``; empty for any other field."""
+    """The name that an author would give to the secret typed into ``element``; empty for any other field."""
     traits = element.traits
     hint = next((word for word in traits.autocomplete.lower().split() if word in _BY_AUTOCOMPLETE), "")
     if hint:  # not always the last word: "webauthn" may follow
@@ -114,9 +114,9 @@ def _speaks(text: str) -> bool:
 
 
 def is_named_secret(traits: Traits) -> bool:
-    """Whether the id or the name of a field ends with what only fields for secrets are called.
+    """True if the id or the name of a field ends with a word that only fields for secrets have.
 
-    Narrower than ``secret_name``: a ``zip_code`` and a ``password_reset_email`` take what anybody may read.
+    Narrower than ``secret_name``: a ``zip_code`` or a ``password_reset_email`` takes no secret.
     """
     return traits.tag in ("input", "textarea") and any(
         _ends_secret(value) for name, value in traits.attributes if name in ("id", "name")

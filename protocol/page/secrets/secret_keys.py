@@ -1,4 +1,4 @@
-"""Which keys of an address carry secrets, by their names. Pure."""
+"""Recognises keys of an address that carry secrets, by their names. Pure."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _WORDS: Final = frozenset(
     ]
 )
 _AMBIGUOUS: Final = frozenset(["key", "code", "session", "pass", "auth", "sig", "pin", "assertion", "ticket"])
-"""Secrets, unless what stands before them says which key or code it is."""
+"""Words for secrets, unless the word before them names another kind of key or code."""
 _PARTS: Final = (
     "token",
     "passw",
@@ -182,7 +182,7 @@ def words_of(key: str) -> list[str]:
 
 
 def secret_key(key: str) -> bool:
-    """Whether a query key of this name carries a secret. ``orderByKey`` and ``country_code`` say of what they are."""
+    """True if a query key of this name carries a secret. ``orderByKey`` and ``country_code`` name another kind of key or code."""
     words, lowered = words_of(key), key.lower()
     if any(part in lowered for part in _PARTS) or not _WORDS.isdisjoint(words) or lowered in _WORDS:
         return True
@@ -201,6 +201,6 @@ def secret_key(key: str) -> bool:
 
 
 def naming_key(key: str) -> bool:
-    """Whether a query key of this name holds the id, the hash or the version of a thing."""
+    """True if a query key of this name holds the id, the hash or the version of a thing."""
     words = words_of(key)
     return bool(words) and (words[-1] in _NAMING or key.lower().endswith(("id", "hash", "uuid")))

@@ -1,8 +1,8 @@
-"""Finds given secrets again in what a page makes of them. Pure.
+"""Finds given secrets in the forms in which a page may show them. Pure.
 
-The value, its reverse, its encodings and its digests are searched for in several readings of the text (``readings``): as it
-is written, without case and invisible characters, without white space, with letters and digits only, and each of these with
-escapes decoded up to three times. All are searched for at once, in time that grows with the text and not with their number.
+The search looks for a value, its reverse, its encodings and its digests. It looks in several readings of the text (``readings``):
+as it is written, without case and invisible characters, without white space, with letters and digits only, and each of these with
+escapes decoded up to three times. All values are searched for at once, in time that grows with the text and not with their number.
 """
 
 from __future__ import annotations
@@ -32,24 +32,26 @@ from protocol.page.instructions.readings import (
 )
 
 _KEY_CHARS: Final = 64
-"""So much of a form is searched for; where it is found, the rest is compared. Bounds the automaton."""
+"""This many characters of a form are searched for; where they occur, the rest is compared. It bounds the automaton."""
 _EXACT_BELOW: Final = 8
-"""Shorter encodings must be found as they are written: without case, words of a page look like them."""
+"""Shorter encodings must occur in the same case, because without case they resemble words of a page."""
 _CLOSE_CHARS_MIN: Final = 6
-"""A form must have so many characters to be found with white space in it."""
+"""The minimum length of a form that is found with white space inside."""
 _LETTERS_MIN: Final = 7
-"""So many letters and digits, to be found with anything between them; digits among the letters count as one more."""
+"""The minimum number of letters and digits in a form that is found with other characters between them. Digits among the letters
+count as one more.
+"""
 _FORM_CHARS_MIN: Final = 4
 _SINGLES: Final = re.compile(r"[\W_](?<=(?<![^\W_])[^\W_][\W_])[\W_]*[^\W_](?![^\W_])(?:[\W_]+[^\W_](?![^\W_])){2,}")
-"""Letters and digits that each stand alone: how a short secret is spelled out, or put into an element for each character. It fits
-from behind the first of them on: there are fewer places to try.
+"""Single letters and digits with other characters between them: a short secret spelled out, or put into one element for each
+character. The pattern matches after the first of them, so that there are fewer places to try.
 """
 PLACEHOLDER: Final = re.compile(r"‹secret:([A-Za-z0-9_.-]{1,64})›")
-"""What stands for a secret in a redacted text, and is never looked into."""
+"""The placeholder of a secret in a redacted text. It is never searched."""
 _DECODED_MAX: Final = 3
-"""So often escapes are decoded."""
+"""Escapes are decoded up to this many times."""
 _SPELLED: Final = re.compile(r"\s(?<=(?<!\S)\S\s)\s*\S(?!\S)(?:\s+\S(?!\S)){2,}")
-"""The same of any characters with white space between them."""
+"""The same for single characters of any kind with white space between them."""
 _DECIMALS: Final = tuple(f"{code:d} " for code in range(128))
 _BASE32: Final = b"ABCDEFGHIJKLMNOPQRSTUVWXYZ234567".ljust(256)
 _SPREADS: Final = tuple(
@@ -60,24 +62,24 @@ _SPREADS: Final = tuple(
         (0x1F, 0x1F << 5, 3, 1 << 48 | 1 << 32 | 1 << 16 | 1),
     )
 )
-"""What stays in the lower half of each lane, what goes to the upper half, and by how many bits: lanes of 64, 32 and 16 bits."""
+"""Masks for the lower and the upper half of each lane, and the shift in bytes, for lanes of 64, 32 and 16 bits."""
 _DIGESTS: Final = ("md5", "sha1", "sha256", "sha512")
 
 
 class _Form(msgspec.Struct, frozen=True):
-    """One way in which a value can stand in a reading."""
+    """One form in which a value can occur in a reading."""
 
     name: str
     weight: int
-    """Length of the value: of several secrets in one place the longest gives its name."""
+    """Length of the value. If several secrets overlap, the longest gives its name."""
     text: str
-    """As the reading has it."""
+    """The form as it occurs in the reading."""
     exact: str = ""
-    """As the text must have it, if case matters."""
+    """The form as it must occur in the text, if case matters."""
 
 
 class Found(NamedTuple):
-    """A secret in a text, or several that overlap: where the parts stand, and the longest of them."""
+    """One secret in a text, or several that overlap: the places of the parts, and the longest secret."""
 
     weight: int
     """Length of the value."""
@@ -89,7 +91,7 @@ class Finder:
     """Searches texts for the values of secrets. Made once for many texts."""
 
     def __init__(self, values: Mapping[str, str], more: Sequence[tuple[str, str]] = ()) -> None:
-        """values: by name; empty ones are found nowhere. more: other values of the same or other names."""
+        """values: by name; empty values are never found. more: further values under the same or other names."""
         automata = tuple(ahocorasick.Automaton() for _ in range(5))
         self._folded, self._close, self._letters, self._singles, self._spelled = automata
         for name, value in sorted((*values.items(), *more), key=lambda item: (-len(item[1]), item[0])):
@@ -114,12 +116,12 @@ class Finder:
         _put(self._letters if len(letters) + mixed >= _LETTERS_MIN else self._singles, _Form(name, weight, letters))
 
     def find(self, text: str) -> list[Found]:
-        """Every place of ``text`` in which a secret stands, in any reading; they may overlap."""
+        """Every place of ``text`` that contains a secret, in any reading; places may overlap."""
         if not self._finds:
             return []
         found: list[Found] = []
         reading: TextReading | None = TextReading(text)
-        # Three times: an address in an address is encoded again, and a page may have encoded what it puts into it.
+        # Three times, because an address inside an address is encoded again, and a page may have encoded it once more.
         for _ in range(_DECODED_MAX + 1):
             if reading is None:
                 break
@@ -154,13 +156,15 @@ def _put(automaton: ahocorasick.Automaton, form: _Form) -> None:
 
 
 def _hits(automaton: ahocorasick.Automaton, reading: Folded) -> Iterator[Found]:
-    """What stands in ``reading``; what overlaps there is one: without this a page of one letter would cost its square."""
+    """The secrets in ``reading``. Overlapping ones are merged, because otherwise a page of one repeated letter would take
+    quadratic time.
+    """
     text = reading.text
     begin, stop, weight, name = 0, 0, 0, ""
     for last, forms in automaton.iter(text):
         start = (
             last + 1 - min(len(forms[0].text), _KEY_CHARS)
-        )  # all of one key begin there, that of the longest value first
+        )  # all forms with the same key begin there; the form of the longest value comes first
         if start < stop and last < stop and forms[0].weight <= weight:
             continue
         for form in forms:
@@ -179,7 +183,7 @@ def _hits(automaton: ahocorasick.Automaton, reading: Folded) -> Iterator[Found]:
 
 
 def _end(text: str, start: int, form: str) -> int:
-    """How far ``text`` goes on as ``form`` does, from ``start`` on."""
+    """The end of the part of ``text`` that agrees with ``form`` from ``start`` on."""
     if text.startswith(form, start):
         return start + len(form)
     low, high = _KEY_CHARS, len(form)
@@ -190,7 +194,7 @@ def _end(text: str, start: int, form: str) -> int:
 
 
 def _forms(value: str) -> Iterator[tuple[str, bool]]:
-    """Each form of ``value``, and whether it is an encoding, in which case matters."""
+    """Each form of ``value``, and True if it is an encoding. The case of an encoding matters."""
     if not value:
         return
     plain = dict.fromkeys((value, value[::-1], value.replace(" ", "+")))
@@ -213,9 +217,9 @@ def _forms(value: str) -> Iterator[tuple[str, bool]]:
 
 
 def _base32(raw: bytes) -> str:
-    """``raw`` in base32 without padding; ``base64.b32encode`` took a third of the time that a search takes to be made.
+    """``raw`` in base32 without padding. ``base64.b32encode`` took a third of the time of building a search.
 
-    Each five bytes become eight: their 40 bits are spread over the lanes of one large number, halved three times.
+    Each five bytes become eight: their 40 bits are spread over the lanes of one large number, which are halved three times.
     """
     groups = -(-len(raw) // 5)
     wide = bytearray(8 * groups)
@@ -229,10 +233,10 @@ def _base32(raw: bytes) -> str:
 
 
 def _base64(raw: bytes) -> Iterator[str]:
-    """What is the same of ``raw`` in base64 whatever stands around it, at each of the three alignments."""
+    """The base64 characters that depend on ``raw`` alone, at each of the three alignments."""
     for shift in range(3):
         coded = base64.b64encode(bytes(shift) + raw)
-        # The first character that is made of ``raw`` alone, and behind the last one.
+        # From the first character that depends on ``raw`` alone to the last one.
         core = coded[-(-shift * 8 // 6) : (shift + len(raw)) * 8 // 6].decode()
         if len(core) >= _FORM_CHARS_MIN:
             yield core
@@ -241,12 +245,12 @@ def _base64(raw: bytes) -> Iterator[str]:
 
 
 class Search:
-    """``Finder``, and literally those values of which no reading is long enough to be searched for."""
+    """Finds secrets like ``Finder``, and also values that are too short for its readings, which must occur literally."""
 
     def __init__(
         self, values: Mapping[str, str], more: Sequence[tuple[str, str]] = (), beside: Sequence[Search] = ()
     ) -> None:
-        """As ``Finder``. beside: what finds other values; to make one for many values takes long."""
+        """As ``Finder``. beside: existing searches for other values, because building one for many values takes long."""
         self._beside = tuple(beside)
         finds = {name: value for name, value in values.items() if not _is_short(value)}
         self._finder = Finder(finds, more)
@@ -264,7 +268,7 @@ class Search:
         return found
 
     def replace(self, text: str, shown: Callable[[str], str]) -> str:
-        """``text`` with what is found replaced by what ``shown`` returns for its name."""
+        """``text`` with each secret replaced by the result of ``shown`` for its name."""
         found = self.find(text)
         return _replaced(text, found, shown) if found else text
 
@@ -274,14 +278,14 @@ def _is_short(value: str) -> bool:
 
 
 def _literal(value: str) -> re.Pattern[str]:
-    """Secrets of fewer than four characters only as whole words: else every "1" of a page would go."""
+    """Secrets of fewer than four characters match only as whole words; otherwise every "1" on a page would be replaced."""
     forms = "|".join(map(re.escape, dict.fromkeys((value, quote(value, safe=""), quote_plus(value)))))
     return re.compile(rf"(?<!\w)(?:{forms})(?!\w)" if len(value) < _FORM_CHARS_MIN else forms)
 
 
 def _replaced(text: str, found: Sequence[Found], shown: Callable[[str], str]) -> str:
-    """Placeholders stay. Of places that overlap the longest secret gives the name. What reaches over several lines is replaced
-    in each of them.
+    """Replace the found places; placeholders stay. If places overlap, the longest secret gives the name. A place over several
+    lines is replaced in each line.
     """
     safe = [match.span() for match in PLACEHOLDER.finditer(text)]
     marks: list[tuple[int, int, int, str]] = []
@@ -306,13 +310,15 @@ def _replaced(text: str, found: Sequence[Found], shown: Callable[[str], str]) ->
 
 
 def _meets(span: Span, others: Sequence[Span]) -> bool:
-    """Whether ``span`` overlaps one of ``others``, which are in order."""
+    """True if ``span`` overlaps one of ``others``, which are in order."""
     at = bisect_right(others, span[0], key=lambda other: other[1])
     return at < len(others) and others[at][0] < span[1]
 
 
 def _lines(text: str, span: Span, *, trim: bool) -> Iterator[Span]:
-    """``span`` without the ends of its lines. trim: also without what stands around the letters of each."""
+    """The parts of ``span`` on its lines, without line ends. trim: also without other characters around the letters of each
+    line.
+    """
     start, end = span
     trim = trim or text.find("\n", start, end) >= 0
     while start < end:

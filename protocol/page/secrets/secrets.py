@@ -1,8 +1,7 @@
-"""Secrets that are typed by their names, and where each of them may be typed.
+"""Secrets that are typed by name, and the sites at which each of them may be typed.
 
-Whoever gives a secret says for which site it is. The one who chooses the field may be somebody else: the author of a session
-that is replayed, or the model behind an agent. Neither is to get the value, and a page that says back what is typed into it
-would hand it to them.
+The person who gives a secret names its site. Somebody else may choose the field: the author of a replayed session, or the model
+behind an agent. Neither may get the value, and a page that repeats a typed text would hand it to them.
 """
 
 from __future__ import annotations
@@ -28,43 +27,45 @@ Name = Annotated[str, msgspec.Meta(max_length=64, min_length=1, pattern=SECRET_N
 
 
 Keeps = Callable[[str], bool]
-"""Whether personal data of the page at an address is stored as it is."""
+"""Returns True if personal data of the page at an address is stored unchanged."""
 
 
 _CODES: Final = frozenset({"current-password", "new-password", "one-time-code", "cc-number", "cc-csc"})
-"""Values of ``autocomplete`` of fields for what must not be recorded."""
+"""Values of ``autocomplete`` for fields whose content must not be recorded."""
 
 
 def takes_no_text(traits: Traits) -> bool:
-    """Whether a field is for a password, a one-time code or the number or code of a card: a text typed there would be recorded."""
+    """True if a field is for a password, a one-time code, or the number or code of a card, so that a text typed there must not be
+    recorded.
+    """
     told = traits.input_type == "password" or not _CODES.isdisjoint(traits.autocomplete.split())
     return told or is_named_secret(traits)
 
 
 class GivenSecret(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """A value, and where it may be typed."""
+    """A value, and the sites at which it may be typed."""
 
     value: Annotated[str, msgspec.Meta(min_length=limits.SECRET_CHARS_MIN, max_length=limits.SECRET_CHARS_MAX)]
     origins: Annotated[tuple[str, ...], msgspec.Meta(max_length=limits.SECRET_ORIGINS_MAX)] = ()
-    """Patterns of the origins of pages and frames; without any, the origin at which the work begins."""
+    """Patterns of the origins of pages and frames; if empty, the origin at which the work begins."""
     text: bool = False
-    """Whether it may be typed into other fields than password fields."""
+    """True if it may be typed into other fields than password fields."""
     totp: bool = False
-    """Whether it is the seed of one-time codes, and a code is typed in its place."""
+    """True if it is the seed of one-time codes; a code is typed in its place."""
 
     basic: bool = False
-    """Whether it is ``user:password`` for HTTP basic authentication of its origins. Then it is typed nowhere."""
+    """True if it is ``user:password`` for HTTP basic authentication of its origins. It is never typed."""
 
     def __repr__(self) -> str:
         return f"GivenSecret(origins={self.origins!r}, text={self.text})"
 
 
 LOGIN_BASIC: Final = "(capsule)"
-"""How a recording calls the credentials of a capsule, of whatever origin. No secret can be called so."""
+"""The name of a capsule's credentials in a recording, for any origin. No secret can have this name."""
 
 
 class Basic(NamedTuple):
-    """What answers a site that asks for HTTP basic authentication."""
+    """The answer to a site that asks for HTTP basic authentication."""
 
     name: str
     user: str
@@ -75,21 +76,21 @@ class Basic(NamedTuple):
 
 
 class Secrets(Mapping[str, str]):
-    """The values by name. Where one may be typed is asked of ``value_for``."""
+    """Secret values by name. ``value_for`` decides where one may be typed."""
 
     def __init__(self, given: Mapping[str, GivenSecret] | None = None, *, begins: str = "") -> None:
-        """begins: an address that the giver chose; its origin is for secrets that name none.
+        """begins: an address that the giver chose; its origin applies to secrets that name none.
 
-        Errors: ``input.invalid`` (a pattern that names no site), ``action.secret_elsewhere`` (a secret for no site),
+        Errors: ``input.invalid`` (a pattern that names no site), ``action.secret_elsewhere`` (a secret without a site),
         ``secret.totp``.
         """
         self._given = dict(given or {})
         self._totp = {name: parse_totp(secret.value) for name, secret in self._given.items() if secret.totp}
-        # One list for all that is made of these secrets: a code is to be found by everybody as soon as it can be typed.
+        # One list for all copies of these secrets, so that every copy redacts a code as soon as it can be typed.
         self._codes: list[tuple[str, str]] = []
-        # Likewise the values of a login that is being made.
+        # The same for the values of a login that is being made.
         self._login: dict[str, str] = {}
-        # Shared by all that is made of these secrets, as they are the same values; the newest is kept.
+        # Shared by all copies of these secrets, because they have the same values. Only the newest search is kept.
         self._searches: dict[tuple[int, int], Search] = {}
         self._hidden: Mapping[str, str] = {}
         self._finds_hidden: tuple[Search, ...] = ()
@@ -99,7 +100,7 @@ class Secrets(Mapping[str, str]):
         self._origins = {name: _origins(name, secret, begins) for name, secret in self._given.items()}
 
     def __getitem__(self, name: str) -> str:
-        """The value; of a seed the code that was made last, if there is one."""
+        """The value; for a seed, the code that was made last, if there is one."""
         given = self._given.get(name)
         if given is None:
             return self._hidden[name] if name in self._hidden else self._login[name]
@@ -108,41 +109,43 @@ class Secrets(Mapping[str, str]):
 
     @property
     def has_basic(self) -> bool:
-        """Any of them is for HTTP basic authentication."""
+        """True if one of them is for HTTP basic authentication."""
         return bool(self._answers) or any(given.basic for given in self._given.values())
 
     def basic(self, origin: str) -> Basic | None:
-        """What answers ``origin``, and no other, where it asks for HTTP basic authentication; None if nothing was given for it."""
+        """The answer to ``origin`` if it asks for HTTP basic authentication; None if nothing was given for exactly this origin."""
         for name, given in self._given.items():
             if given.basic and origin and origin in self._origins[name]:
                 return Basic(name, *_user_and_password(name, given))
         return self._answers.get(origin)
 
     def answers(self) -> Mapping[str, Basic]:
-        """By origin, all that was given for HTTP basic authentication; the first of several for one origin."""
+        """All answers for HTTP basic authentication, by origin; the first of several for one origin."""
         named = [origin for name, given in self._given.items() if given.basic for origin in self._origins[name]]
         return {origin: found for origin in named if (found := self.basic(origin)) is not None}
 
     def answering(self, answers: Mapping[str, Basic]) -> Secrets:
-        """These secrets, with what answers for a login where none was given, by origin. Empty: they answer for no login."""
+        """These secrets with ``answers`` of a login, by origin, which apply where no secret was given. If empty, no login
+        answers.
+        """
         kept = copy(self)
         kept._answers = answers
         kept.__dict__.pop("stored", None)
         return kept
 
     def totp(self, name: str) -> Totp | None:
-        """The seed ``name``; None if it is a secret that is typed itself, or was not given."""
+        """The seed ``name``; None if it is typed itself, or was not given."""
         return self._totp.get(name)
 
     def note_code(self, name: str, code: str) -> None:
-        """From now on ``code`` is what is typed for the seed ``name``, and is redacted as a secret is."""
+        """``code`` is typed for the seed ``name`` from now on, and redacted like a secret."""
         self._codes.append((name, code))
 
     def note_login(self, values: Iterable[str]) -> bool:
-        """From now on ``values``, which a site has made for a login, are redacted; whether one of them is new.
+        """Redact ``values``, which a site has made for a login, from now on. Returns True if one of them is new.
 
-        Errors: ``input.too_large`` (a site makes more than ``LOGIN_VALUES_MAX``, or longer ones than ``LOGIN_VALUES_CHARS_MAX``
-        together: what is beyond them would be stored).
+        Errors: ``input.too_large`` (a site makes more than ``LOGIN_VALUES_MAX``, or more than ``LOGIN_VALUES_CHARS_MAX``
+        characters in total; further values would be stored unredacted).
         """
         known = set(self.values())
         new = [value for value in dict.fromkeys(values) if value not in known]
@@ -157,7 +160,7 @@ class Secrets(Mapping[str, str]):
         return bool(new)
 
     def made(self, name: str) -> bool:
-        """Whether ``name`` is a value of ``note_login``, which nobody can give to a replay."""
+        """True if ``name`` is a value of ``note_login``, which nobody can give to a replay."""
         return name in self._login
 
     def __iter__(self) -> Iterator[str]:
@@ -169,9 +172,9 @@ class Secrets(Mapping[str, str]):
         return len(self._given.keys() | self._hidden.keys() | self._login.keys())
 
     def hiding(self, values: Mapping[str, str], search: Search | None = None) -> Secrets:
-        """These secrets, and values that are redacted as they are and may be typed nowhere: those of a login.
+        """These secrets and the values of a login, which are redacted but can never be typed.
 
-        search: what finds ``values``, if it is there already; to make it takes half a second for many of them.
+        search: an existing search for ``values``, because building one takes half a second for many values.
         """
         kept = copy(self)
         kept._hidden = {**self._hidden, **values}
@@ -181,9 +184,9 @@ class Secrets(Mapping[str, str]):
         return kept
 
     def value_for(self, name: str, element: Element, url: str) -> str:
-        """The secret ``name``, to be typed into ``element`` of the page or frame at ``url``.
+        """The value of the secret ``name``, for typing into ``element`` of the page or frame at ``url``.
 
-        Checks in order: it was given; the origin; the kind of field. Errors: ``action.secret_missing``,
+        Checks, in order: it was given; the origin; the kind of field. Errors: ``action.secret_missing``,
         ``action.secret_elsewhere``.
         """
         self._require_for(name, url, "field")
@@ -197,10 +200,10 @@ class Secrets(Mapping[str, str]):
         return self[name]
 
     def value_in(self, name: str, url: str) -> str:
-        """The secret ``name``, to be a part of the address ``url``.
+        """The value of the secret ``name``, for use in the address ``url``.
 
-        An address is seen by more than a field is: the server logs it, and the page's scripts read it. So a secret for password
-        fields does not go there. Errors: ``action.secret_missing``, ``action.secret_elsewhere``.
+        An address is less private than a field: servers log it, and scripts of the page read it. So a secret for password fields
+        is refused. Errors: ``action.secret_missing``, ``action.secret_elsewhere``.
         """
         self._require_for(name, url, "address")
         if not self._given[name].text or name in self._totp:
@@ -217,7 +220,9 @@ class Secrets(Mapping[str, str]):
             return False
 
     def _require_for(self, name: str, url: str, what: str) -> None:
-        """Errors: ``action.secret_missing``, ``action.secret_elsewhere`` unless ``name`` was given for the origin of ``url``."""
+        """Return if ``name`` was given for the origin of ``url``. Errors: ``action.secret_missing``,
+        ``action.secret_elsewhere``.
+        """
         if name not in self._given:
             raise MeshError("action.secret_missing", name=name)
         if self._given[name].basic:
@@ -233,9 +238,9 @@ class Secrets(Mapping[str, str]):
             )
 
     def keyed(self, tokens: Tokens | None, keeps: Keeps | None = None) -> Secrets:
-        """These secrets, and by what personal data is replaced where something is stored.
+        """These secrets, and the tokens that replace personal data in stored texts.
 
-        tokens: None to leave it. keeps: which pages' data is left.
+        tokens: None to store personal data unchanged. keeps: returns True for pages whose personal data is stored unchanged.
         """
         kept = copy(self)
         kept._tokens, kept._keeps = tokens, keeps or _nowhere
@@ -243,17 +248,17 @@ class Secrets(Mapping[str, str]):
         return kept
 
     def stored_at(self, url: str) -> SecretsAndTokens:
-        """How what the page at ``url`` says is redacted before it is stored."""
+        """The redaction of texts of the page at ``url`` before they are stored."""
         return SecretsAndTokens(self, None) if self._keeps(url) else self.stored
 
     @cached_property
     def stored(self) -> SecretsAndTokens:
-        """How what a page says is redacted before it is stored or compared with what was."""
+        """The redaction of texts of a page before they are stored, or compared with stored ones."""
         return SecretsAndTokens(self, self._tokens)
 
     @property
     def search(self) -> Search:
-        """What finds the values again, made once for each code and each login: a page has thousands of lines to look through."""
+        """The search for all values, built once for each new code or login value: a page has thousands of lines to search."""
         known = len(self._codes), len(self._login)
         found = self._searches.get(known)
         if found is None:
@@ -264,7 +269,9 @@ class Secrets(Mapping[str, str]):
         return found
 
     def _seeds(self) -> Iterator[tuple[str, str]]:
-        """Each seed as it was given, and in base32 alone: an address has more around it. Of ``USER:PASSWORD`` the latter."""
+        """Each seed as it was given, and its base32 part alone, because an address has more around it. For ``USER:PASSWORD``, the
+        password.
+        """
         for name, totp in self._totp.items():
             yield name, self._given[name].value
             yield name, totp.text
@@ -274,9 +281,9 @@ class Secrets(Mapping[str, str]):
 
 
 class SecretsAndTokens(Mapping[str, str]):
-    """Secrets by name, and the tokens of the installation: what ``redact_text`` takes out of what a page says.
+    """Secrets by name with the tokens of the installation, for redacting stored texts of a page.
 
-    An agent and an author are shown, and name, what stands on the page: there ``Secrets`` alone are taken out.
+    Texts shown to an agent or an author are redacted with ``Secrets`` only, because they name elements by the text on the page.
     """
 
     def __init__(self, secrets: Secrets, tokens: Tokens | None) -> None:
@@ -319,12 +326,12 @@ def _origins(name: str, secret: GivenSecret, begins: str) -> tuple[str, ...]:
 
 
 def refuses(challenges: Iterable[str], url: str) -> bool:
-    """Whether the site of ``url`` did not take what answered it. challenges: ``Outcome.challenges``."""
+    """True if the site of ``url`` refused the answer to its challenge. challenges: ``Outcome.challenges``."""
     return f"refused {origin_of(url)}" in challenges
 
 
 def asks(challenge: str) -> str:
-    """What helps where a site asked for HTTP authentication and got no answer. challenge: ``basic https://host``."""
+    """Advice for a site that asked for HTTP authentication and got no answer. challenge: ``basic https://host``."""
     scheme, _, origin = challenge.partition(" ")
     if scheme == "refused":
         return f"{origin} did not take the user name and the password that were given for it"
@@ -337,7 +344,7 @@ def asks(challenge: str) -> str:
 
 
 def _user_and_password(name: str, secret: GivenSecret) -> tuple[str, str]:
-    """Errors: ``input.invalid`` (the value has another form)."""
+    """Split the value. Errors: ``input.invalid`` (the value has another form)."""
     user, colon, password = secret.value.partition(":")
     if not colon or not user or not secret.value.isprintable():
         raise MeshError("input.invalid", f"the secret “{name}” for basic authentication must be USER:PASSWORD")

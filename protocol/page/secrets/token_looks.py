@@ -1,7 +1,7 @@
-"""Whether a piece of an address looks generated: a session id, a reset token, a key. Pure. docs/adr/0043.
+"""Decides whether a piece of an address looks generated: a session id, a reset token, a key. Pure. docs/adr/0043.
 
-A piece is scored by what it is made of. Pieces that name things are no tokens, whatever they look like: UUIDs, object ids,
-hashes of files and commits. Only their place in an address can make them one.
+A piece is scored by its characters. UUIDs, object ids and hashes of files and commits name things, so they are no tokens by their
+looks. Only their place in an address can make them tokens.
 """
 
 from __future__ import annotations
@@ -16,19 +16,20 @@ from typing import Final
 from protocol.page.secrets import token_weights as learned
 
 CHARS_MIN: Final = 16
-"""Shorter pieces hold too little to be told from the ids of things."""
+"""Shorter pieces contain too little to be distinguished from ids of things."""
 _CHARS_MAX: Final = 4_096
 WEB_TOKEN: Final = re.compile(
     r"(?<![A-Za-z0-9_-])((?:(?!eyJ)[A-Za-z0-9_-])*+)eyJ[A-Za-z0-9_-]{8,}+\.[A-Za-z0-9_-]{8,}+\.[A-Za-z0-9_-]*"
 )
-"""A signed web token, after what stands before it in one piece: the first group. So each piece is read once: a page can hold
-millions of ``eyJ``, and a search that begins at each of them takes the square of that."""
+"""A signed web token. The first group is the text before it in the same piece, so that each piece is read once: a page can contain
+millions of ``eyJ``, and a search starting at each of them would take quadratic time.
+"""
 _VENDOR: Final = re.compile(
     r"(?:gh[oprsu]_|github_pat_|glpat-|xox[abeoprs]-|[spr]k_(?:live|test)_|whsec_|shp(?:at|ca|pa|ss)_|npm_|pypi-|hf_|dop_v1_|dapi"
     r"|sq0[a-z]{3}-|ya29\.|1//0|SG\.|AIza|EAAC|lin_api_|key-|rubygems_|sntrys_|secret_|hvs\.|tskey-)[A-Za-z0-9_.-]{16,}"
     r"|(?:AKIA|ASIA)[A-Z0-9]{16}|(?:AC|SK)[0-9a-f]{32}"
 )
-"""Keys that say themselves that they are keys."""
+"""Keys whose prefix identifies them."""
 _NAMES_A_THING: Final = re.compile(
     r"[0-9a-fA-F]{8}-(?:[0-9a-fA-F]{4}-){3}[0-9a-fA-F]{12}"  # UUID
     r"|[0-9a-f]{16}|[0-9a-f]{20}|[0-9a-f]{24}|[0-9a-f]{32}|[0-9a-f]{40}|[0-9a-f]{64}|[0-9a-f]{96}|[0-9a-f]{128}"
@@ -38,10 +39,10 @@ _NAMES_A_THING: Final = re.compile(
 _HASHED: Final = re.compile(
     r"(?<=[-_])(?:[0-9a-f]{16}|[0-9a-f]{20}|[0-9a-f]{24}|[0-9a-f]{32}|[0-9a-f]{40}|[0-9a-f]{64})$"
 )
-"""At the end of a slug: the id of the page."""
+"""The id of a page at the end of its slug."""
 _HEX: Final = re.compile(r"[0-9a-f]+")
 _DJANGO: Final = re.compile(r"(?<![A-Za-z0-9])(?=[a-z]{0,5}[0-9])[a-z0-9]{6}-[0-9a-f]{32}(?![A-Za-z0-9])")
-"""The token of a link for a new password: the time in base 36, and a hash."""
+"""The token of a password-reset link: the time in base 36, and a hash."""
 _PIECE: Final = re.compile(r"[A-Za-z0-9_~+=/-]+")
 _PARTS: Final = re.compile(r"[A-Za-z]+|[0-9]+")
 _CAMEL: Final = re.compile(r"[A-Z]?[a-z]{2,}|[A-Z]{2,}(?![a-z])|[0-9]+")
@@ -49,18 +50,18 @@ _VOWELS: Final = frozenset("aeiouy")
 
 
 def names_a_thing(piece: str) -> bool:
-    """Whether ``piece`` has the form of an id or a hash, by which sites name their things."""
+    """True if ``piece`` has the form of an id or a hash, with which sites name things."""
     return bool(_NAMES_A_THING.fullmatch(piece))
 
 
 def is_key(text: str) -> bool:
-    """Whether ``text`` holds a signed web token or a key that begins as those of a known vendor do."""
+    """True if ``text`` contains a signed web token or a key with the prefix of a known vendor."""
     return bool(WEB_TOKEN.search(text) or _VENDOR.search(text) or _DJANGO.search(text))
 
 
 def looks_generated(text: str) -> bool:
-    """Whether a piece of ``text`` looks like a token: at least ``CHARS_MIN`` characters, scored over ``LIMIT``; or hexadecimal of a
-    length that no hash has.
+    """True if a piece of ``text`` looks like a token: it has at least ``CHARS_MIN`` characters and scores over ``LIMIT``, or is
+    hexadecimal with a length that no hash has.
     """
     return any(
         bool(_HEX.fullmatch(piece)) or score(piece) > learned.LIMIT
@@ -70,20 +71,20 @@ def looks_generated(text: str) -> bool:
 
 
 def scored_pieces(text: str) -> list[str]:
-    """The pieces of ``text`` that are long enough to be scored, without what names a thing."""
+    """The pieces of ``text`` that are long enough to be scored, without those that name a thing."""
     pieces = (_HASHED.sub("", piece) for piece in _PIECE.findall(text[:_CHARS_MAX]))
     return [piece for piece in pieces if len(piece) >= CHARS_MIN and not names_a_thing(piece.strip("=/"))]
 
 
 def score(piece: str) -> float:
-    """The weighted sum of what ``piece`` is made of: the higher, the more it looks generated."""
+    """The weighted sum of the features of ``piece``: the higher, the more it looks generated."""
     return sum(weight * value for weight, value in zip(learned.WEIGHTS, features(piece), strict=True))
 
 
 def features(piece: str) -> tuple[float, ...]:
-    """What a score is made of, each about 0 to 1: a constant, length, entropy, changes between kinds of characters, how seldom
-    its pairs of letters are in words, its longest part, capitals amid lower case, digits, vowels among its letters, how much
-    of it reads as words.
+    """The features of a score, each about 0 to 1: a constant, length, entropy, changes between kinds of characters, rareness of
+    its pairs of letters in words, length of its longest part, capitals amid lower case, digits, vowels among its letters, and
+    the share that reads as words.
     """
     size = len(piece)
     letters = [char for char in piece if char.isalpha()]
@@ -113,7 +114,7 @@ def _entropy(text: str) -> float:
 
 
 def _rareness(piece: str) -> Iterator[int]:
-    """Of each pair of letters in it how seldom it is in words, 0 to 9."""
+    """The rareness in words of each pair of letters in it, from 0 to 9."""
     lowered = piece.lower()
     for one, other in itertools.pairwise(lowered):
         if "a" <= one <= "z" and "a" <= other <= "z":

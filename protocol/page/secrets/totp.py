@@ -26,7 +26,7 @@ _MARK: Final = b"trailmesh totp"
 
 
 class Totp(msgspec.Struct, frozen=True, kw_only=True):
-    """A seed, and how codes are made of it."""
+    """A seed, and the parameters of its codes."""
 
     seed: bytes
     digits: int = 6
@@ -38,33 +38,33 @@ class Totp(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def mark(self) -> bytes:
-        """16 bytes that tell this seed from others and say nothing of it: a seed has too many bits to be guessed."""
+        """16 bytes that identify this seed without revealing it: a seed has too many bits to be guessed."""
         return hashlib.blake2b(self.seed, digest_size=16, person=_MARK).digest()
 
     @property
     def text(self) -> str:
-        """The seed in base32, as people are shown it."""
+        """The seed in base32, as sites show it to people."""
         return base64.b32encode(self.seed).decode().rstrip("=")
 
     def window(self, now_ms: int) -> int:
-        """The number of the window of time in which ``now_ms`` lies."""
+        """The number of the time window that contains ``now_ms``."""
         return now_ms // 1000 // self.period_s
 
     def left_ms(self, now_ms: int) -> int:
-        """How long that window lasts."""
+        """The milliseconds until the end of that window."""
         return (self.window(now_ms) + 1) * self.period_s * 1000 - now_ms
 
     def code(self, window: int) -> str:
-        """The code of a window: digits."""
+        """The digits of the code of a window."""
         # Many sites give seeds of 80 bits, which the library would refuse.
         made = TOTP(self.seed, self.digits, _ALGORITHMS[self.algorithm](), self.period_s, enforce_key_length=False)
         return made.generate(window * self.period_s).decode()
 
 
 def parse_totp(text: str) -> Totp:
-    """The seed in ``text``: in base32, as sites show it, or in the address of its QR code (``otpauth://totp/…``).
+    """The seed in ``text``: in base32, or in the address of its QR code (``otpauth://totp/…``).
 
-    Errors: ``secret.totp``, which quotes nothing of it.
+    Errors: ``secret.totp``, which quotes nothing of the text.
     """
     if not text.lower().startswith("otpauth:"):
         return Totp(seed=_seed(text))

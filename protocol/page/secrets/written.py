@@ -1,9 +1,9 @@
-"""Texts that an author wrote and that are the same as a secret. Pure. docs/adr/0043-secrets-and-personal-data.md
+"""Texts of an author that are equal to a secret. Pure. docs/adr/0043-secrets-and-personal-data.md
 
-Such a text is stored with the name of the secret in its place, as is everything that would tell the value. Beside it stands a keyed
-hash of the text: the author wrote the text there, and did not ask for the secret. Only the installation that recorded it can make
-that hash, and only while the secret has the same value. So a replay types or opens what the author wrote. No other recording and no
-other value of the secret comes to a place that was not meant for it.
+Such a text is stored as the name of the secret, like every text that would reveal the value. A keyed hash of the text is stored
+beside it, which shows that the author wrote a text and did not ask for the secret. Only the installation that recorded it can
+compute that hash, and only while the secret has the same value. So a replay types or opens the author's text. No other recording
+and no other value of the secret can get into a place that was not meant for it.
 """
 
 from __future__ import annotations
@@ -30,7 +30,9 @@ LOST_TEXT: Final = (
 
 
 def given_text(action: Action) -> str:
-    """The text that ``action`` types, or the address that it opens; empty for others, and for a secret that is asked for."""
+    """The text that ``action`` types, or the address that it opens; empty for other actions, and for an action that asks for a
+    secret.
+    """
     match action:
         case Fill(value=str(text)):
             return text
@@ -47,10 +49,10 @@ def mark_of(
     tokens: Tokens,
     answers: tuple[Answer | None, Answer | None] = (None, None),
 ) -> str:
-    """What is stored beside ``stored`` if a secret's name stands in it in place of what its author has ``written``; else empty.
+    """The mark stored beside ``stored`` if a secret's name replaces text that the author has ``written``; otherwise empty.
 
-    ``LOST`` if no replay could tell what that was: the text has a secret in another form of writing. Or a dialog is given one, as
-    no replay would. answers: what was expected of a dialog, as it was written and as it is stored.
+    ``LOST`` if no replay could restore the text: it contains a secret in another form, or a dialog is answered with a secret,
+    which no replay does. answers: the expected dialog, as written and as stored.
     """
     asked, kept = answers
     if (
@@ -67,23 +69,23 @@ def mark_of(
 
 
 def _is_replaced(written: str, stored: str) -> bool:
-    """Whether a secret's name is in a stored text that its author did not write there."""
+    """True if a stored text contains a secret's name that its author did not write."""
     return bool(PLACEHOLDER.search(stored)) and not PLACEHOLDER.search(written)
 
 
 def _readings(stored: str, secrets: Mapping[str, str]) -> Iterator[str]:
-    """What an author may have written where ``stored`` has names of secrets: their values, also as addresses have them."""
+    """The texts that an author may have written where ``stored`` has names of secrets: their values, also percent-encoded."""
     for form in (str, quote, partial(quote, safe=""), quote_plus):
         yield reveal_text(stored, {name: form(value) for name, value in secrets.items()})
 
 
 def names_in(action: Action) -> tuple[str, ...]:
-    """The names of secrets in what ``action`` types or opens."""
+    """The names of the secrets in the text or address of ``action``."""
     return tuple(PLACEHOLDER.findall(given_text(action)))
 
 
 def note_about(action: Action, mark: str) -> str:
-    """What an author should know of a text that was stored so; empty without a ``mark``. action: as it is stored."""
+    """A note to the author about a text that was stored in this way; empty without a ``mark``. action: in stored form."""
     if mark in ("", LOST):
         return LOST_TEXT if mark else ""
     names = ", ".join(f"“{name}”" for name in dict.fromkeys(names_in(action)))
@@ -94,7 +96,7 @@ def note_about(action: Action, mark: str) -> str:
 def again(action: Action, mark: str, secrets: Mapping[str, str], tokens: Tokens | None) -> Action:
     """The stored ``action`` as it was written. mark: as ``mark_of``; tokens: None if it was recorded elsewhere.
 
-    Errors: ``action.secret_changed``, ``action.secret_elsewhere`` (recorded elsewhere, and more than the secret's name).
+    Errors: ``action.secret_changed``, ``action.secret_elsewhere`` (recorded elsewhere, and with more text than the secret's name).
     """
     revealed = reveal_action(action, secrets)
     if mark in ("", LOST):
@@ -118,7 +120,7 @@ def again(action: Action, mark: str, secrets: Mapping[str, str], tokens: Tokens 
 
 
 def _texts(action: Action) -> Iterator[str]:
-    """The texts of ``action`` that a page is given, or searched for, as they are."""
+    """The texts of ``action`` that are given to a page or searched for on it, unchanged."""
     match action:
         case Select(option=option, also=also):
             yield from (option, *also)

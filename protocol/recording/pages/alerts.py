@@ -1,4 +1,6 @@
-"""Alerts on the page of a replay that its recording lacks: "Saving failed" beside assertions that hold. docs/adr/0033."""
+"""Finds alerts on the page of a replay that its recording lacks, such as "Saving failed" beside assertions that hold.
+docs/adr/0033.
+"""
 
 from __future__ import annotations
 
@@ -21,32 +23,31 @@ COMPLAINT: Final = re.compile(
     r"|expired|sold out|out of stock|already (?:exists|taken|been)|too (?:long|short|many)|went wrong|try again|locked)\b",
     re.IGNORECASE,
 )
-"""Words by which pages say that something was not done."""
+"""Words with which pages report that something was not done."""
 _ROLES: Final[dict[str, AlertRole]] = {"alert": "alert", "alertdialog": "alertdialog", "status": "status"}
 _WITH_DIGIT: Final = re.compile(r"\S*[0-9]\S*")
 _ALERTS_MAX: Final = 50
 _LINES_MAX: Final = 100
-"""The lines of one alert that are read. A page can nest alerts, so without a limit the work would grow with the square of its size.
-"""
+"""The number of lines of one alert that are read. Alerts can be nested, so without a limit the time would be quadratic."""
 
 
 class Alert(NamedTuple):
-    """An element by which a page announces something by itself."""
+    """An element with which a page announces something by itself."""
 
     role: AlertRole
     words: str
     key: str
-    """``words`` for comparison: folded, masked, and with ``#`` for each word that has a digit."""
+    """``words`` for comparison: folded, masked, and with ``#`` for each word that contains a digit."""
 
 
 def alerts(text: str) -> tuple[Alert, ...]:
-    """The alerts of ``text``, a snapshot, that say something: the first ``_ALERTS_MAX`` in their order.
+    """The alerts with text in the snapshot ``text``: the first ``_ALERTS_MAX``, in order.
 
     A status counts only if it reports a failure: most statuses report success, or a count.
     """
     found: list[Alert] = []
     if not any(role in text for role in _ROLES):
-        return ()  # most pages have none, so their lines need not be parsed
+        return ()  # most pages have no alerts, so their lines need not be parsed
     lines = text.split("\n")
     for place, line in enumerate(lines):
         role = _ROLES.get(parsed(line).role)
@@ -63,15 +64,15 @@ def alerts(text: str) -> tuple[Alert, ...]:
 
 
 def new_alerts(there: Sequence[Alert], title: str, known: Sequence[str]) -> tuple[Alert, ...]:
-    """The alerts among ``there``, those of a page, that no snapshot of ``known`` has. title: the title of the page, which is no
-    news: frameworks announce it in an alert when they change the page without loading it.
+    """The alerts of a page in ``there`` that no snapshot in ``known`` has. title: the title of the page. Frameworks announce it in
+    an alert when they change the page without loading it, so it is never new.
     """
     keys = {one.key for text in known for one in alerts(text)} | {_key(mask_text(title))}
     return tuple(one for one in there if one.key not in keys)
 
 
 def _block(lines: Sequence[str], place: int) -> Iterator[str]:
-    """The line at ``place`` and those within its element."""
+    """The line at ``place`` and the lines inside its element."""
     yield lines[place]
     indent = _indent(lines[place])
     for line in lines[place + 1 : place + _LINES_MAX]:

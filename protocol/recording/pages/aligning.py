@@ -1,6 +1,6 @@
-"""Finds which lines of two texts correspond, in a time that grows with their length and not with its square.
+"""Finds the corresponding lines of two texts, in time that grows with their length and not with its square.
 
-Lines that stand exactly once on both sides are landmarks; between two of them the search goes on. Short stretches without a
+Lines that occur exactly once on both sides are landmarks; the search continues between each two of them. Short stretches without a
 landmark are compared line by line. A long one stays unaligned, and the result says so.
 """
 
@@ -14,7 +14,7 @@ from itertools import pairwise
 from typing import Final, NamedTuple
 
 _SHORT: Final = 64
-"""Lines of a stretch that is compared line by line."""
+"""The number of lines in a stretch that is compared line by line."""
 _ROUNDS: Final = 12
 """The maximum number of passes through a text for landmarks."""
 _COMPARISONS_MAX: Final = 2_000_000
@@ -23,7 +23,7 @@ _COST: Final = 8
 
 
 class Aligned(NamedTuple):
-    """Places of equal lines in both texts, in order, none twice."""
+    """Positions of equal lines in both texts, in order, none twice."""
 
     pairs: list[tuple[int, int]]
     whole: bool
@@ -78,9 +78,9 @@ def _landmarks(old: Sequence[str], new: Sequence[str]) -> list[tuple[int, int]]:
 
 
 def increasing(values: Sequence[int]) -> list[int]:
-    """The indices of the longest series of ``values`` each of which is greater than the one before (patience sorting)."""
+    """The indices of the longest increasing subsequence of ``values`` (patience sorting)."""
     ends: list[int] = []
-    """For each length the smallest value with which such a series can end."""
+    """For each length, the smallest last value of such a subsequence."""
     last: list[int] = []
     before: list[int] = []
     for index, value in enumerate(values):

@@ -1,4 +1,4 @@
-"""Compares the texts that steps of a recording and of a replay read."""
+"""Compares the texts that steps have read in a recording and in a replay."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from protocol.recording.pages.masks import mask_text
 
 
 def same_extracted(action: Action, recorded: str, met: str, *, strict: bool = False) -> bool:
-    """True if ``action`` read the same as when it was recorded.
+    """True if ``action`` read the same text as in the recording.
 
-    An ``extract`` is compared by its type, and not masked: its author asked for this value. Texts of other steps are masked before
-    they are compared. strict: they are not masked.
+    An ``extract`` is compared by its type and is not masked, because its author asked for this value. Texts of other steps are
+    masked before they are compared, unless ``strict``.
     """
     if isinstance(action, Extract):
         return same_value(action, recorded, met)

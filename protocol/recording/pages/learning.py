@@ -1,8 +1,8 @@
 """Learns masks from two recordings of the same steps on unchanged data: only numbers are learned.
 
-One recording cannot see every number that changes by itself (``protocol.recording.pages.masks``): a number of visits, or the number
-of a record that the flow creates. A later one can. Such a number is masked only if the pages are equal otherwise, so a change of
-the data is refused, and not learned.
+One recording cannot show every number that changes by itself (``protocol.recording.pages.masks``), for example a count of visits,
+or the number of a record that the flow creates. A second recording can. Such a number is masked only if the pages are equal
+otherwise, so a change of the data is refused and not learned.
 """
 
 from __future__ import annotations
@@ -31,16 +31,16 @@ class Learned(NamedTuple):
     masks: tuple[Mask, ...]
     """Masks of the later text."""
     lines: tuple[Pair, ...]
-    """The lines in which a number was seen to change."""
+    """The lines in which a number changed."""
     differences: tuple[Pair, ...]
     """Other differences, at most ``DIFFERENCE_LINES_MAX``. If there are any, the masks must not be used."""
 
 
 def learn_between(earlier: str, earlier_masks: Sequence[Mask], text: str, masks: Sequence[Mask]) -> Learned:
-    """``masks`` of ``text``, with the numbers that ``earlier_masks`` cover in ``earlier``, and with the numbers that differ between
-    the two texts.
+    """``masks`` of ``text``, with the numbers that ``earlier_masks`` cover in ``earlier``, and with the numbers that differ
+    between the two texts.
 
-    Never learned: amounts of money and numbers with two decimals, names of controls, a number that is all that a line says.
+    Never learned: amounts of money, numbers with two decimals, names of controls, and a number that is the only text of a line.
     """
     old, new = earlier.split("\n"), text.split("\n")
     if len(old) != len(new):
@@ -61,7 +61,7 @@ def learn_between(earlier: str, earlier_masks: Sequence[Mask], text: str, masks:
 
 
 def unlike(earlier: Step, step: Step) -> tuple[Pair, ...]:
-    """The differences between two recordings of one step, masked, and without the text of the page."""
+    """The differences between two recordings of one step, masked, without the text of the page."""
     pairs = [
         (earlier.url, step.url, mask_address(earlier.url) == mask_address(step.url)),
         (earlier.title, step.title, mask_text(earlier.title) == mask_text(step.title)),
@@ -103,7 +103,7 @@ def _may_learn(line: str, number: re.Match[str]) -> bool:
 
 
 def _unlike(old: Sequence[str], new: Sequence[str]) -> tuple[Pair, ...]:
-    """The lines that differ between two texts of different length, but for numbers that could be learned."""
+    """The lines that differ between two texts of different length, except for numbers that could be learned."""
     same = next((i for i, (a, b) in enumerate(zip(old, new, strict=False)) if a != b), min(len(old), len(new)))
     ours, theirs = (lines[same : same + limits.DIFFERENCE_LINES_MAX] for lines in (old, new))
     before, after = ([NUMBER.sub("#", mask_line(line)) for line in lines] for lines in (ours, theirs))

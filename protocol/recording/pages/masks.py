@@ -1,9 +1,9 @@
-"""Parts of a page's text that change by themselves: times, dates, generated ids, counters. They are found and listed, and not
+"""Finds the parts of a page's text that change by themselves: times, dates, generated ids, counters. Such parts are listed but not
 compared.
 
-A mask names a form, and the other text must have the same form in that place: a clock may show another time, but not "closed".
-A mask never covers an amount of money, a number that was not seen to change, or the name of a control. One control is an exception:
-the name of a link may be a time or a date ("2 minutes ago").
+A mask names a form, and the other text must have the same form in that place: a clock may show another time, but not "closed". A
+mask never covers an amount of money, a number that was not seen to change, or the name of a control. As an exception, the name of
+a link may be a time or a date ("2 minutes ago").
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ _FORMS: Final = re.compile(
             rf"|{_DAY}{_MONTH} [0-9]{{1,2}}(?:st|nd|rd|th)?(?:,? [0-9]{{4}})?)(?!\w))",
             r"(?P<time>(?<![\w:.,])(?:[01]?[0-9]|2[0-3]):[0-5][0-9](?::[0-5][0-9](?:\.[0-9]{1,9})?)?"
             r"(?: ?[ap]\.?m\b\.?|Z|[+-][0-9]{2}:?[0-9]{2})?(?![\w:])"
-            # How long something took; without such a word, only in fractions of which nobody sets a limit.
+            # Durations: after "took" or "last" in any form; otherwise only with two decimals or more, because no limit has those.
             r"|(?<=\b(?:took|last) )[0-9]+(?:\.[0-9]+)? ?(?:ms|µs|s|sec|seconds?|milliseconds)\b"
             r"|(?<![\w.,])[0-9]+\.[0-9]{2,9} ?(?:ms|µs|s|sec|seconds|milliseconds)\b)",
             r"(?P<counter>(?<![\w.,])[0-9]{1,3}(?:[,.]?[0-9]{3})*(?= (?:views?|visits?|visitors?|hits?|downloads?|online)\b))",
@@ -51,7 +51,9 @@ _AGE: Final = re.compile(
     r"""[a-z]+(?: "(?:[^"\\]|\\.)*")?(?: \[[^\]]*\])*: )?)?(?P<ago>[0-9]{1,3}(?:s|min|m|h|d|w|mo|y))$""",
     re.MULTILINE,
 )
-"""A short age that is the only text of a line: "17m" beside a post. In a sentence, a cell or a definition it may be a length."""
+"""A short age that is the only text of a line, such as "17m" beside a post. In a sentence, a cell or a definition it may be a
+length.
+"""
 NUMBER: Final = re.compile(r"[0-9]+(?:[.,][0-9]+)*")
 """A number of a text, with its separators."""
 _CONTROL: Final = re.compile(r"\s*- ([a-z]+)(?: |:|$)")
@@ -80,8 +82,8 @@ def find_masks(text: str) -> tuple[Mask, ...]:
 def learn_masks(text: str, later: str, known: Sequence[Mask]) -> tuple[Mask, ...]:
     """``known`` with the numbers that differ between ``text`` and ``later``, two snapshots of an idle page.
 
-    If more than numbers differs, the page was not idle, and nothing is learned. Amounts of money, names of controls and lines that
-    are a number alone are not masked.
+    If anything but numbers differs, the page was not idle and nothing is learned. Amounts of money, names of controls, and lines
+    with only a number are not masked.
     """
     old, new = text.split("\n"), later.split("\n")
     if text == later or len(old) != len(new) or len(old) > _LEARNED_LINES_MAX:
@@ -104,8 +106,8 @@ def learn_masks(text: str, later: str, known: Sequence[Mask]) -> tuple[Mask, ...
 
 
 def may_learn(line: str, number: re.Match[str]) -> bool:
-    """True if ``number`` of ``line`` may be masked when it is seen to change. Numbers in amounts of money and in names of controls
-    may not, nor may a number that is the only text of a line.
+    """True if ``number`` of ``line`` may be masked when it changes. Numbers in amounts of money and in names of controls may not,
+    nor may a number that is the only text of a line.
     """
     alone = not re.search(r"[^\W\d_]", line.partition(":")[2] or line[: number.start()].partition(" ")[2])
     return not (_is_control(line) or _is_money(line, number.start(), number.end()) or alone)
@@ -115,8 +117,8 @@ def apply_masks(recorded: str, masks: Sequence[Mask], met: str) -> tuple[str, st
     """Both texts with ``‹form›`` in place of masked parts: in ``recorded`` the parts that ``masks`` lists, in ``met`` the parts of
     the same form.
 
-    Equal results mean that only masked parts differ. A mask that no recorder would make there is ignored, because the recording may
-    come from somebody who wants to hide a price.
+    Equal results mean that only masked parts differ. A mask that no recorder would make there is ignored, because the author of
+    the recording may want to hide a price.
     """
     old, lines = recorded.split("\n"), met.split("\n")
     claimed: dict[int, list[tuple[int, int, str]]] = {}
@@ -153,7 +155,7 @@ def mask_text(text: str) -> str:
 
 
 def mask_address(url: str) -> str:
-    """An address with ``‹form›`` for the generated ids in it. Numbers stay: a different number can mean a different record."""
+    """An address with ``‹form›`` for its generated ids. Numbers stay: a different number can mean a different record."""
     return _splice(url, [span for span in _forms_in(url) if span[2] in ("uuid", "token")])
 
 
@@ -167,7 +169,7 @@ def _spans_met(line: str, forms: set[str], learned: dict[str, frozenset[int]]) -
 
 
 def _learned(lines: Sequence[str], by_line: dict[int, list[tuple[int, int, str]]]) -> dict[str, frozenset[int]]:
-    """The places of masked numbers in lines, by the line with ``#`` for each number."""
+    """The positions of masked numbers in lines, by the line with ``#`` for each number."""
     learned: dict[str, frozenset[int]] = {}
     for index, spans in by_line.items():
         starts = {start for start, _, form in spans if form == "number"}
@@ -203,7 +205,7 @@ def _forms_in(text: str) -> Iterator[tuple[int, int, Form]]:
     for age in _AGE.finditer(text):
         yield age.start("ago"), age.end("ago"), "ago"
     for found in _FORMS.finditer(text):
-        form: Form = found.lastgroup  # type: ignore[assignment]  # every alternative is a named group
+        form: Form = found.lastgroup  # every alternative is a named group
         if form == "token" and not _is_generated(found[0]):
             continue
         span = found.start(), found.end()

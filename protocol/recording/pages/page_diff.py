@@ -124,8 +124,8 @@ _LEAST: Final = 6
 
 
 def weight(roles: Sequence[str], recorded: str, met: str) -> int:
-    """The weight of a change of these lines: 1 a value (an amount of money, a cell, a record, the content of a field); 2 a control
-    or heading; 3 another text; 5 only a number in a text; 6 decoration.
+    """The weight of a change of these lines: 1 for a value (an amount of money, a cell, a record, the content of a field), 2 for a
+    control or heading, 3 for another text, 5 for a number inside a text, 6 for decoration.
     """
     if any(map(_MONEY.search, (recorded, met))) or any(role in RECORDS | _FIELDS for role in roles):
         return 1
@@ -141,23 +141,23 @@ class _Found(NamedTuple):
 
     weight: int
     old: int
-    """Place in the recorded page, -1 for a new element."""
+    """Position in the recorded page; -1 for a new element."""
     new: int
-    """Place in the page that was met, -1 for a removed element."""
+    """Position in the page of the replay; -1 for a removed element."""
     others: int = 0
     """The number of other elements that moved with it."""
 
 
 class _Telling:
-    """Describes the differences of a pairing from the inside out, so that an element knows which differences in its content were
-    described.
+    """Describes the differences of a pairing from the inside out, so that the description of an element knows which differences
+    inside it were described.
     """
 
     def __init__(self, pairing: Pairing) -> None:
         self._old, self._new = pairing.old, pairing.new
         self._pairing = pairing
         self._said: dict[int, set[str]] = {}
-        """Words of what was told within an element of the recorded page."""
+        """Words already described within an element of the recorded page."""
 
     def found(self) -> list[_Found]:
         """All differences in the order of the page; new elements come last."""

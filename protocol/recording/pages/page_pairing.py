@@ -1,8 +1,8 @@
 """Pairs the elements of two pages that are the same, by their text and their place in the outline.
 
-Equal lines in the same order are paired first. Then remaining elements are paired below elements that are paired already: those of
-the same role and name, those whose lines differ only in numbers, those at the same place of a row, the most alike, or all in order
-if both sides have as many. Remaining equal elements at different places have moved.
+Equal lines in the same order are paired first. Remaining elements are then paired below paired elements, in this order: with the
+same role and name; with lines that differ only in numbers; at the same place of a row; the most similar; all in order, if both
+sides have the same number. Remaining equal elements at different places have moved.
 """
 
 from __future__ import annotations
@@ -36,15 +36,15 @@ class Side:
     def __init__(self, outline: Outline) -> None:
         self.outline = outline
         self.mates = [-1] * len(outline.lines)
-        """Of each element the same one of the other page, -1 if there is none."""
+        """For each element, the paired element of the other page; -1 if there is none."""
 
     def __len__(self) -> int:
         return len(self.mates)
 
     @cached_property
     def keys(self) -> list[str]:
-        """The keys for aligning the elements. A key is the element's line; for an element without text, the first telling line in
-        it is added.
+        """The keys for aligning the elements. A key is the element's line; for an element without text, the first line with text
+        inside it is added.
         """
         return [self._key(place) for place in range(len(self))]
 
@@ -86,13 +86,13 @@ class Pairing:
         self._pair_moved()
         self._pair_rest()
         self.whole = whole or not any(self.old.left())
-        """All was compared."""
+        """True if everything was compared."""
 
     def _mate(self, i: int, j: int) -> None:
         self.old.mates[i], self.new.mates[j] = j, i
 
     def _mate_holders(self, pairs: Sequence[tuple[int, int]]) -> None:
-        """Pair different elements that hold equal ones: a row in which one cell changed."""
+        """Pair different elements that contain equal ones, such as a row in which one cell changed."""
         votes: Counter[tuple[int, int]] = Counter()
         for i, j in pairs:
             p, q = self.old.outline.parents[i], self.new.outline.parents[j]
@@ -104,7 +104,7 @@ class Pairing:
                 self._mate(p, q)
 
     def _part_strangers(self, pairs: Sequence[tuple[int, int]]) -> None:
-        """Separate equal elements in two different records: the same price of another product."""
+        """Separate equal elements in two different records, such as the same price of another product."""
         for i, j in pairs:
             p, q = self.old.outline.parents[i], self.new.outline.parents[j]
             if (p >= 0 and self._is_record(self.old, p) and self.old.mates[p] != q) or (
@@ -140,8 +140,8 @@ class Pairing:
                 taken[group] += 1
 
     def _pair_alike(self) -> None:
-        """Pair the remaining elements of one role in the same slot: the most alike first, the rest in order if both sides have as
-        many.
+        """Pair the remaining elements of one role in the same slot: the most similar first, the rest in order if both sides have
+        the same number.
         """
         ours, theirs = self._in_slots(self.old), self._in_slots(self.new)
         for (slot, role), places in ours.items():
@@ -210,7 +210,7 @@ class Pairing:
         return elsewhere
 
     def _is_elsewhere(self, i: int, j: int) -> bool:
-        """True if it is in another element now. A wrapper that came or went around it does not count."""
+        """True if it is in another element now. A wrapper that was added or removed around it does not count."""
         p, q = self.old.outline.parents[i], self.new.outline.parents[j]
         if (p < 0 and q < 0) or (p >= 0 and self.old.mates[p] == q):
             return False
@@ -219,7 +219,7 @@ class Pairing:
             return True
         return (self.old.mates[ours] if ours >= 0 else -1) != theirs
 
-    # --- what an element says ---
+    # --- the text of an element ---
 
     def _same_role(self, i: int, j: int) -> bool:
         return self._role(self.old, i) == self._role(self.new, j)

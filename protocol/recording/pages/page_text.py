@@ -19,7 +19,7 @@ _WORD_CHARS_MAX: Final = 60
 
 
 def compare_text(recorded: str, met: str) -> TextMatch:
-    """``same``; ``numbers`` when the texts are the same but for the numbers in them; else ``differs``.
+    """``same``; ``numbers`` if only numbers differ; otherwise ``differs``.
 
     A number is digits 0 to 9, with single points or commas between them: 10, 10.50, 1,000.00.
     """
@@ -67,7 +67,7 @@ def _piece(line: str, start: int, indent: int, shared: int) -> str:
     cut = whole[: limits.DIFFERENCE_CHARS_MAX]
     if len(whole) > len(cut):
         end = cut.rfind(" ")
-        # The cut is behind the difference, so that a part of it is shown.
+        # Cut after the difference, so that a part of it is shown.
         cut = cut[:end] if end > shared - start else cut
     shown = "".join(" " if char.isspace() else char for char in visible(cut))
     return ("…" if start > indent else "") + shown + ("…" if len(whole) > len(cut) else "")

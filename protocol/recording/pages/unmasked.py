@@ -1,4 +1,4 @@
-"""Finds text that looks like a time, an id or a counter but has a meaning. It is compared, and never masked."""
+"""Recognises text that looks like a time, an id or a counter but has a meaning. Such text is compared and never masked."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Final
 
 _IBAN: Final = re.compile(r"[A-Z]{2}[0-9]{2}[A-Z0-9]{11,30}")
 _WALLET: Final = re.compile(r"0x[0-9a-fA-F]{40}|(?:bc|tb)1[02-9ac-hj-np-z]{11,71}")
-"""Addresses of wallets, in forms that no other word has: EIP-55, BIP-173."""
+"""Addresses of wallets, in forms that no other word has (EIP-55, BIP-173)."""
 _ADDRESS_OR_VERSION: Final = re.compile(r"(?:\bversion|\brelease|\bfirmware|\bbuild|\bv\.?) ?$", re.IGNORECASE)
 _NUMERIC: Final = re.compile(r"([0-9]{1,2})[./]([0-9]{1,2})[./]([0-9]{2}|[0-9]{4})")
 _WORD: Final = re.compile(r"[a-z]{3,}")
@@ -18,9 +18,9 @@ _AFTER_CHARS: Final = 40
 
 
 def means_something(form: str, text: str, start: int, end: int) -> bool:
-    """True if ``text[start:end]`` has a meaning, although its ``form`` is one of text that changes by itself. token: the number of
-    a bank account, or a wallet. counter: zero, or a number of items that are left. date: a part of an IP address, a version, an
-    impossible day, or words such as "5 may".
+    """True if ``text[start:end]`` has a meaning, although its ``form`` is one of text that changes by itself. For ``token``: the
+    number of a bank account, or a wallet. For ``counter``: zero, or a number of remaining items. For ``date``: a part of an IP
+    address, a version, an impossible day, or words such as "5 may".
     """
     said = text[start:end]
     match form:
@@ -50,5 +50,5 @@ def _is_no_date(said: str, before: str, after: str) -> bool:
         return goes_on or not is_day or bool(_ADDRESS_OR_VERSION.search(before))
     if "/" in said:
         return True  # a year of three digits
-    # Months are written with a capital letter; "5 may" is a rule, unless a year stands with it.
+    # Months are written with a capital letter; "5 may" is a rule, unless a year follows.
     return bool(_WORD.search(said)) and said == said.lower() and not _YEAR.search(said) and "-" not in said

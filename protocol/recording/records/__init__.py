@@ -1,1 +1,1 @@
-"""The records of a session, and the bundle that holds them."""
+"""The records of a session, and the bundle that contains them."""

@@ -2,7 +2,7 @@
 
 Layout, in this order (``protocol.recording.records.flat_zip``; docs/protocol/bundle.md):
 
-- ``mimetype``: the media type, so that ``file`` and a look with ``head`` tell what this is;
+- ``mimetype``: the media type, so that ``file`` and ``head`` show the kind of the file;
 - ``manifest.cose``: an artefact envelope of kind ``session`` whose payload is the SHA-256 of
 - ``manifest.cbor``: version, session record, path, size and SHA-256 of every element, Merkle root over them;
 - the elements, sorted by path: ``blobs/<sha256>`` (screenshots, snapshots) and ``steps/000001.cbor`` ….
@@ -66,12 +66,12 @@ class Manifest(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
 
 
 def step_path(index: int) -> str:
-    """Where step ``index`` (from 1) lies."""
+    """The path of step ``index`` (from 1)."""
     return f"steps/{index:06d}.cbor"
 
 
 def blob_path(digest: bytes) -> str:
-    """Where the blob with this SHA-256 lies."""
+    """The path of the blob with this SHA-256."""
     return f"blobs/{digest.hex()}"
 
 
@@ -110,7 +110,7 @@ def make_manifest(session: Session, steps: Sequence[Step], blob_sizes: Mapping[b
     if (
         len(elements) > limits.BUNDLE_ELEMENTS_MAX
         or len(data) > limits.BUNDLE_MANIFEST_BYTES_MAX
-        # The rest is for the manifest, its signature, and what the archive itself takes.
+        # The rest is reserved for the manifest, its signature and the archive's own headers.
         or sum(element.size for element in elements) > limits.BUNDLE_BYTES_MAX - 2 * limits.MIB
         or any(element.size > _size_max(element.path) for element in elements)
     ):
@@ -119,7 +119,7 @@ def make_manifest(session: Session, steps: Sequence[Step], blob_sizes: Mapping[b
 
 
 def require_steps(manifest: bytes, steps: Sequence[Step]) -> None:
-    """Return if ``steps`` are exactly those that ``manifest`` names. Errors: ``bundle.element``."""
+    """Return if ``steps`` are exactly the steps that ``manifest`` lists. Errors: ``bundle.element``."""
     signed = {item.path: item.sha256 for item in _parse_manifest(manifest).elements if step_index(item.path)}
     for step in steps:
         path = step_path(step.index)
@@ -144,7 +144,7 @@ class Writer:
         self._zip.add(_CBOR, manifest)
 
     def add(self, data: bytes) -> None:
-        """Append the content of the next of ``elements``. Errors: ``bundle.element`` if it is not what was signed."""
+        """Append the content of the next of ``elements``. Errors: ``bundle.element`` if it is not the signed content."""
         element = self.elements[self._next]
         if len(data) != element.size or hashlib.sha256(data).digest() != element.sha256:
             raise _fault(element.path)
@@ -182,9 +182,9 @@ class Bundle:
         self._elements = {element.path: element for element in manifest.elements}
         self.manifest = manifest
         self.header = signed.header
-        """Who signed it, and when."""
+        """The signer, and the time of signing."""
         self.manifest_digest = signed.payload
-        """SHA-256 of ``manifest.cbor``: the name of exactly this recording."""
+        """SHA-256 of ``manifest.cbor``: it identifies this recording."""
 
     @property
     def session(self) -> Session:
@@ -193,16 +193,16 @@ class Bundle:
 
     @property
     def signature(self) -> bytes:
-        """The signed envelope, as it lies in the file."""
+        """The signed envelope, with its bytes in the file."""
         return _content(self._file, self._entries[_COSE])
 
     @property
     def manifest_bytes(self) -> bytes:
-        """``manifest.cbor``, as it lies in the file."""
+        """``manifest.cbor``, with its bytes in the file."""
         return _content(self._file, self._entries[_CBOR])
 
     def element(self, path: str) -> bytes:
-        """The content of one element, read alone and verified.
+        """The content of one element, which is read alone and verified.
 
         Checks, in order: the path is in the manifest; CRC-32; SHA-256. Errors: ``input.not_found``, ``bundle.element``.
         """
@@ -215,7 +215,7 @@ class Bundle:
         return data
 
     def step(self, index: int) -> Step:
-        """Step ``index`` (from 1), read alone and verified. Errors: ``input.not_found``, ``bundle.element``."""
+        """Step ``index`` (from 1), which is read alone and verified. Errors: ``input.not_found``, ``bundle.element``."""
         path = step_path(index)
         data = self.element(path)
         try:
@@ -235,10 +235,10 @@ class Bundle:
         return [self.step(index) for index in range(1, self.session.steps + 1)]
 
     def faults(self) -> Iterator[MeshError]:
-        """What is wrong with the elements, one error for each bad one; none when the bundle is whole.
+        """One error for each bad element; none if the bundle is intact.
 
-        Checks, in order: every step (hash, form, index); every blob (hash), naming the step that shows it; blobs are
-        exactly those the steps name; a session that says that it passed did so by its steps.
+        Checks, in order: every step (hash, form, index); every blob (hash), naming the step that shows it; the blobs are exactly
+        those that the steps name; the verdict ``pass`` follows from the steps.
         """
         shown_by: dict[str, int] = {}
         complete = True
@@ -250,7 +250,7 @@ class Bundle:
                 complete = False
                 yield error
             else:
-                # The verdict is signed, but by the recorder: what it says must follow from what it shows.
+                # The verdict is signed, but by the recorder, so it must follow from the steps.
                 against = against or judge_recording([step]).reason
                 for digest in blobs_of([step]):
                     shown_by.setdefault(blob_path(digest), index)
@@ -262,7 +262,7 @@ class Bundle:
             except MeshError as error:
                 detail = {"index": shown_by[path]} if path in shown_by else {}
                 yield MeshError(error.code, error.message, **error.detail, **detail)
-            # With a step missing nobody can say which blobs are its own.
+            # With a step missing, nobody can tell which blobs belong to it.
             if complete and path not in shown_by:
                 yield MeshError("bundle.element", f"{path} does not belong to any step", element=path)
         for path, index in shown_by.items():
@@ -279,11 +279,11 @@ class Bundle:
 
 
 def open_bundle(file: BinaryIO, find_key: envelope.KeyFinder) -> Bundle:
-    """The bundle in ``file``, once everything but its elements is verified; ``Bundle.verify`` does the rest.
+    """The bundle in ``file``, after everything except its elements is verified; ``Bundle.verify`` verifies these.
 
     Checks, in order:
 
-    1. canonical archive layout, without a byte that belongs to nothing (``flat_zip.read_directory``);
+    1. canonical archive layout, without extra bytes (``flat_zip.read_directory``);
     2. the three head entries in place, then only steps and blobs, sorted, each once, each within the limit of its kind;
     3. every local header equals what the directory implies; the media type;
     4. the signature of a trusted key over the SHA-256 of the manifest;
@@ -293,7 +293,7 @@ def open_bundle(file: BinaryIO, find_key: envelope.KeyFinder) -> Bundle:
 
     Errors: ``bundle.invalid``, ``bundle.element`` (a header or the manifest was changed), ``envelope.*``.
     """
-    # Everything that needs no signature comes first, in bounded time: whoever sends a file may be anybody.
+    # Everything that needs no signature comes first and takes bounded time, because anybody may have sent the file.
     entries = flat_zip.read_directory(file)
     _check_names(entries)
     for entry in entries:
@@ -304,7 +304,7 @@ def open_bundle(file: BinaryIO, find_key: envelope.KeyFinder) -> Bundle:
     if head[_MIMETYPE] != MEDIA_TYPE:
         raise _fault(_MIMETYPE)
     signed = envelope.verify(head[_COSE], kinds=frozenset({KIND}), find_key=find_key)
-    # The envelope signs only the hash, so that the manifest may be larger than an envelope.
+    # The envelope signs only the hash, so the manifest may be larger than an envelope.
     if signed.payload != hashlib.sha256(head[_CBOR]).digest():
         raise _fault(_CBOR)
     manifest = _parse_manifest(head[_CBOR])
@@ -315,20 +315,20 @@ def open_bundle(file: BinaryIO, find_key: envelope.KeyFinder) -> Bundle:
 
 
 def verify_bundle(file: BinaryIO, find_key: envelope.KeyFinder) -> Bundle:
-    """The bundle in ``file``, once every byte is verified. Errors: those of ``open_bundle``, ``bundle.element``."""
+    """The bundle in ``file``, after every byte is verified. Errors: those of ``open_bundle``, ``bundle.element``."""
     bundle = open_bundle(file, find_key)
     bundle.verify()
     return bundle
 
 
 def step_index(path: str) -> int:
-    """The step (from 1) whose element this is; 0 for other elements."""
+    """The step (from 1) in this element; 0 for other elements."""
     found = _STEP_PATH.fullmatch(path)
     return int(found[1]) if found else 0
 
 
 def _size_max(path: str) -> int:
-    """The most bytes an entry may have; -1 for paths that are not allowed at all."""
+    """The maximum size of an entry in bytes; -1 for paths that are not allowed."""
     if path in _HEAD_SIZES_MAX:
         return _HEAD_SIZES_MAX[path]
     if _BLOB_PATH.fullmatch(path):
@@ -353,10 +353,10 @@ def _check_names(entries: Sequence[flat_zip.Entry]) -> None:
 
 
 def _parse_manifest(data: bytes) -> Manifest:
-    """The manifest in ``data``, once it agrees with itself. Errors: ``bundle.invalid``, ``format.*``."""
+    """The manifest in ``data``, after checking that it is consistent. Errors: ``bundle.invalid``, ``format.*``."""
     try:
         value = cbor.decode(data, bytes_max=limits.BUNDLE_MANIFEST_BYTES_MAX)
-        # Before the strict form: a later version may have fields that this one would call a fault.
+        # Before the strict form: a later version may have fields that this version would reject.
         formats.check_field("bundle", value)
         try:
             manifest = cbor.convert(value, Manifest)
@@ -365,7 +365,7 @@ def _parse_manifest(data: bytes) -> Manifest:
     except MeshError as error:
         refused = MeshError("bundle.invalid", f"manifest: {error.message}")
         raise formats.unless_version(error, refused) from error
-    # The store keeps blobs by their hash, so a name that is another one would bring a blob under a wrong hash.
+    # The store keeps blobs by their hash, so a wrong name would store a blob under a wrong hash.
     for item in manifest.elements:
         blob = _BLOB_PATH.fullmatch(item.path)
         if blob and blob[1] != item.sha256.hex():
@@ -403,7 +403,8 @@ def _check_session(manifest: Manifest, header: envelope.Header) -> None:
 
 
 def _plausible(step: Step) -> bool:
-    # What the types leave open, and code behind this relies on: lengths of digests, and an error exactly where a step failed.
+    # Conditions that the types do not express but the following code relies on: lengths of digests, and an error exactly on a
+    # failed step.
     return (
         len(step.state) == 16
         and len(step.snapshot) in (0, 32)

@@ -1,4 +1,4 @@
-"""Differences in the order in which they matter, and each change that is the same in many steps once."""
+"""Orders differences by importance, and merges a change that is the same in many steps."""
 
 from __future__ import annotations
 
@@ -26,39 +26,40 @@ _ASPECTS: Final[dict[Aspect, str]] = {
 
 
 class Difference(msgspec.Struct, frozen=True, kw_only=True):
-    """One difference from the recording, cut to ``DIFFERENCE_CHARS_MAX`` around the place where it begins."""
+    """One difference from the recording, cut to ``DIFFERENCE_CHARS_MAX`` around its beginning."""
 
     step: int
     """Index of the step."""
     what: Aspect
-    """``text``: one line of it. ``action``: it was not performed, and ``assertion``: it did not hold; ``met`` says why.
-    ``alert``: the page shows one that the recording lacks. ``sent``: a request that the step had to send did not leave."""
+    """``text``: one line of it. ``action``: it was not performed; ``assertion``: it did not hold; ``met`` has the reason.
+    ``alert``: the page shows an alert that the recording lacks. ``sent``: a request that the step had to send did not leave.
+    """
     recorded: Done
-    """Empty for a line that came in addition."""
+    """Empty for a line that was added."""
     met: Done
-    """Empty for a line that is gone."""
+    """Empty for a line that was removed."""
     also: tuple[int, ...] = ()
     """Later steps that differ in the same way."""
     place: Done = ""
-    """What the line stands in on the page: ``table “Orders” › row “Pump 2” › cell “Price”``."""
+    """The elements around the line on the page: ``table “Orders” › row “Pump 2” › cell “Price”``."""
     note: Done = ""
-    """What else is to be said of it: it has moved, it holds more lines, more differs that is not listed."""
+    """Further remarks: the line has moved, it contains more lines, more differences are not listed."""
 
 
 def noted(found: Difference, note: str) -> Difference:
-    """``found`` with another note behind those that it has."""
+    """``found`` with another note after its own."""
     return msgspec.structs.replace(found, note="; ".join(filter(None, (found.note, note))))
 
 
 def where(found: Difference) -> str:
-    """What differs and where: ``text, table “Orders” › row “Pump 2” › cell “Price”``."""
+    """The kind and the place of the difference: ``text, table “Orders” › row “Pump 2” › cell “Price”``."""
     at = f", {found.place}" if found.place else ""
     note = f" ({found.note})" if found.note else ""
     return f"{_ASPECTS[found.what]}{at}{note}"
 
 
 def in_words(found: Difference) -> str:
-    """What is there instead of what is recorded, for one line."""
+    """The difference as one line: what the replay found in place of the recording."""
     if found.what in ("action", "assertion"):
         return found.met
     if found.what == "sent":
@@ -77,7 +78,7 @@ def in_words(found: Difference) -> str:
 
 
 def _sides(found: Difference) -> tuple[str, str, str]:
-    """Of two lines of one element that differ in one part: the element, and that part of both. Else both as they are."""
+    """For two lines of one element that differ in one part: the element, and that part of both. Otherwise both lines."""
     recorded, met = (side.strip().removeprefix("- ") for side in (found.recorded, found.met))
     old, new = (parsed(side) for side in (found.recorded, found.met))
     if found.what != "text" or not old.role or (old.role, old.states) != (new.role, new.states):
@@ -92,9 +93,10 @@ def _sides(found: Difference) -> tuple[str, str, str]:
 
 
 def merged(differences: Iterable[Difference]) -> tuple[Difference, ...]:
-    """``differences`` without those that say the same of a later step: its index stands in ``also`` of the first.
+    """``differences`` without repetitions in later steps, whose indices are listed in ``also`` of the first.
 
-    Two titles or addresses say the same if the same words changed in them: a new prefix of all titles, an id in all addresses.
+    Two differences of titles or addresses are equal if the same words changed, such as a new prefix of all titles or an id in all
+    addresses.
     """
     first: dict[tuple[Aspect, str, str], Difference] = {}
     for one in differences:
@@ -110,7 +112,7 @@ def merged(differences: Iterable[Difference]) -> tuple[Difference, ...]:
 
 
 def changed_part(recorded: str, met: str) -> tuple[str, str]:
-    """Both without the words that they begin and end with alike."""
+    """Both texts without their common first and last words."""
     old, new = _WORDS.findall(recorded), _WORDS.findall(met)
     shortest = min(len(old), len(new))
     head = next((i for i in range(shortest) if old[i] != new[i]), shortest)

@@ -1,9 +1,9 @@
-"""The one ZIP layout that trailmesh writes and reads: stored entries, back to back, nothing optional.
+"""The only ZIP layout that trailmesh writes and reads: stored entries, back to back, without optional parts.
 
 For given names and contents exactly one file is valid. So a reader rebuilds every header from its values and compares it byte by
 byte. This refuses comments, extra fields, flags, compression, gaps, other dates and 64-bit records. It matters because two ZIP
-readers may see different content in an archive that uses them. Files are objects with ``read``, ``write`` and ``seek``; the
-caller opens them, and they are never read as a whole.
+readers may see different content in an archive that uses them. Files are objects with ``read``, ``write`` and ``seek``; the caller
+opens them, and they are never read as a whole.
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ _CENTRAL: Final = struct.Struct("<4sHHHHHHIIIHHHHHII")
 _END: Final = struct.Struct("<4sHHHHIIH")
 _VERSION_NEEDED: Final = 10
 _MADE_BY: Final = 3 << 8 | _VERSION_NEEDED
-"""Unix: so that the file modes below mean something."""
+"""Unix, so that the file modes below have a meaning."""
 _TIME, _DATE = 0, 1 << 5 | 1
-"""1 January 1980, 00:00: the first moment ZIP can name."""
+"""1 January 1980, 00:00: the first time that ZIP can express."""
 _MODE: Final = 0o100644 << 16
 
 
@@ -35,16 +35,16 @@ class Entry(NamedTuple):
     crc: int
     """CRC-32 of its content."""
     offset: int
-    """Where its local header starts."""
+    """Offset of its local header."""
 
     @property
     def start(self) -> int:
-        """Where its content starts."""
+        """Offset of its content."""
         return self.offset + _LOCAL.size + len(self.name)
 
     @property
     def end(self) -> int:
-        """Where the next entry starts."""
+        """Offset of the next entry."""
         return self.start + self.size
 
 
@@ -81,7 +81,7 @@ class Writer:
         self._offset = entry.end
 
     def finish(self) -> None:
-        """Append the directory: the archive is complete."""
+        """Append the directory, which completes the archive."""
         directory = b"".join(_central_header(entry) for entry in self._entries)
         self._out.write(directory)
         self._out.write(_end_record(len(self._entries), len(directory), self._offset))
@@ -92,23 +92,23 @@ def _bad(reason: str, **detail: object) -> MeshError:
 
 
 def read_directory(file: BinaryIO) -> list[Entry]:
-    """The entries of an archive of exactly this layout, in file order; local headers are not looked at yet.
+    """The entries of an archive of exactly this layout, in file order; local headers are not checked yet.
 
-    Checks, in order: file size; an end record as the last bytes, without comment, whose directory ends where it
-    starts; every directory entry, rebuilt, equals its bytes; entries lie back to back from the first byte to the
-    directory. Errors: ``bundle.invalid``.
+    Checks, in order: file size; an end record as the last bytes, without comment, whose directory ends where it starts; every
+    directory entry, rebuilt, equals its bytes; entries lie back to back from the first byte to the directory. Errors:
+    ``bundle.invalid``.
     """
     size = file.seek(0, 2)
     if size < _END.size or size > limits.BUNDLE_BYTES_MAX:
         raise _bad(f"{size} bytes; between {_END.size} and {limits.BUNDLE_BYTES_MAX} are allowed")
     tail = _read(file, size - _END.size, _END.size)
     count, directory_bytes, directory_offset = _END.unpack(tail)[4:7]
-    # No comment is allowed, so the end record is at a known place and never has to be searched for.
+    # No comment is allowed, so the end record is at a known place and need not be searched for.
     if tail != _end_record(count, directory_bytes, directory_offset):
         raise _bad("the last bytes are not a plain end record")
     if directory_offset + directory_bytes + _END.size != size:
         raise _bad("bytes before, after or between the parts of the archive")
-    # Limits what is read into memory next; the sizes come from the file.
+    # Limits the amount read into memory next, because the sizes come from the file.
     if directory_bytes > count * (_CENTRAL.size + limits.BUNDLE_PATH_CHARS_MAX):
         raise _bad("the directory is larger than its entries can be")
     directory = _read(file, directory_offset, directory_bytes)
@@ -125,7 +125,7 @@ def read_directory(file: BinaryIO) -> list[Entry]:
 
 
 def _parse_central(directory: bytes, position: int, offset: int) -> Entry:
-    """The entry at ``position``, which must say that it lies at ``offset``."""
+    """The entry at ``position`` of the directory, whose content must be at ``offset``."""
     if position + _CENTRAL.size > len(directory):
         raise _bad("the directory ends early")
     fields = _CENTRAL.unpack_from(directory, position)
@@ -134,7 +134,7 @@ def _parse_central(directory: bytes, position: int, offset: int) -> Entry:
     if name_length > limits.BUNDLE_PATH_CHARS_MAX or not raw.isascii():
         raise _bad("an entry name is too long or not ASCII")
     entry = Entry(raw.decode("ascii"), size, crc, offset)
-    # Rebuilt and compared instead of parsed field by field: no field can have an unexpected value.
+    # Rebuilt and compared instead of parsed field by field, so that no field can have an unexpected value.
     expected = _central_header(entry)
     if directory[position : position + len(expected)] != expected:
         raise _bad("a directory entry is not in canonical form", element=entry.name)
@@ -142,7 +142,7 @@ def _parse_central(directory: bytes, position: int, offset: int) -> Entry:
 
 
 def check_local_header(file: BinaryIO, entry: Entry) -> bool:
-    """Whether the header in front of the content is, byte for byte, what the directory implies."""
+    """True if the header before the content has exactly the bytes that the directory implies."""
     expected = _local_header(entry)
     return _read(file, entry.offset, len(expected)) == expected
 

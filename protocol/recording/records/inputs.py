@@ -1,7 +1,7 @@
-"""Inputs of a session: values that its author has named, and that a replay can change.
+"""Inputs of a session: values that its author has named and that a replay can change.
 
-A later action uses one as ``${name}``, as it does what an ``extract`` has read. Where a replay changes an input, a page is
-expected to say the new value wherever it said the recorded one. Everything else that differs is a difference.
+A later action uses an input as ``${name}``, like a value that an ``extract`` has read. If a replay changes an input, each page
+must show the new value wherever it showed the recorded one. All other changes are differences.
 """
 
 from __future__ import annotations
@@ -25,11 +25,13 @@ from protocol.recording.records.session import ChangedInput, Input, InputKind, R
 
 _PLACEHOLDER_BEGINS: Final = "‹secret:"
 _KEPT: Final = "‹=›"
-"""Behind a recorded value that a page says though the input was changed."""
+"""Added to a recorded value that a page still shows although the input was changed."""
 
 
 def require_kind(kind: InputKind, name: str, value: str) -> None:
-    """Raise ``input.invalid`` unless ``value`` is of the type ``kind``: a plain decimal number, or a date such as 2026-11-23."""
+    """Return if ``value`` has the type ``kind``: a plain decimal number, or a date such as 2026-11-23. Errors:
+    ``input.invalid``.
+    """
     fits = True
     match kind:
         case "number":
@@ -50,7 +52,7 @@ def require_kind(kind: InputKind, name: str, value: str) -> None:
 
 
 def require_plain_inputs(inputs: Sequence[Input], secrets: Mapping[str, str]) -> None:
-    """Raise ``input.invalid`` if the value of an input contains a secret: inputs are stored as they are."""
+    """Return if no value of an input contains a secret, because inputs are stored unredacted. Errors: ``input.invalid``."""
     for item in inputs:
         _require_plain(item.name, item.value, secrets)
 
@@ -85,10 +87,10 @@ def _require_fits(kind: InputKind, name: str, value: str) -> None:
 def change(
     session: Session, steps: Sequence[Step], given: Mapping[str, str], secrets: Mapping[str, str]
 ) -> tuple[ChangedInput, ...]:
-    """What of the inputs of ``session`` is another value now, by name; ``steps`` are those that a replay performs.
+    """The inputs of ``session`` that get another value, by name; ``steps`` are those that a replay performs.
 
-    given: values by the name of an input, or by the number of a step that types or chooses a text. Values equal to the recorded one
-    change nothing. Errors: ``input.invalid`` (unknown, of another type, a secret), ``input.too_large``.
+    given: values by the name of an input, or by the number of a step that types or chooses a text. A value equal to the recorded
+    one changes nothing. Errors: ``input.invalid`` (unknown, of another type, a secret), ``input.too_large``.
     """
     changed: list[ChangedInput] = []
     for name, value in sorted(given.items()):
@@ -105,7 +107,7 @@ def change(
 
 
 def _require_told_apart(changed: Sequence[ChangedInput]) -> None:
-    """Two inputs that were the same in the recording: a page that mixes them up would say what was recorded."""
+    """Refuse different values for two inputs that were equal in the recording: a page that confuses them could not be noticed."""
     first: dict[str, ChangedInput] = {}
     for item in changed:
         other = first.setdefault(_folded(item.recorded), item)
@@ -119,7 +121,7 @@ def _require_told_apart(changed: Sequence[ChangedInput]) -> None:
 
 
 def recorded_value(session: Session, steps: Sequence[Step], name: str) -> str | None:
-    """The recorded value of an input, or of the text of the step with this number; None if there is none that can be changed."""
+    """The recorded value of an input, or of the text in the step with this number; None if it cannot be changed."""
     named = values_of(session.inputs)
     if name in named:
         return named[name]
@@ -127,7 +129,7 @@ def recorded_value(session: Session, steps: Sequence[Step], name: str) -> str | 
     if not isinstance(action, Fill | Select):
         return None
     text = text_of(action)
-    # What uses an input or an extracted value is changed by it; what was redacted is not known.
+    # A text that uses an input or an extracted value changes with it; a redacted text is unknown.
     plain = text is not None and not references(text) and REDACTED not in text and _PLACEHOLDER_BEGINS not in text
     return text if plain and text is not None and len(text) <= limits.INPUT_CHARS_MAX else None
 
@@ -145,16 +147,16 @@ def _unknown(session: Session, steps: Sequence[Step], name: str) -> MeshError:
 
 
 def applied(step: Step, changed: Sequence[ChangedInput]) -> Action:
-    """The action of ``step``, with the text that is given for its number."""
+    """The action of ``step``, with the text given for its number."""
     text = next((item.value for item in changed if item.name == str(step.index)), None)
     return step.action if text is None else with_text(step.action, text)
 
 
 class Exchange:
-    """Brings what a page says with new values of inputs to what it would say with the recorded ones, as whole words.
+    """Replaces the new values of inputs in a page's text by the recorded ones, as whole words, so that both texts can be compared.
 
-    A page that still says a recorded value where it should say the new one differs from its recording. So does one that says it
-    where the recording has the new value by chance, a price perhaps. So a recorded value that is met is marked, and equals nothing.
+    A page that still shows a recorded value in place of the new one differs from its recording. So a recorded value on the page
+    gets a mark, which equals nothing in the recording.
     """
 
     def __init__(self, changed: Sequence[ChangedInput] = ()) -> None:
@@ -171,19 +173,21 @@ class Exchange:
         self._home = _words(self._new, f"({_KEPT})?")
 
     def home(self, text: str) -> str:
-        """What ``text`` of a page would say with the recorded values."""
+        """The ``text`` of a page with the recorded values in place of the new ones."""
         if self._met is None:
             return text
         return self._met.sub(lambda found: self._recorded.get(found[0]) or found[0] + _KEPT, text)
 
     def shown(self, text: str) -> str:
-        """``text`` in the form of ``home``, as the page says it; or recorded text, as the page should say it."""
+        """``text`` in the form of ``home``, turned back into the text that the page shows; or recorded text, as the page should
+        show it.
+        """
         if self._home is None:
             return text
         return self._home.sub(lambda found: found[1] if found[2] else self._new[found[1]], text)
 
     def page_home(self, page: Observation) -> Observation:
-        """What ``page`` would say with the recorded values: its address, title, text and the names of its elements."""
+        """``page`` with the recorded values in its address, title, text and names of elements."""
         if self._met is None:
             return page
         return msgspec.structs.replace(
@@ -209,9 +213,9 @@ def _folded(text: str) -> str:
 
 
 def check_inputs(report: ReplayReport, session: Session, steps: Sequence[Step]) -> None:
-    """Raise unless the changed inputs of ``report`` are those of its recording, by name, each with another value.
+    """Return if the changed inputs of ``report`` are inputs of its recording, sorted by name, each with another value.
 
-    Differences stand in a report only if an input was changed, and only of its steps. Errors: ``report.invalid``.
+    A report may list differences only if an input was changed, and only for its own steps. Errors: ``report.invalid``.
     """
     names = [item.name for item in report.inputs]
     if names != sorted(set(names)):

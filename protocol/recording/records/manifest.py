@@ -1,7 +1,7 @@
-"""The effects manifest: what the steps of a recording sent that changes something, and what a replay may therefore send again.
+"""The effects manifest: the requests of a recording's steps that change something. A replay may send them again.
 
-A manifest is a claim of whoever recorded. It is consent only where the owner of the node that replays says so, by its digest or as
-the one who recorded it (docs/adr/0068-consent-by-effects-manifest.md).
+A manifest is a claim of the recorder. It becomes a consent only if the owner of the replaying node confirms it by its digest, or
+as its own recorder (docs/adr/0068-consent-by-effects-manifest.md).
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _Text = Annotated[SentText, msgspec.Meta(max_length=limits.FORM_TEXT_CHARS_MAX)]
 
 
 class SentFile(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """A file that went with a request."""
+    """A file that was sent with a request."""
 
     name: _Text
     sha256: Annotated[bytes, msgspec.Meta(min_length=32, max_length=32)]
@@ -39,19 +39,19 @@ class Effect(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     """One request of a step that changes something, or may."""
 
     method: Annotated[Plain, msgspec.Meta(min_length=1, max_length=64)]
-    """As the site takes it: ``POST as DELETE`` where a header puts another one in the place of the real one."""
+    """The method as the site understands it: ``POST as DELETE`` if a header overrides the real method."""
     url: Annotated[Home, msgspec.Meta(min_length=1, max_length=limits.URL_CHARS_MAX)]
-    """The whole address, without fragment, and with the names of secrets in place of their values."""
+    """The whole address without its fragment, with the names of secrets in place of their values."""
     fields: Annotated[tuple[_Text, ...], msgspec.Meta(max_length=limits.FORM_FIELDS_MAX)] = ()
-    """Names of the fields of its body, sorted; of those that choose what is done, ``name=value`` (``RequestForm.fields``)."""
+    """Names of the body's fields, sorted; ``name=value`` for fields that select the operation (``RequestForm.fields``)."""
     body: Annotated[Plain, msgspec.Meta(max_length=80)] = ""
     """``RequestForm.body``."""
     chosen: Annotated[tuple[_Text, ...], msgspec.Meta(max_length=limits.EFFECT_HEADERS_MAX)] = ()
-    """Headers that choose what is done, ``name: value``, sorted."""
+    """Headers that select the operation, as ``name: value``, sorted."""
     files: Annotated[tuple[SentFile, ...], msgspec.Meta(max_length=limits.EFFECT_FILES_MAX)] = ()
-    """The files that the page was given, if the body may hold them."""
+    """The files that were given to the page, if the body may contain them."""
     level: Level
-    """The class of the request, as the node that sent it judged."""
+    """The class of the request, as judged by the node that sent it."""
 
 
 def effect_of(
@@ -63,12 +63,14 @@ def effect_of(
     chosen: Sequence[str] = (),
     files: Sequence[SentFile] = (),
 ) -> Effect:
-    """The effect of a request. method, url, body: as they are sent, body None if it is not known. files: that the page has."""
+    """The effect of a request. method, url, body: as they are sent; body is None if it is unknown. files: those that were given to
+    the page.
+    """
     form = request_form(method, url, content_type, body)
     carries = media_type(content_type) == "multipart/form-data" or form.body == UNREAD
     return Effect(
         method=method[:64],
-        url=url.partition("#")[0],  # not cut before secrets are taken out: half of one would be found by nothing
+        url=url.partition("#")[0],  # not shortened before redaction: half of a secret would not be found
         fields=form.fields,
         body=form.body,
         chosen=tuple(sorted(chosen))[: limits.EFFECT_HEADERS_MAX],
@@ -78,7 +80,7 @@ def effect_of(
 
 
 def kept(effects: Sequence[Effect]) -> tuple[tuple[Effect, ...], bool]:
-    """The first of ``effects`` that a step has room for, and whether there were more."""
+    """The first ``effects`` that fit into a step, and True if there were more."""
     found: list[Effect] = []
     left = limits.EFFECTS_BYTES_MAX
     for effect in effects[: limits.EFFECTS_PER_STEP_MAX]:
@@ -99,10 +101,10 @@ def words(effect: Effect) -> str:
 
 
 def digest_of(manifest: bytes, effects: Mapping[int, tuple[Effect, ...]]) -> str:
-    """The name of an effects manifest, ``sha256:`` and 64 digits; empty if no step has an effect.
+    """The digest that names an effects manifest, ``sha256:`` and 64 digits; empty if no step has an effect.
 
-    manifest: SHA-256 of the signed manifest of the bundle. What else the steps do decides what is written too: the name is that of
-    this recording alone. effects: by index of the step.
+    manifest: SHA-256 of the signed manifest of the bundle, so that the digest is valid for this recording only: its other steps
+    influence what is written too. effects: by index of the step.
     """
     sends = [[index, *found] for index, found in sorted(effects.items()) if found]
     if not sends:
@@ -111,7 +113,9 @@ def digest_of(manifest: bytes, effects: Mapping[int, tuple[Effect, ...]]) -> str
 
 
 def refused_in(steps: Iterable[tuple[str, Sequence[str]]]) -> frozenset[str]:
-    """What the guard refused in a recording, each ``METHOD https://host/path``. steps: address after each, and ``Step.blocked``."""
+    """The requests that the guard refused in a recording, each ``METHOD https://host/path``. steps: the address after each step,
+    and its ``Step.blocked``.
+    """
     found: set[str] = set()
     for url, blocked in steps:
         for line in blocked:
@@ -121,16 +125,16 @@ def refused_in(steps: Iterable[tuple[str, Sequence[str]]]) -> frozenset[str]:
 
 
 class Varies(msgspec.Struct, frozen=True, kw_only=True):
-    """What of an address may be another one than in the recording."""
+    """The parts of an address that may differ from the recording."""
 
     ids: bool = False
-    """Numbers and ids: the row of the target was matched whole, and may have got another id since."""
+    """True if numbers and ids may differ: the row of the target matched completely, and its record may have a new id."""
     values: Mapping[str, str] = {}
-    """Declared variables: by the value of the recording, that of this replay."""
+    """The values of declared variables in this replay, by their recorded values."""
 
 
 class Listed:
-    """What one step of a replay may send, each once, and what of it was not sent yet."""
+    """The requests that one step of a replay may send, each once, and those that it has not sent yet."""
 
     def __init__(
         self,
@@ -143,8 +147,9 @@ class Listed:
         allow: Sequence[str] = (),
         refused: Collection[str] = (),
     ) -> None:
-        """told: a request as a recording would tell of it. level_max: the highest class that may leave. closed: why nothing may.
-        allow: entries of ``--allow`` that were given besides. refused: what the recording was refused (``refused_in``).
+        """told: returns a request in recorded form. level_max: the highest class that may leave. closed: the reason why no request
+        may leave; empty if they may. allow: further entries of ``--allow``. refused: the requests that were refused in the
+        recording (``refused_in``).
         """
         self._left = dict(enumerate(effects))
         self._told = told
@@ -153,19 +158,19 @@ class Listed:
         self._closed = closed
         self._allow, self._known = allow, refused
         self.level_refused = 0
-        """The highest class of what is listed and was refused for it."""
+        """The highest class of the listed requests that were refused because of their class."""
         self.refused: list[str] = []
-        """Requests that the step would have sent, in words."""
+        """Requests that the step tried to send, in words."""
 
     @property
     def left(self) -> Mapping[int, Effect]:
-        """What was not sent, by its place among the effects."""
+        """The requests not sent yet, by their position among the effects."""
         return dict(self._left)
 
     def takes(self, effect: Effect) -> bool:
-        """Let a request leave if it is one of those that are left, and none of them from then on.
+        """Let a request leave if it is on the list and was not sent yet; afterwards it counts as sent.
 
-        A body of which nothing is known leaves only as that of files that are known.
+        A request with an unreadable body leaves only if the list has it with known files.
         """
         told = self._told(effect)
         place, found = next(((i, each) for i, each in self._left.items() if self._fits(each, told)), (0, None))
@@ -178,17 +183,19 @@ class Listed:
         return True
 
     def announces(self, method: str, url: str) -> bool:
-        """True if a request that is left may be announced by a preflight, which has neither a body nor headers of its own."""
+        """True if a preflight may announce a listed request that was not sent yet. A preflight has neither a body nor headers of
+        its own.
+        """
         told = self._told(effect_of(method, url))
         left = () if self._closed else self._left.values()
         return any(each.method == told.method and self._same_address(each.url, told.url) for each in left)
 
     def allows(self, method: str, url: str) -> bool:
-        """True if a request was named besides."""
+        """True if an entry of ``--allow`` allows the request."""
         return any(allows(entry, method, url) for entry in self._allow)
 
     def is_known(self, effect: Effect) -> bool:
-        """True if the recording was refused such a request too: it went on without it, and so does the replay."""
+        """True if such a request was refused in the recording too: the recording continued without it, and so does the replay."""
         told = self._told(effect)
         return f"{told.method} {site_of(told.url)}{urlsplit(told.url).path}" in self._known
 
@@ -216,7 +223,7 @@ class Listed:
         pairs = [("", *pair) for pair in zip(old.path, new.path, strict=True)]
         pairs += zip(old.names, old.values, new.values, strict=True)
         other = {(was, now) for name, was, now in pairs if not self._is_same(was, now) and _is_id(name, was, now)}
-        # One record has got another id: two other ids are another record in another place.
+        # The record has a new id. A second, different new id would belong to another record.
         varies = other if self._varies.ids and len(other) == 1 else set()
         return all(self._is_same(was, now) or (was, now) in varies for _, was, now in pairs)
 
@@ -228,13 +235,13 @@ class _Address(NamedTuple):
     origin: str
     path: list[str]
     names: list[str]
-    """In the query, in order, …"""
+    """The names in the query, in order."""
     values: list[str]
-    """… and what they say."""
+    """The values of these names."""
 
 
 def _split(url: str) -> _Address:
-    """Errors: ``ValueError``."""
+    """Split an address. Errors: ``ValueError``."""
     parts = urlsplit(url)
     asked = parse_qsl(parts.query, keep_blank_values=True, strict_parsing=bool(parts.query))
     path = [unquote(each) for each in parts.path.split("/")]
@@ -244,7 +251,9 @@ def _split(url: str) -> _Address:
 
 
 def _is_id(name: str, listed: str, sent: str) -> bool:
-    """True if both are ids of one form. name: of a field of the query; a number there counts things unless it is called an id."""
+    """True if both are ids of the same form. name: the field of the query; a number in a field counts as an id only if the name
+    says so.
+    """
     kind = path_form(listed)
     is_id = kind == ID or (kind == NUMBER and (not name or bool(_CALLED_ID.search(name))))
     return is_id and kind == path_form(sent)

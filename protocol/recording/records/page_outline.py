@@ -1,8 +1,8 @@
-"""Reads the text of a page as the outline that it is: one element a line, indented below the one that holds it.
+"""Parses the text of a page into an outline: one element on each line, indented below the element that contains it.
 
-Wrappers say nothing: they are left out, and what they hold moves up. So two pages that differ in wrappers and indentation alone
-have the same outline. A wrapper may come or go; but where one stands on both pages and holds other elements, something has
-moved. A table, row, item or card is no wrapper: where it begins and ends is part of what the page says.
+Wrappers have no meaning of their own: they are left out, and their content moves up. So two pages that differ only in wrappers and
+indentation have the same outline. A wrapper may be added or removed; but if a wrapper of both pages contains other elements,
+something has moved. A table, row, item or card is no wrapper, because its beginning and end have a meaning.
 """
 
 from __future__ import annotations
@@ -39,9 +39,9 @@ _WRAPPERS: Final = frozenset(
         "strong",
     )
 )
-"""Lines of elements without a name, state and text of their own that only hold others."""
+"""Lines of elements without a name, state or text of their own, which only contain others."""
 _LOOKED_THROUGH: Final = 40
-"""Elements within one that are looked at for what it says."""
+"""The number of inner elements that are read for the text of an element."""
 
 
 class Line(NamedTuple):
@@ -54,12 +54,12 @@ class Line(NamedTuple):
 
     @property
     def said(self) -> str:
-        """What it says, folded: its name or, without one, its text."""
+        """Its text, folded: its name or, without a name, its content."""
         return fold(self.name or self.text)
 
 
 def parsed(line: str) -> Line:
-    """A line of a snapshot in its parts."""
+    """A line of a snapshot, split into its parts."""
     stripped = line.strip()
     found = _LINE.fullmatch(stripped)
     if found is None:
@@ -72,30 +72,34 @@ class Wrapper(NamedTuple):
 
     line: str
     start: int
-    """Number of the first element that it holds."""
+    """Number of the first element that it contains."""
     end: int
-    """The one behind the last."""
+    """Number of the element after the last one that it contains."""
 
 
 class Outline:
-    """A page without its wrappers. Elements are numbered in the order of the page, so one comes after the one that holds it."""
+    """A page without its wrappers. Elements are numbered in the order of the page, so an element comes after the one that contains
+    it.
+    """
 
     def __init__(self, lines: Sequence[str], parents: Sequence[int], wrappers: Sequence[Wrapper]) -> None:
-        """lines: of each element, without indentation; parents: of each the one that holds it, -1 if none does."""
+        """lines: the line of each element, without indentation; parents: the number of the element that contains it, -1 if none
+        does.
+        """
         self.lines = lines
         self.parents = parents
         self.wrappers = wrappers
         self._parsed: dict[int, Line] = {}
 
     def at(self, place: int) -> Line:
-        """An element in its parts."""
+        """An element, split into its parts."""
         if place not in self._parsed:
             self._parsed[place] = parsed(self.lines[place])
         return self._parsed[place]
 
     @cached_property
     def text(self) -> str:
-        """The page as text, indented by what is left."""
+        """The page as text, indented by the remaining elements."""
         depths: list[int] = []
         for parent in self.parents:
             depths.append(depths[parent] + 1 if parent >= 0 else 0)
@@ -103,7 +107,7 @@ class Outline:
 
     @cached_property
     def children(self) -> Mapping[int, Sequence[int]]:
-        """What each element holds directly; by -1, what none holds."""
+        """The direct children of each element; under -1, the elements without a parent."""
         held: dict[int, list[int]] = {}
         for place, parent in enumerate(self.parents):
             held.setdefault(parent, []).append(place)
@@ -111,7 +115,7 @@ class Outline:
 
     @cached_property
     def ends(self) -> Sequence[int]:
-        """Of each element the place behind all that it holds."""
+        """For each element, the number of the first element after its content."""
         ends = list(range(1, len(self.lines) + 1))
         for place in range(len(ends) - 1, -1, -1):
             parent = self.parents[place]
@@ -120,7 +124,7 @@ class Outline:
         return ends
 
     def leaves(self, place: int, most: int) -> list[str]:
-        """The first texts within an element that is no more than the sum of what it holds, as they are written."""
+        """The first texts inside an element that has no text of its own, as they are written."""
         said: list[str] = []
         for inner in range(place, min(self.ends[place], place + _LOOKED_THROUGH)):
             text = self.at(inner).text or self.at(inner).name
@@ -161,8 +165,8 @@ def outline(text: str) -> Outline:
 
 
 def regrouped(old: Iterable[Wrapper], new: Iterable[Wrapper]) -> bool:
-    """Whether wrappers that stand on both pages hold other elements, numbered alike on both. One that came or went holds what was
-    there before.
+    """True if a wrapper of both pages contains other elements, by their common numbers. A wrapper that was added or removed does
+    not count.
     """
     gone, come = Counter(old), Counter(new)
     return bool({wrapper.line for wrapper in gone - come} & {wrapper.line for wrapper in come - gone})

@@ -1,8 +1,8 @@
-"""The two forms of a screenshot, told apart and measured by their first bytes.
+"""Reads the form and the size of a screenshot from its first bytes.
 
-PNG, or WebP in its simple lossless form (RFC 9649, section 2.6): one still picture without metadata. Somebody else's bundle
-can hold any bytes as a screenshot, and a small file can claim any number of pixels. So nothing decodes or shows one before its
-size was read here.
+A screenshot is PNG, or WebP in its simple lossless form (RFC 9649, section 2.6): one still picture without metadata. A bundle from
+elsewhere can contain any bytes as a screenshot, and a small file can claim any number of pixels. So nothing decodes or shows a
+picture before its size was read here.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ _WEBP_SIDE_BITS: Final = 14
 
 
 class PictureForm(NamedTuple):
-    """What the first bytes of a picture say."""
+    """The form and the size of a picture, according to its first bytes."""
 
     media_type: Literal["image/png", "image/webp"]
     width_px: int
@@ -26,7 +26,7 @@ class PictureForm(NamedTuple):
 
 
 def form_of(picture: bytes, *, pixels_max: int = limits.PICTURE_PIXELS_MAX) -> PictureForm | None:
-    """The form of ``picture``; None if it is neither, or has more than ``pixels_max`` pixels or none."""
+    """The form of ``picture``; None if it has neither form, or more than ``pixels_max`` pixels, or none."""
     form = _png(picture) or _webp(picture)
     if form is None or not 0 < form.width_px * form.height_px <= pixels_max:
         return None

@@ -1,7 +1,7 @@
-"""The stored form of a snapshot: UTF-8 text, compressed (zlib, RFC 1950) where that is smaller.
+"""The stored form of a snapshot: UTF-8 text, compressed with zlib (RFC 1950) if that is smaller.
 
-A compressed one begins with the byte ``0x78``, which is the letter ``x``. A text that begins with it is stored compressed, whatever
-its size.
+A compressed snapshot begins with the byte ``0x78``, the letter ``x``. A text that begins with this letter is always stored
+compressed.
 """
 
 from __future__ import annotations
@@ -16,16 +16,16 @@ _FIRST: Final = b"\x78"
 
 
 def stored_snapshot(text: str) -> bytes:
-    """What a recorder stores of ``text``."""
+    """The form in which a recorder stores ``text``."""
     plain = text.encode()
     packed = zlib.compress(plain, _LEVEL)
     return packed if len(packed) < len(plain) or plain.startswith(_FIRST) else plain
 
 
 def snapshot_text(snapshot: bytes | None) -> str | None:
-    """The text of a stored snapshot; None if there is none, or if no recorder of ours can have stored it.
+    """The text of a stored snapshot; None if there is none, or if no recorder can have stored it.
 
-    A small file can claim any size: no more than ``SNAPSHOT_BYTES_MAX`` of it is ever unpacked.
+    A small file can claim any size, so at most ``SNAPSHOT_BYTES_MAX`` bytes are unpacked.
     """
     if snapshot is None or len(snapshot) > limits.SNAPSHOT_BYTES_MAX:
         return None

@@ -1,4 +1,4 @@
-"""Which tab each step of a recording was done in."""
+"""Determines the tab in which each step of a recording was performed."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from protocol.recording.records.session import Step
 
 
 def has_tabs(steps: Sequence[Step]) -> bool:
-    """Whether tabs lay beside each other in the recording; otherwise new ones were opened in the page itself."""
+    """True if the recording had several tabs side by side; otherwise new tabs were opened in the page itself."""
     return any(step.on_tab for step in steps)
 
 
 def tabs_acted_in(steps: Sequence[Step]) -> Mapping[int, int]:
-    """The number of the tab that each step was done in, by its index; not for the first step, and not for ``switch_tab``."""
+    """The number of the tab in which each step was performed, by its index; without the first step and without ``switch_tab``."""
     return {
         after.index: before.on_tab
         for before, after in pairwise(steps)

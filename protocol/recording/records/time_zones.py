@@ -1,6 +1,6 @@
-"""The names of time zones that a profile may have: those of the IANA database (2025b) that Chromium takes, in their case.
+"""The time zones that a profile may have: the names of the IANA database (2025b) that Chromium accepts, in their case.
 
-A list, because what is on a disk differs from machine to machine, and a profile must be read alike on all of them.
+A fixed list, because the database on disk differs between machines, and a profile must be valid on all of them or none.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""Verdicts: what it means that a recording or a replay passed, at which level a step holds, and the reason if it does not.
+"""Judges recordings and replays: when they pass, at which level a step holds, and the reason if it does not.
 
-Everything here follows from what is signed, so a reader of a report comes to the same verdict and the same reason.
+Everything here follows from signed data, so every reader of a report comes to the same verdict and reason.
 """
 
 from __future__ import annotations
@@ -22,21 +22,23 @@ LEVELS: Final[tuple[Level, ...]] = ("performed", "asserted", "structure", "text"
 
 
 class Judged(NamedTuple):
-    """A verdict and why it is not ``pass``."""
+    """A verdict, and the reason if it is not ``pass``."""
 
     verdict: Verdict
     reason: str
 
 
 def default_level(steps: Sequence[Step]) -> Level:
-    """The level that must hold if nobody chooses one: what the author asserted, else the text. An ``extract`` counts at both."""
+    """The default level: ``asserted`` if the author asserted something, otherwise ``text``. An ``extract`` counts at both
+    levels.
+    """
     return "asserted" if any(step.held for step in steps) else "text"
 
 
 def holds(match: StepMatch, level: Level, *, strict: bool = False) -> bool:
-    """Whether a step of a replay equals the recording at ``level`` and at those before it.
+    """True if a step of a replay equals the recording at ``level`` and at the levels before it.
 
-    strict: at level ``text``, also what is masked must be the same.
+    strict: at level ``text``, masked parts must be equal too.
     """
     if not match.performed:
         return False
@@ -45,15 +47,15 @@ def holds(match: StepMatch, level: Level, *, strict: bool = False) -> bool:
     place = LEVELS.index(level)
     return (
         (place < 1 or (match.held and not match.alert))
-        # The text names every element with its role, name and states: if it is the same, so is the structure. Of wrappers only the
-        # state knows, and of numbers neither.
+        # The text contains role, name and states of every element, so with equal text the structure is equal too, except for
+        # wrappers, which only the state hash contains. Numbers are not in the state hash.
         and (place < 2 or (match.url and (match.state or match.text == "numbers" or (bool(match.text) and text))))
         and (place < 3 or (match.title and match.extracted and text))
     )
 
 
 def matches(match: StepMatch, step: Step, level: Level, *, strict: bool = False) -> bool:
-    """Whether a step counts as matched: it holds at ``level``, and nothing else went wrong that did not in the recording."""
+    """True if a step counts as matched: it holds at ``level``, and nothing else failed that succeeded in the recording."""
     if level == "text" and (
         not same_content(step.downloads, match.downloads) or other_dialogs(step.dialogs, match.dialogs)
     ):
@@ -62,8 +64,7 @@ def matches(match: StepMatch, step: Step, level: Level, *, strict: bool = False)
 
 
 def new_faults(match: StepMatch, step: Step) -> tuple[str, ...]:
-    """What is wrong with the requests and dialogs of a step in a replay and was not wrong in the recording. What it did not send is
-    first."""
+    """Faults in the requests and dialogs of a replayed step that the recording does not have. Missing requests come first."""
     before, met = set(_wrong(step, step.expect)), _wrong(match, step.expect)
     lacks = f"it sent {len(step.effects) - len(match.unsent)} of {len(step.effects)} requests that change something"
     unsent = (lacks,) if match.unsent else ()
@@ -71,32 +72,32 @@ def new_faults(match: StepMatch, step: Step) -> tuple[str, ...]:
 
 
 def wrong_requests(faults: Sequence[RequestFault], expect: Expect | None) -> tuple[str, ...]:
-    """What is wrong with the requests of a step, in words: those that went wrong unexpectedly, and those that should have."""
+    """Faults in the requests of a step, in words: those that failed unexpectedly, and expected failures that did not occur."""
     wrong = [_said(fault) for fault in faults if not _expected(fault, expect)]
     return (*wrong, *_absent(faults, expect))
 
 
 def _wrong(seen: Step | StepMatch, expect: Expect | None) -> tuple[str, ...]:
-    """What a step caused that it was not meant to, and the other way round, in words."""
+    """The unexpected effects of a step, and its missing expected effects, in words."""
     tab = ("no new tab was opened, as expected",) if expect and expect.tab and not seen.tab else ()
     return (*wrong_requests(seen.faults, expect), *wrong_dialogs(seen.dialogs, expect), *tab)
 
 
 def wrong_dialogs(dialogs: Sequence[Dialog], expect: Expect | None) -> tuple[str, ...]:
-    """The dialogs that a step was not meant to cause, in words."""
+    """The unexpected dialogs of a step, in words."""
     answer = expect.dialog if expect else None
     return tuple(f"unexpected dialog: {describe_dialog(dialog)}" for dialog in unexpected(dialogs, answer))
 
 
 def other_downloads(recorded: Sequence[Download], met: Sequence[Download]) -> tuple[str, ...]:
-    """Which downloads of a step are missing in a replay, or came in addition, in words. Digits in names count for nothing."""
+    """The missing and the additional downloads of a replayed step, in words. Digits in names are ignored."""
     names = [[_DIGITS.sub("#", one.name) for one in downloads if not one.fault] for downloads in (recorded, met)]
     gone, new = Counter(names[0]) - Counter(names[1]), Counter(names[1]) - Counter(names[0])
     return (*(f"no download of “{name}”" for name in gone), *(f"unexpected download of “{name}”" for name in new))
 
 
 def other_dialogs(recorded: Sequence[Dialog], met: Sequence[Dialog]) -> tuple[str, ...]:
-    """Which dialogs of a replay say something else than those that were recorded, in words. White space is folded."""
+    """The dialogs of a replay whose text differs from the recorded one, in words. White space is folded."""
     said = [[(one.kind, " ".join(one.message.split())) for one in dialogs] for dialogs in (recorded, met)]
     if said[0] == said[1]:
         return ()
@@ -105,15 +106,14 @@ def other_dialogs(recorded: Sequence[Dialog], met: Sequence[Dialog]) -> tuple[st
 
 
 def same_content(recorded: Sequence[Download], met: Sequence[Download]) -> bool:
-    """Whether the downloads of a step have the contents that were recorded."""
+    """True if the downloads of a step have the recorded contents."""
     return sorted(one.sha256 for one in recorded) == sorted(one.sha256 for one in met)
 
 
 def judge_recording(steps: Sequence[Step], skipped: Sequence[Skipped] = ()) -> Judged:
-    """``pass`` if every step was performed, every assertion held, no request went wrong and no dialog came
-    unexpectedly.
+    """``pass`` if every step was performed, every assertion held, no request failed unexpectedly and no unexpected dialog came.
 
-    skipped: steps of an imported recording that were left out. With one of them nothing passes.
+    skipped: steps of an imported recording that were left out. If there are any, the recording does not pass.
     """
     reason = next(_speaking_against(steps, skipped), "") if steps else "no step was performed"
     return _judged(reason, any(step.ok for step in steps))
@@ -122,9 +122,9 @@ def judge_recording(steps: Sequence[Step], skipped: Sequence[Skipped] = ()) -> J
 def judge_replay(
     session: Session, steps: Sequence[Step], met: Sequence[StepMatch], level: Level, *, strict: bool = False
 ) -> Judged:
-    """``pass`` if the recording passed and every step that can be replayed matched at ``level``.
+    """``pass`` if the recording passed and every replayable step matched at ``level``.
 
-    steps: those that a replay performs, in order; ``met`` begins with the same ones.
+    steps: the steps that a replay performs, in order; ``met`` begins with the same steps.
     """
     reason = ""
     for step, match in zip(steps, met, strict=False):
@@ -135,7 +135,7 @@ def judge_replay(
         reason = "not every step was performed"
     if not reason and not steps:
         reason = "the recording has no step to perform"
-    # Also if its signer says that it passed: nothing does of which steps were left out.
+    # Even if its signer claims that it passed: a recording with left-out steps does not pass.
     if not reason and (session.verdict is not Verdict.PASS or session.skipped):
         reason = f"the recording did not pass: {session.reason}" if session.reason else "the recording did not pass"
     return _judged(reason, any(match.performed for match in met))
@@ -148,7 +148,7 @@ def _judged(reason: str, any_performed: bool) -> Judged:
 
 
 def doubts(step: Step) -> tuple[str, ...]:
-    """What its author should know of a step, though it decides nothing, in words."""
+    """Remarks about a step for its author, in words. They do not change the verdict."""
     said = []
     if step.unseen:
         said.append(f"it was never there, on no page before: “{describe(step.action)}” holds of a misspelt name too")
@@ -159,7 +159,7 @@ def doubts(step: Step) -> tuple[str, ...]:
 
 def _speaking_against(steps: Sequence[Step], skipped: Sequence[Skipped]) -> Iterator[str]:
     for step in steps:
-        # What was left out before a step that failed may be why it failed.
+        # A step left out before a failed step may be the reason for the failure.
         yield from (_left_out(one) for one in skipped if one.before == step.index)
         if step.held == "failed" and step.error in ("", "action.assertion_failed"):
             yield f"step {step.index}: the assertion did not hold"
@@ -207,7 +207,7 @@ def _expected(fault: RequestFault, expect: Expect | None) -> bool:
 
 
 def _absent(faults: Sequence[RequestFault], expect: Expect | None) -> tuple[str, ...]:
-    """What ``expect`` names and no request did."""
+    """The expected effects that no request had."""
     if expect is None:
         return ()
     met = {fault.fault for fault in faults}

@@ -17,15 +17,14 @@ from protocol.recording.records.session import Step
 
 _NEAR_MAX: Final = 5
 _LIKE_MIN: Final = 0.45
-"""The similarity, 0 to 1, from which two names are near each other."""
+"""The similarity, from 0 to 1, at which two names count as near."""
 _CELLS_SHOWN: Final = 3
 
 
 def call_log(step: Step, error: MeshError, page: Observation | None, secrets: Mapping[str, str]) -> tuple[str, ...]:
-    """Lines about a failed step: its action, the search for its element, the page, the error, and the most similar elements. page:
-    the page at the end.
+    """Lines about a failed step: its action, the search for its element, the page, the error, and the most similar elements.
 
-    All lines are redacted as a recording is.
+    page: the last page. All lines are redacted like a recording.
     """
     target, lines = target_of(step.action), [describe(step.action)]
     if target is not None:
@@ -50,11 +49,11 @@ class PageLine(NamedTuple):
 
     text: str
     marked: bool
-    """True if one of the elements most like the wanted one is on this line."""
+    """True if one of the elements most similar to the wanted one is on this line."""
 
 
 def page_lines(step: Step, page: Observation, secrets: Mapping[str, str]) -> tuple[PageLine, ...]:
-    """The page at which ``step`` ended a replay, redacted as a recording is: at most ``PAGE_LINES_SHOWN_MAX`` lines around the
+    """The page at which ``step`` ended a replay, redacted like a recording: at most ``PAGE_LINES_SHOWN_MAX`` lines around the
     first marked one.
     """
     near = {element.ref for element in likest(step.action, step.evidence, page)}
@@ -66,7 +65,7 @@ def page_lines(step: Step, page: Observation, secrets: Mapping[str, str]) -> tup
 
 
 def likest(action: Action, evidence: Evidence | None, page: Observation) -> list[Element]:
-    """The elements of ``page`` that are most like the target of ``action``, or like its recorded element."""
+    """The elements of ``page`` that are most similar to the target of ``action``, or to its recorded element."""
     wanted = _wanted(target_of(action), evidence if evidence is not None and evidence.role else None)
     return _near(*wanted, page) if wanted is not None else []
 
@@ -108,7 +107,9 @@ def _wanted(target: Locator | None, evidence: Evidence | None) -> tuple[str, str
 
 
 def _near(role: str, name: str, page: Observation) -> list[Element]:
-    """The elements whose names are most like ``name``, those of the same role first; without a name, those of the role."""
+    """The elements whose names are most similar to ``name``, those of the same role first; without a name, the elements of
+    the role.
+    """
     matcher = difflib.SequenceMatcher(b=name.casefold())
     scored = []
     for place, element in enumerate(page.elements):

@@ -117,7 +117,7 @@ def _same_place(recorded: str, met: str) -> bool:
 
 
 def contradiction(recorded: str, met: str, *, same_address: bool = False) -> str:
-    """The contradiction between two snapshots, in words; empty if one of them only says more.
+    """The contradiction between two snapshots, in words; empty if one of them only contains more.
 
     Contradictions are: a missing cell or amount of money; a missing heading, unless the address is the same and it has no number
     ("Login" may become "Sign in", but "Order 7" is not "Order 8"); a field with other content; a new alert, dialog or status, or a
@@ -146,7 +146,7 @@ def contradiction(recorded: str, met: str, *, same_address: bool = False) -> str
 
 
 def _other_field(old: Sequence[Line], new: Sequence[Line]) -> str:
-    """A field with other content or another state, if both pages have as many fields of its role and name."""
+    """A field with other content or another state, if both pages have the same number of fields with its role and name."""
     before, after = _fields(old), _fields(new)
     for key, contents in before.items():
         if key in after and len(after[key]) == len(contents) and after[key] != contents:
@@ -180,7 +180,7 @@ def _complaint(old: Sequence[Line], new: Sequence[Line]) -> str:
 
 
 def _other_labelled(old: Sequence[Line], new: Sequence[Line]) -> str:
-    """A label that both pages have as often, but with another text behind it: "Customer: Ann". Counters are ignored."""
+    """A label that occurs equally often on both pages, but with another text after it: "Customer: Ann". Counters are ignored."""
     before, after = _labelled(old), _labelled(new)
     for label, said in before.items():
         if label in after and len(after[label]) == len(said) and after[label] != said:
@@ -198,7 +198,7 @@ def _labelled(lines: Sequence[Line]) -> dict[str, list[str]]:
 
 
 def _replaced(old: Sequence[Line], new: Sequence[Line]) -> str:
-    """A text that another one of the same role replaces, if there are as many as before."""
+    """A text that was replaced by another one of the same role, if both pages have the same number of such texts."""
     texts = [[line for line in lines if line.role not in _CONTROLS | {"heading"}] for lines in (old, new)]
     same = next((i for i, (a, b) in enumerate(zip(*texts, strict=False)) if a != b), min(map(len, texts)))
     ours, theirs = (lines[same : same + limits.DIFFERENCE_LINES_MAX] for lines in texts)
@@ -212,6 +212,6 @@ def _replaced(old: Sequence[Line], new: Sequence[Line]) -> str:
 
 
 def _is_state(line: Line) -> bool:
-    """True if it is a few words. Versions of an application reword long texts and counts."""
+    """True if the line has only a few words. New versions of an application change long texts and counts."""
     said = line.said
     return len(said) <= _STATE_CHARS_MAX and ("@" in said or _PUNCTUATION.sub("", said).isalpha())

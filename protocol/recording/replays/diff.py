@@ -24,13 +24,13 @@ class StepDiff(msgspec.Struct, frozen=True, kw_only=True):
     """A step of one recording, or of both."""
 
     first: int = 0
-    """Its index in the first recording; 0 if it is not there."""
+    """Its index in the first recording; 0 if that recording lacks it."""
     second: int = 0
     did: str
     """The action in words."""
     status: Status
     differences: tuple[Difference, ...] = ()
-    """``recorded`` is the first recording, ``met`` the second."""
+    """In each difference, ``recorded`` belongs to the first recording and ``met`` to the second."""
 
 
 def pair_steps(first: Sequence[Step], second: Sequence[Step]) -> list[tuple[Step | None, Step | None]]:
@@ -96,7 +96,7 @@ def diff_steps(
 
 
 def _met(step: Step, snapshot: bytes | None, mapping: Rebase) -> Met:
-    """``step`` in the form of a page that a replay met."""
+    """``step`` in the form of a page of a replay."""
     text = mapping.text_homeward(snapshot_text(snapshot) or "")
     return Met(
         state=step.state,

@@ -25,7 +25,7 @@ from protocol.recording.records.snapshot import snapshot_text
 from protocol.recording.replays.replay import Met, Rebase, rebased
 
 _BESIDE_THE_PAGE: Final = 4
-"""The weight of address and title among the changes of a page (``protocol.recording.pages.page_diff``)."""
+"""The weight of a different address or title among the changes of a page (``protocol.recording.pages.page_diff``)."""
 _ONLY_WRAPPERS: Final = "only wrappers and indentation differ"
 _NOT_WHOLE: Final = "the pages differ in too much, or are too long: they were compared in part"
 
@@ -33,8 +33,8 @@ _NOT_WHOLE: Final = "the pages differ in too much, or are too long: they were co
 def explain(step: Step, met: Met, snapshot: bytes | None, *, strict: bool = False) -> tuple[Difference, ...]:
     """The differences between page and recording, the most important first: at most ``DIFFERENCES_PER_STEP_MAX``.
 
-    The last one says how many are not listed. Both sides are redacted as the recording is. A secret that the replay was not given
-    cannot be redacted in ``met``.
+    The last one gives the number of further differences. Both sides are redacted like the recording. A secret that the replay was
+    not given cannot be redacted in ``met``.
     """
     plain = (lambda text: text) if strict else mask_text
     found: list[tuple[int, Difference]] = []
@@ -68,7 +68,7 @@ def explain(step: Step, met: Met, snapshot: bytes | None, *, strict: bool = Fals
 def _page_differences(
     step: Step, met: Met, recorded: str | None, *, strict: bool
 ) -> tuple[list[tuple[int, Difference]], int]:
-    """The differences in the text of the page, each with its weight, and the number of further ones."""
+    """The differences in the text of the page, each with its weight, and the number of further differences."""
     if recorded is None or recorded == met.text:
         return [], 0
     recorded, text = common(recorded, met.text)
@@ -99,9 +99,9 @@ def explain_stop(
     mapping: Rebase = Rebase(),  # noqa: B008 - frozen
     what: Aspect = "action",
 ) -> tuple[Difference, ...]:
-    """The failed action or condition, and the reason, redacted as the recording is.
+    """The failed action or condition, and the reason, redacted like the recording.
 
-    An address is the one that was tried.
+    A shown address is the address that the replay tried.
     """
     tried = rebased(step.action, mapping)
     reason = f"{describe(tried)}: {error.message}" if isinstance(tried, Goto) else str(error.message)

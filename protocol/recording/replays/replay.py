@@ -41,10 +41,10 @@ _ORIGIN: Final = re.compile(r"[a-z][a-z0-9+.-]*://[^/?#]*", re.IGNORECASE)
 
 
 class Rebase(msgspec.Struct, frozen=True):
-    """Maps addresses between the origin a session was recorded on and the one it is replayed on."""
+    """Maps addresses between the origin of a recording and the origin of its replay."""
 
     recorded: str = ""
-    """``https://host:port``; empty when nothing is mapped."""
+    """``https://host:port``; empty if nothing is mapped."""
     replayed: str = ""
 
     @property
@@ -53,11 +53,11 @@ class Rebase(msgspec.Struct, frozen=True):
         return self.recorded != self.replayed
 
     def outward(self, url: str) -> str:
-        """The address to open for a recorded one."""
+        """The address to open in place of a recorded one."""
         return _swap(url, self.recorded, self.replayed)
 
     def homeward(self, url: str) -> str:
-        """The address that the recording would show for one that was met.
+        """The recorded counterpart of an address in the replay.
 
         An address at the recorded origin is moved to the replayed one, because a page that leads there has left the origin of the
         replay.
@@ -66,7 +66,7 @@ class Rebase(msgspec.Struct, frozen=True):
         return _swap(url, self.recorded, self.replayed) if home == url and self.active else home
 
     def text_homeward(self, text: str) -> str:
-        """A text of the page, with its own origin replaced by the recorded one."""
+        """A text of the page with its own origin replaced by the recorded one."""
         if not self.recorded:
             return text
         # A longer host or port is another origin: example.com.evil.example, or port 8080 for 80.
@@ -82,7 +82,7 @@ def _swap(url: str, old: str, new: str) -> str:
 def rebase(start_url: str, base_url: str) -> Rebase:
     """The mapping for a session that began at ``start_url`` and is replayed at the origin ``base_url`` (empty for the same).
 
-    Errors: ``input.invalid`` when ``base_url`` is more or less than an http(s) origin.
+    Errors: ``input.invalid`` if ``base_url`` is not exactly an http(s) origin.
     """
     if not base_url:
         return Rebase()
@@ -144,7 +144,7 @@ class Bar(msgspec.Struct, frozen=True, kw_only=True):
 
     level: Level = "text"
     strict: bool = False
-    """Nothing is masked."""
+    """True if nothing is masked."""
 
 
 BAR: Final = Bar()
@@ -165,7 +165,7 @@ def as_recorded(
     unsent: tuple[int, ...] = (),
     blocked: tuple[str, ...] = (),
 ) -> Met:
-    """``page`` and the text ``extracted`` from it, with addresses mapped to the recorded origin, then redacted as a recording is.
+    """``page`` and the text ``extracted`` from it, with addresses mapped to the recorded origin, then redacted like a recording.
     exchange: inputs that the replay changed.
     """
     page, extracted = exchange.page_home(page), exchange.home(extracted)
@@ -200,7 +200,7 @@ def compare(
 ) -> StepMatch:
     """Compare the page ``met`` after the action of ``step`` with the recording.
 
-    The result says if it matches at ``bar``. snapshot: the stored text, if available; without it, any text that is not identical
+    The result tells if it matches at ``bar``. snapshot: the stored text, if available; without it, any text that is not identical
     ``differs``. known: changes that earlier steps showed.
     """
     plain = (lambda text: text) if bar.strict else mask_text
@@ -258,7 +258,7 @@ def _text_match(step: Step, met: Met, snapshot: bytes | None) -> TextMatch:
 
 
 def not_performed(step: Step, error: str, duration_ms: int) -> StepMatch:
-    """The entry of a step whose action could not be performed; ``error`` is the code."""
+    """The entry for a step whose action could not be performed; ``error`` is the code."""
     return StepMatch(
         index=step.index,
         performed=False,
@@ -315,17 +315,17 @@ def unreached(matches: Sequence[StepMatch]) -> str:
 
 
 def replayable(steps: Sequence[Step]) -> list[Step]:
-    """The steps a replay drives: those that succeeded when they were recorded."""
+    """The steps that a replay performs: those that succeeded in the recording."""
     return [step for step in steps if step.ok]
 
 
 def goes_on(step: Step, match: StepMatch) -> bool:
-    """True if a replay goes on after ``step``: it was performed, and is no failed assertion, or only a soft one."""
+    """True if a replay continues after ``step``: it was performed, and is no failed assertion, or only a soft one."""
     return match.performed and (match.held or not isinstance(step.action, Assert) or step.action.soft)
 
 
 def stopped_at(matches: Sequence[StepMatch], steps: int) -> int:
-    """The index of the step at which a replay of so many ``steps`` stopped, because it was not performed or its assertion failed;
-    0 if the replay reached its end.
+    """The index of the step at which a replay of ``steps`` steps stopped, because it was not performed or its assertion failed; 0
+    if the replay reached its end.
     """
     return matches[-1].index if matches and (not matches[-1].performed or len(matches) < steps) else 0

@@ -13,7 +13,7 @@ from protocol.recording.replays.replay import goes_on, rebase, replayable
 
 
 def _is_other_origin(origin: str, start_url: str) -> bool:
-    """True if ``origin`` is empty, or the origin of a replay elsewhere in the form that ``rebase`` gives."""
+    """True if ``origin`` is empty, or another origin in the form that ``rebase`` gives."""
     try:
         mapping = rebase(start_url, origin)
     except MeshError:
@@ -29,15 +29,18 @@ def _is_extract_sound(step: Step, match: StepMatch) -> bool:
 
 
 def check_report(report: ReplayReport, *, session: Session, manifest_digest: bytes, steps: Sequence[Step]) -> None:
-    """Raise unless ``report`` fits the recording it names.
+    """Return if ``report`` fits the recording that it names. Errors: ``report.invalid``.
 
-    Checks, in order: session id and manifest; its origin, if it names one; entries are the first of the replayable
-    steps, in order; a step counts as matched exactly if it holds at the level of the report and no request newly went wrong; it
-    says how the text compares exactly if it was performed and its recording has a snapshot; an ``extract`` that was performed holds
-    exactly if it read the recorded value; only effects of the step are unsent; a step has a new alert only in another text; only
-    the last entry may be one that was not performed or an assertion that failed and is not soft; count, verdict and reason follow
-    from the entries and the recording; changed inputs are those of the recording (``check_inputs``).
-    Errors: ``report.invalid``.
+    Checks, in order:
+    - session id and manifest; the origin, if the report names one;
+    - the entries are the first replayable steps, in order;
+    - a step counts as matched exactly if it holds at the level of the report and no request newly failed;
+    - an entry compares the text exactly if the step was performed and its recording has a snapshot;
+    - a performed ``extract`` holds exactly if it read the recorded value;
+    - unsent requests are effects of the step; a new alert comes only with another text;
+    - only the last entry may be a step that was not performed, or a failed assertion that is not soft;
+    - count, verdict and reason follow from the entries and the recording;
+    - changed inputs are inputs of the recording (``check_inputs``).
     """
     if report.session != session.id or report.manifest != manifest_digest:
         raise MeshError("report.invalid", "it is about another recording")

@@ -1,6 +1,6 @@
 """Lists the differences of a replay that do not count, such as a different text of a page beside assertions that hold.
 
-The list follows from the signed steps of a report, so every reader of the report gets the same one.
+The list follows from the signed steps of a report, so every reader of the report gets the same list.
 """
 
 from __future__ import annotations
@@ -56,6 +56,6 @@ def verdict_in_words(verdict: Verdict | str, reason: str, found: Uncounted) -> s
 
 
 def level_in_words(level: Level | str, *, strict: bool) -> str:
-    """The level that had to hold, with the things that it unexpectedly leaves out."""
+    """The level of the replay, with a warning if it compares almost nothing."""
     alone = " (no assertion, extract, text or address counts)" if level == "performed" else ""
     return f"level {level}{alone}{', nothing masked' if strict else ''}"
