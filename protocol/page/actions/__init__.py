@@ -1,1 +1,1 @@
-"""Actions on a page, and what tells their elements from others."""
+"""Actions on a page, and the evidence that distinguishes their elements from others."""

@@ -1,7 +1,7 @@
 """Actions: the operations on a page, as one tagged union.
 
-An action is data. It names its element by a ``Locator``; which element that is on the page at hand is decided by
-``protocol.page.actions.locator`` on an observation, and performed by a browser backend.
+An action is data and names its element by a ``Locator``. ``protocol.page.actions.locator`` finds the element in an observation of
+the page, and a browser backend performs the action.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from protocol.page.seen.names import visible
 
 Text = Annotated[AuthorText, msgspec.Meta(max_length=limits.ACTION_TEXT_CHARS_MAX)]
 Word = Annotated[Plain, msgspec.Meta(max_length=limits.ACTION_TEXT_CHARS_MAX)]
-"""One of a list that everybody knows, such as a role."""
+"""A word of a closed list, such as a role."""
 Url = Annotated[AuthorAddress, msgspec.Meta(max_length=limits.URL_CHARS_MAX)]
 Key = Annotated[Plain, msgspec.Meta(max_length=32, min_length=1)]
 Digest = Annotated[bytes, msgspec.Meta(min_length=32, max_length=32)]
@@ -226,7 +226,7 @@ class Extract(_Action, frozen=True, kw_only=True, tag="extract", tag_field="type
     pattern: Annotated[Plain, msgspec.Meta(max_length=256)] = ""
     """The form of the value (``pattern``): ``#`` is a run of digits, ``*`` anything within the line."""
     compare: Literal["value", "none"] = "value"
-    """``value``: a replay must read the same value. ``none``: it may read any, for example an id that is new in each run."""
+    """``value``: a replay must read the same value. ``none``: it may read any value, for example an id that is new in each run."""
 
 
 Asserted = Literal[

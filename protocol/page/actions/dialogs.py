@@ -24,7 +24,7 @@ class Dialog(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     """A dialog that a step caused, and how it was answered."""
 
     kind: DialogKind
-    """``beforeunload``: the page asks whether it may be left."""
+    """``beforeunload``: the page asks before it is left."""
     message: Annotated[Message, Kind.PAGE_TEXT] = ""
     """The message of the page, cut at the limit. For ``beforeunload`` browsers show a text of their own."""
     accepted: bool = False
@@ -51,7 +51,7 @@ class Answer(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
 def fits(answer: Answer | None, dialog: Dialog, grade: Grade = "part") -> bool:
     """True if ``dialog`` is the expected one.
 
-    White space is folded, and case counts. grade: how much of the message the expected text must be.
+    White space is folded, and case counts. grade: how much of the message must match.
     """
     if answer is None or answer.kind != dialog.kind:
         return False
@@ -60,7 +60,7 @@ def fits(answer: Answer | None, dialog: Dialog, grade: Grade = "part") -> bool:
 
 
 def grade_of(answer: Answer | None, dialogs: Sequence[Dialog]) -> Grade:
-    """How much of a recorded dialog's message the expected text is. Both are given as stored."""
+    """How much of the recorded dialog's message the expected text covers. Both are given as stored."""
     met = next((dialog for dialog in dialogs if fits(answer, dialog)), None)
     found = graded(answer.text, met.message) if answer is not None and met is not None and answer.text else None
     return found or "part"
@@ -79,9 +79,9 @@ def unexpected(dialogs: Sequence[Dialog], answer: Answer | None, grade: Grade = 
 
 
 def require_expected(dialogs: Sequence[Dialog], answer: Answer | None, grade: Grade = "part") -> None:
-    """Raise unless the expected dialog came, and no other one. Without an expectation any may come. grade: as for ``fits``.
+    """Return if the expected dialog came and no other; without an expectation, any dialog may come.
 
-    Errors: ``action.dialog``.
+    grade: as for ``fits``. Errors: ``action.dialog``.
     """
     if answer is None:
         return

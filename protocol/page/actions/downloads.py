@@ -1,4 +1,4 @@
-"""Downloaded files, of which a recording has name, size and hash."""
+"""Downloaded files. A recording contains their name, size and hash."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """Evidence: facts about an element on which a recorder acted, by which a replay recognises the element.
 
-``Judge.differs`` compares an element with it, and ``choose`` finds the element of a page that agrees. Nothing is weighed: one
-changed cell that told a row from its neighbours is a difference. docs/adr/0032.
+``Judge.differs`` compares an element with the evidence, and ``choose`` finds the element of a page that agrees. There are no
+scores: a single changed cell counts as a difference, if it distinguished the row from its neighbours. docs/adr/0032.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ RECORD_ROLES: Final = frozenset({"row", "listitem", "article", "figure", "treeit
 """Roles of elements that hold one record each."""
 _CELL_ROLES: Final = frozenset({"cell", "gridcell", "rowheader", "columnheader"})
 _UNSAID_ROLES: Final = INTERACTIVE_ROLES - {"link"}
-"""Controls, whose names are the same in each row, because they name what can be done."""
+"""Controls, which have the same names in each row because they name what a person can do."""
 _AGO: Final = re.compile(
     r"\b(ago|just now|yesterday|today|tomorrow)\b|\bin \d+ (second|minute|hour|day)s?\b|\b\d\d?:\d\d\b"
 )
@@ -68,22 +68,22 @@ class Evidence(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     label: _Said = ""
     """Name of the nearest group or heading."""
     alike: Annotated[int, msgspec.Meta(ge=0, le=limits.OBSERVATION_ELEMENTS_MAX)] = 0
-    """How many other elements had the same role and name."""
+    """Number of other elements with the same role and name."""
     group: Word = ""
     """Role of the row, item or card around it; empty if there was none."""
     cells: Annotated[tuple[Text, ...], msgspec.Meta(max_length=limits.EVIDENCE_CELLS_MAX), Kind.PAGE_TEXT] = ()
     """The texts of the row, item or card, in order; a row has one for each column."""
     telling: _Places = ()
-    """Places in ``cells`` of the texts that at least one look-alike did not have."""
+    """Positions in ``cells`` of the texts that at least one look-alike lacked."""
     only: _Places = ()
-    """The places among them whose text no look-alike had."""
+    """The positions among them whose text every look-alike lacked."""
     links: Annotated[tuple[_Link, ...], msgspec.Meta(max_length=limits.EVIDENCE_LINKS_MAX)] = ()
     """The link targets of the element and its row that no look-alike had, without secrets."""
     attributes: Annotated[tuple[tuple[Word, _Said], ...], msgspec.Meta(max_length=4)] = ()
     """``id``, ``name``, ``type`` and ``data-testid``."""
     fits: Annotated[tuple[Fit, ...], msgspec.Meta(max_length=FITS_MAX)] = ()
-    """How the texts of the action's target were matched. A text without an entry is matched anew. An action without an element can
-    have only this field.
+    """How closely the texts of the action's target were matched. A text without an entry is matched anew. An action without an
+    element may have only this field.
     """
 
 
@@ -125,8 +125,8 @@ class Judge:
 
     def differs(self, element: Element, *, reads: bool, writes: bool, placed: bool = False) -> str:
         """The difference of ``element`` from the recorded one, in words; empty if it agrees. reads: the action only reads, so the
-        name may differ, because it is often the content. placed: the row may not differ. writes: the name of a row must be equal
-        even if nothing told the row from others when it was recorded.
+        name may differ, because it is often the content. placed: the row may not differ. writes: the name of a row must be
+        equal, even if nothing distinguished the row from others when it was recorded.
         """
         evidence = self._evidence
         # A link may have become a button. An element that writes must still have its role.
@@ -189,7 +189,7 @@ class Judge:
         ):
             if len(narrowed) == 1 and not self._evidence.telling:
                 return narrowed[0]
-        # Nothing told them apart at the recording either, and their number is the same, so only the place is left.
+        # Nothing distinguished them at the recording either, and their number is the same, so the position decides.
         if not self._evidence.telling and len(pool) == self._evidence.alike + 1 and (locator.nth or 0) < len(pool):
             return pool[locator.nth or 0]
         if agreeing[0].link and len({item.link for item in agreeing}) == 1:
@@ -197,7 +197,7 @@ class Judge:
         raise self._several(locator, max(2, len(agreeing)))
 
     def _is_disputed(self, chosen: Element, pool: list[Element]) -> bool:
-        """True if the links speak for ``chosen``, but the text of another element of ``pool`` speaks for that one."""
+        """True if the links agree for ``chosen``, but the text agrees for another element of ``pool``."""
         others = self._forest.places(pool)
         return bool(self._evidence.telling) and any(
             self._says(record, writes=True)
@@ -235,7 +235,7 @@ class Judge:
         )
 
     def _other_cells(self, record: Record | None) -> str:
-        """The cells of ``record`` that differ from those that told the recorded one from others, in words."""
+        """The cells of ``record`` that differ from the distinguishing cells of the recorded row, in words."""
         cells, places = self._evidence.cells, self._evidence.telling or range(len(self._evidence.cells))
         if record is None:
             return ""
@@ -252,7 +252,7 @@ class Judge:
         return "".join(f"; {one}" for one in other[:_SHOWN_MAX])
 
     def _nearest(self, pool: list[Element]) -> str:
-        """The differing cells of the element of ``pool`` that has most of the recorded ones, in words; empty if none has any."""
+        """The differing cells of the element in ``pool`` that has most of the recorded cells, in words; empty if none has any."""
         wanted = {fold(cell) for cell in self._evidence.cells if fold(cell)}
         most, near = 0, None
         for item in pool[:_NEAREST_AMONG]:
@@ -266,7 +266,9 @@ class Judge:
         return _shown(cells or self._evidence.cells)
 
     def _records(self, element: Element, alike: list[int]) -> list[Record]:
-        """Candidates for the recorded row of ``element``: the nearest of the same role, else wrappers that are not larger."""
+        """Candidates for the recorded row of ``element``: the nearest element of the same role, otherwise wrappers that are not
+        larger.
+        """
         group = self._evidence.group
         found = self._forest.records(element, alike) or [Record(role="", cells=(), links=(element.link,))]
         if group in RECORD_ROLES:
@@ -285,7 +287,7 @@ class Judge:
         ]
 
     def _says(self, record: Record, *, writes: bool) -> bool:
-        """True if ``record`` has the texts that told the recorded one from others."""
+        """True if ``record`` has the texts that distinguished the recorded row from others."""
         evidence = self._evidence
         if evidence.telling:
             # An action that only reads may rely on unique texts alone: a count or a state changes sooner than a name.
@@ -293,34 +295,34 @@ class Judge:
             wanted = [(place, evidence.cells[place]) for place in places]
             return _contains(record.cells, wanted, same_size=len(record.cells) == len(evidence.cells))
         if evidence.links and evidence.alike:
-            return False  # only its links told it from others
+            return False  # only its links distinguished it from others
         place = self._names(evidence.cells)
         return not writes or place < 0 or fold(evidence.cells[place]) in {fold(cell) for cell in record.cells}
 
     def _is_said(self) -> bool:
-        """True if the page still has the name of the recorded row, for an element that was and is the only one, and is in no row
-        now.
+        """True if the page still contains the name of the recorded row, for an element that was and is the only one of its name,
+        and is in no row now.
 
-        So a table that only served layout may go. Its "name" is longer than that of any record.
+        So a table that only served layout may disappear. Its "name" is longer than the name of any record.
         """
         place = self._names(self._evidence.cells)
         name = fold(self._evidence.cells[place]) if place >= 0 else ""
         return len(name) > _NAME_CHARS_MAX or name in fold(self._text(self._observation.text))
 
     def _is_linked(self, record: Record) -> bool:
-        """True if a link of it leads where only the recorded one led: a renamed record keeps its number."""
+        """True if one of its links has a target that only the recorded row had: a renamed record keeps its number."""
         if not self._evidence.telling:
             return any(path_of(link) in map(path_of, self._evidence.links) for link in record.links)
         return bool(identities(record.links) & identities(self._evidence.links))
 
     def _is_other(self, record: Record) -> bool:
-        """True if both have numbers, and different ones: then the same text belongs to another record."""
+        """True if both contain numbers, but different ones: the same text then belongs to another record."""
         mine, recorded = numbers(record.links), numbers(self._evidence.links)
         return bool(mine and recorded) and not mine & recorded
 
     @staticmethod
     def _names(cells: tuple[str, ...]) -> int:
-        """The place of the cell that names a record: the first with a letter; -1 if there is none."""
+        """The position of the cell that names a record: the first cell with a letter; -1 if there is none."""
         return next((i for i, cell in enumerate(cells) if any(char.isalpha() for char in fold(cell))), -1)
 
 
@@ -423,7 +425,7 @@ class Forest:
         after = alike[at] if at < len(alike) else len(self._end)
         found: list[Record] = []
         node = self._tree.parents[start]
-        # A node around it holds the nearest look-alike on either side before any other.
+        # A node around it contains the nearest look-alike on either side before any other one.
         while node >= 0 and not (node <= before or after < self._end[node]):
             record = self._read(node, start)
             if any(map(fold, record.cells)):
@@ -471,6 +473,6 @@ class Forest:
     def _link(self, node: int, links: list[str]) -> None:
         place = self._tree.elements[node]
         url = self._elements[place].link if place >= 0 else ""
-        # A longer one is no address of a record, and redaction may lengthen it.
+        # A longer link is no address of a record, and redaction may lengthen it.
         if 0 < len(url) <= limits.URL_CHARS_MAX // 2 and len(links) < limits.EVIDENCE_LINKS_MAX:
             links.append(url)

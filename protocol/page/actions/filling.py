@@ -13,7 +13,7 @@ from typing import Final, Literal
 from protocol.page.actions.values import only_number, read_value
 
 Taken = Literal["same", "formed", "cut", "other", "empty"]
-"""The same text, the same in another form, its beginning, another text, or none."""
+"""The same text, the same text in another form, only its beginning, another text, or no text."""
 
 _FORMS: Final = {
     "color": "a colour such as #1e90ff",
@@ -43,7 +43,7 @@ def accepted_form(kind: str, limits: tuple[str, str, str] = ("", "", "")) -> str
 
 
 def taken(wanted: str, shown: str, kind: str = "") -> Taken:
-    """How a field of the type ``kind`` shows the text ``wanted`` that was filled in."""
+    """How a field of the type ``kind`` shows the text ``wanted`` after it was filled in."""
     wanted, shown = wanted.replace("\r\n", "\n"), shown.replace("\r\n", "\n")
     if wanted == shown:
         return "same"
@@ -62,7 +62,7 @@ def taken(wanted: str, shown: str, kind: str = "") -> Taken:
 
 
 def typed_into(before: str, wanted: str, after: str) -> Taken:
-    """How a field that held ``before`` shows ``wanted``, which was typed key by key at its caret."""
+    """How a field that contained ``before`` shows ``wanted`` after it was typed key by key at the caret."""
     if before == after and wanted:
         return "empty"
     if wanted in after:
@@ -78,7 +78,9 @@ def instead(how: Taken, shown: str, form: str) -> str:
 
 
 def noted(how: Taken, shown: str) -> str:
-    """The note on a step whose field shows the requested text in another form, or only its beginning; empty without a note."""
+    """The note on a step whose field shows the requested text in another form, or only its beginning; empty if no note is
+    needed.
+    """
     quoted = f"“{shown[:_SHOWN_CHARS_MAX]}”" if shown else "it"
     match how:
         case "formed":
@@ -101,9 +103,7 @@ def _same_in_form(wanted: str, shown: str, kind: str) -> bool:
 def _same_number(number: Decimal, wanted: str, shown: str) -> bool:
     alone = only_number(shown)
     if alone is not None:
-        return (
-            alone == number
-        )  # marks that make it another number, such as the point in 12.34 for 1234, are not only marks
+        return alone == number  # marks that change the number, such as the point in 12.34 for 1234, are more than marks
     read = read_value("number", shown)
     return (read is not None and Decimal(read.text) == number) or _adds_only_marks(wanted, shown)
 
@@ -117,7 +117,7 @@ def _number(text: str) -> Decimal | None:
 
 
 def _adds_only_marks(wanted: str, shown: str) -> bool:
-    """True if ``shown`` is ``wanted`` with nothing but marks and white space in addition. White space of ``wanted`` may be gone."""
+    """True if ``shown`` is ``wanted`` with additional marks and white space only. White space of ``wanted`` may be missing."""
     left = iter(shown.casefold())
     for char in "".join(wanted.casefold().split()):
         for other in left:

@@ -1,8 +1,8 @@
-"""How each text of a target was matched at the recording, so that no replay accepts a weaker match. Pure.
+"""How closely each text of a target was matched in a recording, so that no replay accepts a weaker match. Pure.
 
-An author writes a text. A recorder looks for an equal text, and only if there is none for a text that contains it. This choice is
-made once and kept with the evidence of the step. A text that was matched whole must be matched whole in every replay. A text that
-was matched as a part must be a part of the same longer text again.
+A recorder looks for a text that equals the author's text, and only if there is none for a text that contains it. This choice is
+made once and stored with the evidence of the step. A text that was matched whole must be matched whole in every replay. A text
+that was matched as a part must again be a part of the same longer text.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _MOVING: Final = re.compile(
 
 
 class Fit(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
-    """How one text of a target was matched."""
+    """How closely one text of a target was matched."""
 
     what: Literal["name", "row", "text", "within", "selector", "within_selector"]
     """The matched text: ``name``, ``text`` of ``within`` or a selector of the locator; ``row`` of a cell; ``text`` of a wait."""
@@ -46,7 +46,7 @@ FITS_MAX: Final = 2 * limits.LOCATOR_SELECTORS_MAX + 4
 
 
 class Pins(NamedTuple):
-    """The demands on the match of each text of a target: those from the recording."""
+    """The demands on the match of each text of a target, taken from the recording."""
 
     fits: tuple[Fit, ...] = ()
     text: Redact = str

@@ -1,7 +1,7 @@
-"""Reads the keys that a ``press`` names: one key, and the modifiers that are held meanwhile.
+"""Parses the keys that a ``press`` names: one key, and the modifiers that are held with it.
 
-Browsers know several names for one key (``Enter``, ``NumpadEnter``, a line break). All judgements use the key that is read here, so
-that no spelling passes as another key.
+Browsers know several names for one key (``Enter``, ``NumpadEnter``, a line break). All judgements use the parsed key, so that no
+spelling passes as another key.
 """
 
 from __future__ import annotations
@@ -25,14 +25,14 @@ _ALIASES: Final = {
     "\r": "Enter",
     "NumpadEnter": "Enter",
     " ": "Space",
-    # Without Shift these two of the number block are Insert and Delete.
+    # Without Shift these two keys of the number pad are Insert and Delete.
     "Numpad0": "Insert",
     "NumpadDecimal": "Delete",
     **{f"Key{letter}": letter.lower() for letter in "ABCDEFGHIJKLMNOPQRSTUVWXYZ"},
     **{f"Digit{digit}": digit for digit in "0123456789"},
 }
 MOVING_KEYS: Final = frozenset({"ArrowUp", "ArrowDown", "ArrowLeft", "ArrowRight", "PageUp", "PageDown", "Home", "End"})
-"""Keys that move the view or the text cursor. In a list, a group of radio buttons or a slider they choose."""
+"""Keys that move the view or the text cursor. In a list, a group of radio buttons or a slider they change the choice."""
 EDITING_KEYS: Final = frozenset({"Backspace", "Delete", "Insert"})
 _NAMED: Final = MOVING_KEYS | EDITING_KEYS | {"Enter", "Space", "Tab", "Escape"}
 

@@ -1,4 +1,4 @@
-"""Reads the identity of a record from links to it."""
+"""Extracts the identity of a record from links to it."""
 
 from __future__ import annotations
 
@@ -9,11 +9,13 @@ from urllib.parse import urlsplit
 
 _NUMBERED: Final = re.compile(r"[^/?&=]*\d[^/?&=]*")
 _PLACE: Final = re.compile(r"[?&](i|n|idx|index|row|line|pos|position|offset|page|nr)=", re.IGNORECASE)
-"""Keys of a query that number the rows of a page, not the records of a site."""
+"""Query keys that number the rows of a page, not the records of a site."""
 
 
 def identities(links: Iterable[str]) -> frozenset[str]:
-    """Paths and queries of those ``links`` that have a number. A replay may be at another origin; a fragment is only a place."""
+    """Paths and queries of those ``links`` that contain a number. The origin is ignored, because a replay may be at another one;
+    so is the fragment, which only names a place on a page.
+    """
     return frozenset(path for link in links if _NUMBERED.search(path := path_of(link)) and not _PLACE.search(path))
 
 

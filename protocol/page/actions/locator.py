@@ -31,7 +31,7 @@ FORMS: Final = (
 )
 """The prefixes of selectors."""
 ENTER_FRAME: Final = "internal:control=enter-frame"
-"""The part of a selector that enters the document of a frame, as Playwright writes it. Such a selector begins at the page."""
+"""The part of a selector that enters the document of a frame, in Playwright's syntax. Such a selector begins at the page."""
 _ARIA: Final = re.compile(r'(?P<name>.*?)(?:\[role="(?P<role>[^"]*)"\])?\Z', re.DOTALL)
 _PATH: Final = re.compile(r"https?://[^/?#]*(/[^?#]{0,80})")
 _PLACELESS: Final = re.compile(r"(?:^|\d)x\d+\Z")
@@ -41,9 +41,9 @@ _NEAR_CHARS_MAX: Final = 60
 
 
 def resolve(locator: Locator, observation: Observation, pins: Pins = UNPINNED) -> Element:
-    """The one element that ``locator`` names by role and name.
+    """The only element that ``locator`` names by role and name.
 
-    Exact role and name come first, then a name that reads alike. Several links to one address count as one link.
+    An exact role and name come first, then a name that looks the same to a reader. Several links to one address count as one link.
     pins: as for ``fitting``.
     Errors: ``action.target_missing``, ``action.target_ambiguous`` (several fit a locator that gives no place), ``page.cut`` (the
     unread part of the page may have it, or another one).
@@ -77,7 +77,7 @@ def _lead_to_one(found: list[Element]) -> bool:
 
 
 def _alike(locator: Locator, found: list[Element]) -> MeshError:
-    """The error for a locator that several elements fit. It says where each is, and how to choose one."""
+    """The error for a locator that fits several elements. It names the place of each, and how to choose one."""
     places = [f"nth {place}{_place(item)}" for place, item in enumerate(found)]
     more = f" and {len(found) - _ALIKE_MAX} more" if len(found) > _ALIKE_MAX else ""
     return MeshError(
@@ -98,8 +98,8 @@ def _place(element: Element) -> str:
 
 
 def fitting(locator: Locator, observation: Observation, pins: Pins = UNPINNED) -> list[Element]:
-    """The elements with the role and name of ``locator``: those with exactly this name, else those whose name reads alike. pins:
-    they demand the exact name if the recorded page also had a name that reads alike.
+    """The elements with the role and name of ``locator``: those with exactly this name, otherwise those whose name looks the same.
+    pins: demand the exact name if the recorded page also had a name that looks the same.
     """
     name = locator.name[: limits.ELEMENT_NAME_CHARS_MAX]
     if locator.role and (exact := observation.named(locator.role, name, locator.frame)):
@@ -113,7 +113,7 @@ def fitting(locator: Locator, observation: Observation, pins: Pins = UNPINNED) -
 
 
 def name_fit(locator: Locator, element: Element, observation: Observation) -> tuple[Fit, ...]:
-    """A fit that demands exactly the name of ``locator``, if another name on the page reads alike; else empty."""
+    """A demand for exactly the name of ``locator``, if another name on the page looks the same; otherwise empty."""
     name = locator.name[: limits.ELEMENT_NAME_CHARS_MAX]
     others = (item for item in _of_role(locator, observation) if item.name != name)
     told = bool(name) and element.name == name and any(same_name(item.name, name) for item in others)
@@ -208,7 +208,7 @@ def require_selector(selector: str) -> None:
 
 
 def is_selector(text: str) -> bool:
-    """True if ``text`` begins with one of the ``FORMS`` and goes on."""
+    """True if ``text`` begins with one of the ``FORMS`` and continues."""
     return any(text.startswith(form) and len(text) > len(form) for form in FORMS)
 
 
@@ -269,7 +269,7 @@ def _said(role: str, name: str) -> str:
 
 
 def _near(locator: Locator, pool: list[Element]) -> list[str]:
-    """Names of elements of the same role that are spelled alike, or the first few when there are few."""
+    """Names of elements of the same role with a similar spelling, or the first few names if there are only few."""
     names = list(dict.fromkeys(visible(item.name[:_NEAR_CHARS_MAX]) for item in pool if item.name))
     return difflib.get_close_matches(locator.name, names, _NEAR_MAX, 0.5) or (names if len(names) <= _NEAR_MAX else [])
 

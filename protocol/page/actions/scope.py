@@ -1,4 +1,6 @@
-"""Resolves ``within``: the row, card, section or dialog that an element is looked for in. Pure, on the tree of an observation."""
+"""Resolves ``within``: the row, card, section or dialog in which an element is looked for. Pure, based on the tree of an
+observation.
+"""
 
 from __future__ import annotations
 
@@ -28,7 +30,7 @@ def node_of(element: Element, observation: Observation) -> int:
 
 
 def end_of(node: int, tree: Tree) -> int:
-    """The place after the last node that ``node`` holds."""
+    """The position after the last node inside ``node``."""
     return tree.ends[node]
 
 
@@ -39,7 +41,7 @@ def stands_in(element: Element, outer: Element, observation: Observation) -> boo
 
 
 def container(within: Within, frame: str, observation: Observation, pins: Pins = UNPINNED) -> Element:
-    """The one element with the role of ``within``, and its name or a text in it.
+    """The only element with the role of ``within`` and its name, or a text inside it.
 
     The text must equal a whole text in it. Only if none is equal, a part counts: “Beer” is not “Root Beer”. pins: the recorded
     match, which must be met again.

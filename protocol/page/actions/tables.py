@@ -43,7 +43,7 @@ def row_fit(row: str, column: str, table: Element | None, page: Observation) -> 
 
 
 def cell_trouble(row: str, column: str, table: Element | None, page: Observation, pins: Pins = UNPINNED) -> str:
-    """Why ``cell_text`` finds no single cell, in words."""
+    """The reason why ``cell_text`` finds no single cell, in words."""
     body = _body(table, page)
     headed = [header for _, header in body if _place(column, header) >= 0]
     if not any(header for _, header in body):

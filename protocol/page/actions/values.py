@@ -174,7 +174,7 @@ def _scale(text: str, number: re.Match[str]) -> str:
 
 
 def _currency(text: str, sign: re.Match[str], number: re.Match[str]) -> str:
-    """The code of the currency; the one behind the amount says more than the `$` before it."""
+    """The code of the currency; a code after the amount says more than the `$` before it."""
     code = _CODE_BEHIND.match(text, number.end())
     if code is not None:
         return code[1]

@@ -1,7 +1,7 @@
-"""Finds hidden text of a page that addresses a model. Hidden means that no person sees it, or no reader of the accessibility tree.
-Pure.
+"""Finds hidden text of a page that addresses a model. Hidden means that people cannot see it, or that the accessibility tree lacks
+it. Pure.
 
-A page can address a program that reads its source, and show a person nothing of it. docs/adr/0044.
+A page can address a program that reads its source, without showing the text to people. docs/adr/0044.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ WHY: Final[Mapping[Why, str]] = {
 _SHOWN_ATTRIBUTES: Final = frozenset(
     {"alt", "title", "placeholder", "label", "aria-label", "aria-description", "aria-placeholder", "value", "content"}
 )
-"""Attributes that a browser shows to a person, if only beside an element. They are judged as visible text."""
+"""Attributes that a browser shows to people, if only beside an element. They are judged as visible text."""
 
 
 class HiddenText(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):

@@ -1,7 +1,9 @@
 """More wordings of text that addresses a model, by family: name of the rule, points, pattern. Read by ``instruction_rules``.
 
-A rule of a family fits an order, its object, and words that only make sense to a program: a page for people has no use for them.
-Patterns match text in lower case without accents and marks, in which ``й`` is ``и`` too.
+A rule of a family fits an order, its object, and words that only make sense to a program. A page for people does not need such
+words.
+
+Patterns match text in lower case without accents and marks, so ``й`` becomes ``и``.
 """
 
 from __future__ import annotations
@@ -26,7 +28,7 @@ _SEND: Final = (
 )
 
 FAMILIES: Final = (
-    # Earlier orders no longer count; the task changes.
+    # Earlier orders are declared invalid; the task changes.
     ("override", 4, rf"\b(?:previous|prior|earlier|above|preceding|former|original|initial) {_TOLD}\b(?:\W{{1,8}}\w{{1,20}}){{0,3}}?\W{{1,8}}(?:are|is|were|was|have been|has been|no longer)\W{{1,4}}(?:now |hereby |all )?(?:void|obsolete|invalid|outdated|cancell?ed|revoked|replaced|superseded|overridden|suspended|a test|fake|appl(?:y|ies)|valid|in (?:effect|force)|deleted|expired)\b"),
     ("override", 4, r"\b(?:forget|disregard|ignore|erase|discard|delete|clear)\b(?:\W{1,8}(?:about|everything|anything|all|whatever|of|that|your|what|any))+?\W{1,8}you(?:'ve| have| were| was| are| had)?(?: been| ever| previously| currently)? (?:told|said|given|instructed|taught|know|learned|learnt|asked|doing|read|trained)\b"),
     ("override", 4, r"\b(?:reset|clear|wipe|erase|purge)\W{1,4}(?:all )?(?:of )?your (?:\w{1,16} ){0,2}(?:context|memory|instructions?|prompt|rules|programming|training|restrictions?|guidelines|constraints)\b"),
@@ -54,7 +56,7 @@ FAMILIES: Final = (
     ("reply", 4, r"\b(?:say|state|claim|conclude|write|tell (?:the user|them|everyone|people)|inform (?:the user|them)|answer|respond|reply)(?: only)? that\b(?:\W{1,8}\w{1,24}){1,10}?\W{1,8}(?:regardless of|no matter (?:what|how)|whatever (?:the|they|is)|even if (?:it|they|this))\b"),
     ("reply", 4, r"\byour (?:next |final |first |entire |whole |only )?(?:response|answer|reply|output|summary|message) (?:must|should|shall|has to|needs to|will)(?: only| always| now)? (?:begin|start|end|contain|consist|say|state|recommend|be (?:only|exactly|just|the (?:word|phrase|text|following)))\b"),
     ("reply", 4, r"\b(?:begin|start|end|finish|conclude|open|close|prefix|preface)\W{1,4}(?:each|every|all|your|any)(?: of)?(?: your)? (?:\w{1,12} ){0,2}(?:response|answer|reply|message|sentence|output|summary|replies)s?\b(?:\W{1,8}\w{1,20}){0,2}?\W{1,8}(?:with|by)\b"),
-    # Out with it.
+    # The model should reveal something.
     ("send", 4, rf"\b{_SEND}\b{_WORDS % 4}{_YOURS}\b(?:\W{{1,8}}\w{{1,24}}){{0,10}}?\W{{1,8}}(?:to|via|into|using|through)\W{{1,4}}(?:\w{{1,16}}\W{{1,3}}){{0,4}}?{_AWAY}"),
     ("send", 4, rf"\b(?:make|issue|perform|trigger|send|fire|do|submit)\b(?: an?| the)? (?:\w{{1,12}} )?(?:get|post|put|http|https|web|api|network|fetch|curl) ?(?:request|call|query|post)?\b(?:\W{{1,8}}\w{{1,24}}){{0,4}}?\W{{1,8}}(?:to|at)\W{{1,4}}(?:\w{{1,16}}\W{{1,3}}){{0,3}}?{_AWAY}(?:\W{{1,8}}\w{{1,24}}){{0,6}}?\W{{1,8}}(?:with|containing|including|contents?|data|parameters?|body|append\w{{0,3}})\b"),
     ("send", 4, rf"\b(?:visit|open|load|fetch|request|navigate to|go to|browse to|retrieve|render|call|ping|curl|follow)\W{{1,4}}(?:the )?(?:\w{{1,12}}\W{{1,3}}){{0,3}}?{_AWAY}(?:\W{{1,8}}\w{{1,24}}){{0,6}}?\W{{1,8}}(?:replac\w{{1,4}}|append\w{{0,3}}|with (?:the|your|all)|including|follow (?:its|all|any) instructions?|and (?:obey|execute|do what|append|(?:include|submit|enter|paste|send|provide) (?:the user|all|everything|any|what)))\b"),
@@ -74,7 +76,7 @@ FAMILIES: Final = (
     ("reveal", 4, r"\b(?:repeat|output|print|show|reveal|copy|write|return|recite|display|disclose|quote|paste|translate|summari[sz]e|encode|dump|leak|expose|give|tell|share|list)\b(?:\W{1,8}\w{1,16}){0,6}?\W{1,8}(?:your|the) (?:\w{1,16} ){0,2}(?:system|initial|hidden|secret|original|internal|developer|confidential|full|base|setup|custom) (?:\w{1,12} )?(?:prompts?|instructions?|messages?|guidelines?|directives?|configuration|rules)\b"),
     ("reveal", 4, r"\b(?:repeat|output|print|recite|write out|quote|copy|return|translate)\b(?:\W{1,8}\w{1,16}){0,4}?\W{1,8}(?:everything|all (?:the )?(?:text|words|content)|the (?:text|words|content|conversation))\W{1,4}(?:\w{1,12} ){0,3}?(?:above|verbatim|word for word|before this|preceding|prior to|up to (?:here|this)|you (?:were|have been) (?:given|told))\b"),
     ("reveal", 4, r"\bwhat (?:were|are|was|is) (?:you (?:told|instructed|given|asked) (?:before|not to|in your)|your (?:\w{1,12} )?(?:system prompt|instructions|initial prompt|hidden rules|guidelines|directives))\b"),
-    # Later, again and again.
+    # Orders for later, or for every time.
     ("memory", 4, r"\b(?:remember|memori[sz]e|store|save|keep)\b(?:\W{1,8}\w{1,20}){0,6}?\W{1,8}(?:in|to|into) your (?:\w{1,12} )?(?:memory|long-term memory|notes|knowledge base)\b"),
     ("memory", 3, r"\b(?:in|for|during) (?:all|every|any) (?:future|subsequent|later|following|coming) (?:conversations?|responses?|sessions?|chats?|interactions?|replies|answers|requests?|tasks?|messages?)\b"),
     # Other languages: earlier orders, a new persona, what the model was told, silence.
@@ -120,4 +122,4 @@ STEMS: Final = {
     " systeemprompt systemowy системн guidelines",
     "memory": "your_memory your_long your_notes knowledge_base future subsequent later_ following_ coming_ your_",
 }
-"""As those of ``instructions``: what text must hold for these rules to fit."""
+"""As in ``instructions``: words that a text must contain for these rules to fit."""

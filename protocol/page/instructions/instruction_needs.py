@@ -1,7 +1,7 @@
-"""Finds words that a rule needs: groups, of each of which a fitting text holds at least one word. Pure.
+"""Finds groups of words that a rule needs: a matching text contains at least one word of each group. Pure.
 
-The groups are taken from the expressions themselves, so that they never exclude a text that an expression fits. A search for words
-is far cheaper than trying an expression, and most text has words of one group only.
+The groups are derived from the expressions, so they never exclude a matching text. A search for words is far cheaper than trying
+an expression, and most text has words of one group only.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from itertools import product
 from typing import Any, Final
 
 Words = frozenset[str]
-"""A group: every text that fits contains at least one of these words."""
+"""A group: every matching text contains at least one of these words."""
 
 _WORD_BYTES_MIN: Final = 4
 """Most texts contain a shorter word, so a group with one is used only if there is no other. Two Chinese characters are long enough.
@@ -25,9 +25,9 @@ _NOTHING: Final[Words] = frozenset({""})
 
 
 def needs(pattern: str) -> tuple[Words, ...]:
-    """Groups of words of ``pattern``, which must have no flags: a text that it fits holds a word of each group.
+    """The groups of words of ``pattern``, which must have no flags.
 
-    The parser is that of the compiler, because another one could read the pattern differently.
+    Python's own parser is used, because another parser could read the pattern differently.
     """
     parser = _Needs()
     parser.read(import_module("re._parser").parse(pattern))
@@ -94,7 +94,7 @@ class _Needs:
 
 
 def _read(sequence: Any) -> tuple[Words | None, list[Words]]:
-    """All texts that ``sequence`` can match, None if these are more than a few; and its groups."""
+    """All texts that ``sequence`` can match, or None if there are many; and its groups."""
     part = _Needs()
     part.read(sequence)
     whole = None if part.groups or not _is_written_out(sequence) else part._open
@@ -124,7 +124,7 @@ def _is_written_out(sequence: Any) -> bool:
 
 
 def _written_out(value: Sequence[tuple[Any, Any]]) -> Words | None:
-    """The characters in brackets; None unless they are few, and named one by one."""
+    """The characters in brackets; None unless they are few and listed one by one."""
     if len(value) > _CHARS_MAX or any(str(kind) != "LITERAL" for kind, _ in value):
         return None
     return frozenset(chr(code) for _, code in value)

@@ -1,7 +1,7 @@
 """Finds text of a page that addresses the model that reads it. A finding is never a reason to act. Pure. docs/adr/0044.
 
-First, one search finds all words that such text needs. Rules are tried only around them, each only near a word of each of its
-groups (``instruction_needs``). A rule consists of literal words with bounded gaps, so the time is linear in the text.
+First, one search finds all words that such text needs. A rule is tried only near a word of each of its groups
+(``instruction_needs``). A rule consists of literal words with bounded gaps, so the time is linear in the text.
 """
 
 from __future__ import annotations
@@ -106,8 +106,8 @@ def _stems() -> dict[str, set[str]]:
 
 
 def needed_words() -> tuple[str, ...]:
-    """Words of which text that addresses a model holds at least one: without case and accents, or written backwards or shifted. A
-    word can begin or end with a space, or have one inside. Text in another code has none of them.
+    """Words of which a text that addresses a model contains at least one, without case and accents, or written backwards or
+    shifted. A word can begin or end with a space, or contain one. Text in another code contains none of them.
     """
     return (*_stems(), *_OTHER_WAYS)
 
@@ -188,9 +188,9 @@ def instructions_in(text: str, *, hidden: bool = False) -> tuple[Instruction, ..
 
 
 def _pieces(text: str) -> Iterator[tuple[int, int, int, int]]:
-    """Pieces of ``text`` as (begin, first, last, stop): a finding in one counts if it begins between ``first`` and ``last``.
+    """Pieces of ``text`` as (begin, first, last, stop). A finding in a piece counts if it begins between ``first`` and ``last``.
 
-    A piece is short because a call of a regular expression blocks every thread, and the map from a reading to its text takes a
+    Pieces are short because a regular expression blocks every thread, and because the map from a reading to its text takes a
     hundred bytes for each character.
     """
     first = 0
@@ -215,7 +215,7 @@ def _found(text: str, *, hidden: bool) -> Iterator[tuple[int, int, tuple[str, ..
     if (escaped := decoded(reading)) is not None:
         for start, end, rules in _scan(escaped, hidden=True):
             first, last = escaped.parts(start, end)[0][0], escaped.parts(start, end)[-1][1]
-            if escaped.text[start:end] not in text[first:last]:  # without an escape in it, the text is not hidden
+            if escaped.text[start:end] not in text[first:last]:  # without an escape inside, the text is not hidden
                 yield first, last, rules, True
     for start, end, plain in _coded(text):
         for *_, rules in _scan(TextReading(plain), hidden=True):

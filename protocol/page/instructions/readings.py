@@ -29,9 +29,8 @@ _ESCAPE: Final = (
 )
 _LETTERS: Final = {"b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t", "0": "\0"}
 _SCAFFOLD: Final = re.compile(
-    # The parts of a snapshot line that are not text of the page: indentation, dash, role, states. The end of the previous line is a
-    # part,
-    # and both alternatives begin with a character that a search finds fast. The group holds it.
+    # The parts of a snapshot line that are not text of the page: indentation, dash, role, states. The end of the previous line is
+    # included in the group, and both alternatives begin with a character that a search finds fast.
     rf"[\n ](?:(?<=(\n)) *- (?:(?:{'|'.join(sorted(ROLES))}|text)(?=[ :\n]|\Z):?)?"
     r"|(?<= )\[[a-z]{3,12}(?:=[a-z0-9]{1,8})?\](?=\Z|[ :\n]))"
 )
@@ -75,7 +74,7 @@ class TextReading:
         self.text = text
 
     def home(self, start: int, end: int) -> Iterator[Span]:
-        """The parts of the original text that ``text[start:end]`` was made of, in order."""
+        """The parts of the original text from which ``text[start:end]`` was made, in order."""
         yield start, end
 
     def parts(self, start: int, end: int) -> tuple[Span, ...]:
@@ -173,7 +172,7 @@ def _decoded(start: int, found: str) -> Iterator[tuple[int, int, str | None]]:
         raw = bytes.fromhex(found.replace("%", ""))
         at = 0
         for char in raw.decode("utf-8", "replace"):
-            # A byte that is not UTF-8 is read as one character. Only its place matters, not its value.
+            # A byte that is not UTF-8 is read as one character. Only its position matters, not its value.
             size = 1 if char == "\ufffd" else len(char.encode())
             yield start + 3 * at, start + 3 * min(at + size, len(raw)), char
             at += size

@@ -112,22 +112,22 @@ ROLES: Final = INTERACTIVE_ROLES | frozenset(
         "treegrid",
     ]
 )
-"""Every role an element can have: WAI-ARIA 1.2, and ``iframe``. Browsers pass over any other."""
+"""Every role an element can have: WAI-ARIA 1.2, and ``iframe``. Browsers ignore any other role."""
 _VOLATILE = re.compile(r"\d+")
 _QUERY_CHARS_MAX = 16_384
-"""The rest of a longer query does not tell pages apart."""
+"""The part of a query after this length does not distinguish pages."""
 _BOXES: Final = frozenset(
     {"article", "cell", "figure", "generic", "gridcell", "group", "heading", "listitem", "paragraph", "row"}
 )
-"""Roles that can be a mere box around a control. Dialogs and named parts of a page are not among them, because an author who names
-these means them.
+"""Roles that can be a mere box around a control. Dialogs and named parts of a page are not included, because an author who names
+one of them means it.
 """
 _FIELD_TAGS: Final = frozenset({"input", "select", "textarea"})
 _SPACES: Final = re.compile(r"\s+")
 _UNLISTED: Final = re.compile(r"(?:f\d+)?n(\d{1,9})")
 """Refs of elements that only a selector found: frame, and place in the tree."""
 _INNER_NODES_MAX: Final = 1_000
-"""An element with more nodes is no control, and its nodes are not searched, because this may be done for all elements of a large
+"""An element with more nodes is no control. Its nodes are not searched, because this may be done for all elements of a large
 page.
 """
 
@@ -157,8 +157,8 @@ class Traits(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, gc=F
     form, or runs any other script. Empty if there is none. Listeners that scripts added are not seen.
     """
     handler: str = ""
-    """A short hash of the script in an attribute such as ``onclick``, or in ``onsubmit`` of its form, without numbers. It tells
-    controls apart that look alike.
+    """A short hash of the script in an attribute such as ``onclick``, or in ``onsubmit`` of its form, without numbers. It
+    distinguishes controls that look alike.
     """
     label: str = ""
     """The text of the label that stands for a hidden control, if it differs from the control's name."""
@@ -284,7 +284,7 @@ class Observation(msgspec.Struct, frozen=True, kw_only=True, dict=True):
         return {}
 
     def control_around(self, element: Element) -> Element | None:
-        """The control around ``element`` that gets its events, if there is one: the link around a heading in a card."""
+        """The control around ``element`` that gets its events, if there is one, such as the link around a heading in a card."""
         if element.inside:
             return self.element(element.inside)
         node = self._node(element)
@@ -307,8 +307,8 @@ class Observation(msgspec.Struct, frozen=True, kw_only=True, dict=True):
         """The only control in ``element``, if ``element`` has no other text than the control: a link in the box of a menu, an icon
         in a named box.
 
-        Else ``element`` itself: an author who means the row of a person does not mean the icon in it. A click on the control also
-        reaches listeners on the box, so it can replace a click on the box.
+        Otherwise ``element`` itself: an author who means the row of a person does not mean the icon in it. A click on the control
+        also reaches listeners on the box, so it can replace a click on the box.
         """
         node = self._node(element)
         if element.role not in _BOXES or node < 0:

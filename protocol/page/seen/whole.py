@@ -1,6 +1,6 @@
-"""Decides what an incompletely read page can show: found elements exist, and nothing else is known. Pure.
+"""Decides which conclusions an incompletely read page allows: elements that were found exist, and nothing else is certain. Pure.
 
-Code that concludes absence, a number or uniqueness must ask here first.
+Code that concludes absence, a number or uniqueness must check here first.
 """
 
 from __future__ import annotations
@@ -33,8 +33,8 @@ _WORD: Final = re.compile(r"[\w-]+")
 
 
 def is_whole(page: Observation, *, frame: str = "", text: bool = False, named: str = "") -> bool:
-    """True if no missing part of ``page`` can be an element of ``frame`` with the name ``named``; with ``text``, if none can hold
-    the text ``named`` anywhere. named: empty for any name.
+    """True if no missing part of ``page`` can be an element of ``frame`` with the name ``named``; with ``text``, if no missing
+    part can contain the text ``named``. named: empty for any name.
     """
     return not _missing(page, frame=frame, text=text, named=named)
 

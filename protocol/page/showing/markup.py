@@ -1,7 +1,7 @@
-"""The document of a page as text, with marks on the elements to which the tried locators lead. Pure.
+"""The document of a page as text, with marks on the elements that the tried locators find. Pure.
 
-It is for a person who mends a locator: tags, the attributes by which elements are found, and texts, one line each, indented. The
-caller must escape it as any other text of a page: no browser should parse it again.
+It helps a person to correct a locator. It shows tags, texts, and the attributes by which elements are found, one on each line,
+indented. The caller must escape it like any other text of a page, so that no browser parses it again.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ ATTRIBUTES: Final = ADDRESSES.union(
 not.
 """
 VALUED: Final = ("button", "checkbox", "image", "radio", "reset", "submit")
-"""Types of fields whose ``value`` the author of the page wrote. In any other it was typed, or is hidden."""
+"""Types of fields whose ``value`` the author of the page wrote. In other fields it was typed, or is hidden."""
 CLOSED: Final = ("iframe", "math", "noscript", "object", "embed", "svg", "template", "textarea")
 """Elements of which only the tag is shown."""
 _QUOTE: Final = '"'
@@ -69,30 +69,30 @@ class MarkupNode(msgspec.Struct, frozen=True, kw_only=True, array_like=True):
     attributes: tuple[tuple[str, str], ...] = ()
     text: str = ""
     ways: tuple[int, ...] = ()
-    """The places in ``Markup.ways`` of the ways that lead to it."""
+    """The positions in ``Markup.ways`` of the selectors that find it."""
     hidden: bool = False
-    """True if a way leads to it, but the page does not show it."""
+    """True if a selector finds it but the page does not show it."""
 
 
 class Way(NamedTuple):
-    """One way in which an element was looked for."""
+    """One selector by which an element was looked for."""
 
     said: str
     found: int
-    """The number of elements to which it leads, shown or not."""
+    """The number of elements that it finds, shown or not."""
 
 
 class Markup(msgspec.Struct, frozen=True, kw_only=True):
-    """A part of a document: at most ``MARKUP_LINES_MAX`` elements and texts, around the first to which a way leads."""
+    """A part of a document: at most ``MARKUP_LINES_MAX`` elements and texts around the first element that was found."""
 
     nodes: tuple[MarkupNode, ...] = ()
     ways: tuple[Way, ...] = ()
     before: int = 0
-    """The number of elements and texts before them, …"""
+    """The number of elements and texts before this part."""
     after: int = 0
-    """… and after them, as far as it was read."""
+    """The number of elements and texts after this part, as far as the document was read."""
     whole: bool = True
-    """True if the document was read to its end, and not only its first ``MARKUP_NODES_MAX`` nodes."""
+    """True if the document was read to its end, not only its first ``MARKUP_NODES_MAX`` nodes."""
 
 
 class MarkupLine(NamedTuple):
@@ -100,18 +100,18 @@ class MarkupLine(NamedTuple):
 
     text: str
     ways: tuple[int, ...]
-    """Numbers of the ways that lead to it, from 1."""
+    """Numbers of the selectors that find it, from 1."""
     hidden: bool
 
 
 class WayShown(NamedTuple):
-    """One way in which an element was looked for."""
+    """One selector by which an element was looked for."""
 
     said: str
-    """The way in words; empty for the elements most like the wanted one."""
+    """The selector in words; empty for the elements most similar to the wanted one."""
     found: int
     lines: tuple[int, ...]
-    """The lines to which it leads, from 0."""
+    """The lines of the elements that it finds, from 0."""
 
 
 class MarkupShown(NamedTuple):
@@ -124,9 +124,9 @@ class MarkupShown(NamedTuple):
 
 
 def shown(markup: Markup, secrets: Mapping[str, str]) -> MarkupShown:
-    """``markup`` as lines, redacted as a recording is.
+    """``markup`` as lines, redacted like a recording.
 
-    All texts are searched as one, so that a secret which the page spread over several elements is found too.
+    All texts are searched together, so that a secret spread over several elements is found too.
     """
     texts = [node.text for node in markup.nodes]
     values = [

@@ -1,7 +1,8 @@
-"""Names elements for the author of an action: locators by which ``resolve`` finds one element of an observation and no other. Pure.
+"""Names elements for the author of an action: locators by which ``resolve`` finds one element of an observation and no other.
+Pure.
 
-The shortest comes first: role and name; the same within a row, card, section or dialog; a test id; and last, if nothing tells an
-element from its look-alikes, its place among them.
+The shortest locator comes first: role and name; then the same within a row, card, section or dialog; then a test id. If nothing
+distinguishes an element from its look-alikes, its position among them is used.
 """
 
 from __future__ import annotations
@@ -45,11 +46,11 @@ SCOPE_ROLES: Final = RECORD_ROLES | frozenset(
 )
 """Roles of the elements that ``within`` can name."""
 _NAME_CHARS_MAX: Final = 60
-"""A longer name is rather the content of an element, and changes with it."""
+"""A longer name is usually the content of an element, and changes with it."""
 _TEXTS_TRIED_MAX: Final = 16
 _CLOCK: Final = re.compile(r"\b(ago|just now|yesterday|today|tomorrow)\b|\d\d?:\d\d")
 _PLAIN_ID: Final = re.compile(r"[A-Za-z][A-Za-z_-]{0,63}\Z")
-"""An id without digits: one with them may be numbered anew in each visit."""
+"""An id without digits, because an id with digits may be numbered anew in each visit."""
 
 _Key = tuple[str, str]
 """Frame and role."""
@@ -103,13 +104,13 @@ class Naming:
                 return
 
     def is_place(self, locator: Locator, element: Element) -> bool:
-        """True if ``locator``, one of those of ``element``, tells it from its look-alikes by its place only."""
+        """True if only a position in ``locator`` distinguishes ``element`` from its look-alikes."""
         if locator.selectors or locator.within is not None:
             return False
         return len(self._fits(element, locator.name)) > 1
 
     def scopes(self, element: Element) -> list[Element]:
-        """The elements around ``element`` with roles that divide a page for people, from the outside in."""
+        """The elements around ``element`` that divide a page for people, from the outside in."""
         return [self._elements[outer] for outer in reversed(list(self._around(self._place[element.ref])))]
 
     def said(self, element: Element) -> str:
@@ -127,7 +128,8 @@ class Naming:
     # --- by name ---
 
     def _fits(self, element: Element, name: str, within: int = -1) -> list[int]:
-        """The elements that ``fitting`` would find: those of this role with exactly ``name``, else those whose name reads alike.
+        """The elements that ``fitting`` would find: those of this role with exactly ``name``, otherwise those whose name looks the
+        same.
         within: the place of the element to search; -1 for the whole frame.
         """
         folded = fold(name)
@@ -169,8 +171,8 @@ class Naming:
                 yield outer
 
     def _withins(self, outer: int) -> Iterator[Within]:
-        """The ``Within`` by which ``container`` finds the element at ``outer`` and no other; a record is preferably named by a text
-        in it.
+        """Each ``Within`` by which ``container`` finds the element at ``outer`` and no other. A text inside is preferred for
+        naming a record.
         """
         found = self._elements[outer]
         by_name = [
@@ -215,7 +217,7 @@ class Naming:
         return (node, self._ends[node]) if node >= 0 else (-1, -1)
 
     def _innermost(self, pool: list[int]) -> list[int]:
-        """The elements of ``pool`` that contain no other one of it, as ``container`` chooses the inner row of two."""
+        """The elements of ``pool`` that contain no other element of it; ``container`` also chooses the inner one of two rows."""
         nodes = sorted(self._span(place)[0] for place in pool)
         inner = []
         for place in pool:

@@ -1,4 +1,4 @@
-"""Lists the elements of a page most like one that was not found, in the form in which actions name them. Pure."""
+"""Lists the elements of a page most similar to one that was not found, in the form in which actions name them. Pure."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ _PLAIN: Final = re.compile(r"[\w ./-]*[\w./-]\Z", re.ASCII)
 
 
 def candidates(action: Action, target: Locator, observation: Observation) -> tuple[str, ...]:
-    """At most five elements that ``action`` could be meant for, the most like ``target`` first.
+    """At most five elements that ``action`` may mean, the most similar to ``target`` first.
 
-    Each is written as the keys of an element in an action file, so that one without a name can be addressed, too:
-    ``{role: textbox, nth: 0}``.
+    Each is written as the keys of an element in an action file, so that an element without a name can be addressed too: ``{role:
+    textbox, nth: 0}``.
     """
     pool = [item for item in observation.elements if item.frame == target.frame and _suits(action, target, item)]
     wanted = " ".join(_WORD.findall(" ".join((target.name, *target.selectors)).casefold()))[:_CHARS_MAX]

@@ -22,7 +22,7 @@ _REF: Final = re.compile(r"s([0-9]{1,9})((?:f[0-9]{1,6})?e[0-9]{1,6})", re.ASCII
 _FORGED: Final = re.compile(r"\[(?=[\W_]*ref(?![a-z]))", re.IGNORECASE)
 _SPACE: Final = re.compile(r"\s+")
 CUT: Final = "- (the rest of the page is left out: it is too long)"
-"""The last line of a cut observation, of which no further look shows more."""
+"""The last line of an observation that was cut off for good: no other start line shows more."""
 
 
 def outline(observation: Observation, number: int) -> tuple[str, ...]:

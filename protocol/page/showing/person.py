@@ -1,8 +1,8 @@
 """Turns the acts of a person on a page into actions: several events of one act become one action. Pure.
 
-A browser reports more than the person meant. Enter in a search box is a key, a change, a click on the default button and a
-submission; a click on a label is also one on its field; a typed word is an event for each letter. The act of the person is kept.
-Its consequences are left out, because a replay causes them again.
+A browser reports more events than the person performed acts. Enter in a search box is a key, a change, a click on the default
+button and a submission. A click on a label is also a click on its field, and a typed word is one event for each letter. Only the
+act of the person is kept, because a replay causes its consequences again.
 """
 
 from __future__ import annotations
@@ -80,7 +80,7 @@ class Script:
     def __init__(self) -> None:
         self._steps: list[tuple[Action | str, Act]] = []
         self._typed: dict[str, str] = {}
-        """What was last typed into each field, by node; the name of the secret in its place."""
+        """The last text typed into each field, by node; for a secret, its name."""
         self._entered_ms = float("-inf")
 
     @property

@@ -205,7 +205,7 @@ def _forms_in(text: str) -> Iterator[tuple[int, int, Form]]:
     for age in _AGE.finditer(text):
         yield age.start("ago"), age.end("ago"), "ago"
     for found in _FORMS.finditer(text):
-        form: Form = found.lastgroup  # every alternative is a named group
+        form: Form = found.lastgroup  # type: ignore[assignment]  # every alternative is a named group
         if form == "token" and not _is_generated(found[0]):
             continue
         span = found.start(), found.end()
