@@ -19,6 +19,7 @@ import msgspec
 from adapters.ports.browser import Leaving
 from node.live.acting.asking import Sought
 from node.live.browsers.browsers import Browsers
+from node.verbs.live.live import Observed
 from protocol.approval.forms import RequestForm, request_words
 from protocol.approval.leaving import Fate
 from protocol.approval.question import Cover
@@ -388,6 +389,10 @@ def _files(folder: Path) -> dict[str, str]:
     return {file.name: html.unescape(file.read_bytes().decode("utf-8", "replace")) for file in sorted(folder.iterdir())}
 
 
+def _ref_of(observed: Observed, words: str) -> str:
+    return next(line.partition("[ref=")[2].partition("]")[0] for line in observed.lines if words in line)
+
+
 async def _live(said: str, written: str, secrets: dict[str, GivenSecret], left: Stored, *, telling: bool) -> None:
     """A live session at the same site."""
     live = Live()
@@ -398,12 +403,12 @@ async def _live(said: str, written: str, secrets: dict[str, GivenSecret], left: 
     opened = await live.call("open", url=f"{ORIGIN}/?token={TOKEN}", secrets=secrets, approve_class=7)
     at = opened.session
     answers = [opened]
-    ref = next(line.partition("[ref=")[2].partition("]")[0] for line in opened.observation.lines if "Show" in line)
-    answers.append(await live.call("click", at, ref=ref))
+    answers.append(await live.call("click", at, ref=_ref_of(opened.observation, "Show")))
     typed = json.dumps(written, ensure_ascii=False)
     answers.append(await live.call("act", at, action=f"wait: {{text: {typed}}}"))
     answers.append(await live.call("act", at, action="extract: {as: said, selectors: [css=.said]}"))
-    answers += [await live.call("pages", at, action="list"), await live.call("snapshot", at)]
+    answers += [await live.call("pages", at, action="list"), seen := await live.call("snapshot", at)]
+    answers.append(await live.call("click", at, ref=_ref_of(seen, "Delete"), approve_class=7))
     await live.call("close", at)
     answers.append(await live.call("show", at))
     left.told["live"] = "\n".join(msgspec.json.encode(answer).decode() for answer in answers)

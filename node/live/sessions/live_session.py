@@ -9,7 +9,7 @@ import asyncio
 import contextlib
 from collections.abc import AsyncIterator, Callable, Sequence
 from functools import partial
-from typing import Final, NamedTuple
+from typing import Final, NamedTuple, TypeVar
 
 import msgspec
 
@@ -19,7 +19,7 @@ from adapters.ports.records import LiveRecord
 from adapters.ports.store import Store
 from node.base.tasks import to_its_end
 from node.live.acting.asking import HoldAsking
-from node.live.acting.driver import Gate, Report
+from node.live.acting.driver import Gate, Prepared, Report
 from node.live.acting.holding import Holder, Sent
 from node.live.browsers.metering import Meter
 from node.live.browsers.mounted import HeldContext
@@ -34,14 +34,16 @@ from node.verbs.live.live import Acted, HeldRequest, Observed, PageInfo
 from protocol import limits
 from protocol.errors import MeshError
 from protocol.page.actions.action import Action, Goto, Locator, describe, target_of
-from protocol.page.actions.dialogs import describe_dialog
-from protocol.page.secrets.redaction import Redaction, redact_address, redact_text, redacted
+from protocol.page.actions.dialogs import Dialog, describe_dialog
+from protocol.page.secrets.redaction import Redaction, redacted
 from protocol.page.secrets.secrets import Secrets, asks
 from protocol.page.seen.observation import Element, Observation
 from protocol.page.seen.web_address import require_web
 from protocol.page.showing.outline import element_of, outline, still_there, window
 from protocol.recording.records.session import BrowserInfo, Expect, Profile
 from protocol.risk.pressing.classes import Risk
+
+T = TypeVar("T")
 
 _STEP_BYTES_MAX: Final = limits.SCREENSHOT_BYTES_MAX + limits.SNAPSHOT_BYTES_MAX
 """The largest addition of one more step to a bundle."""
@@ -75,6 +77,13 @@ class _Seen(NamedTuple):
     number: int
     page: LivePage
     observation: Observation
+
+
+class _Deeds(msgspec.Struct, frozen=True, kw_only=True):
+    """What was done, before it is put in words: an action says which of its texts is an address."""
+
+    actions: tuple[Action, ...]
+    dialogs: tuple[Dialog, ...]
 
 
 Means = Callable[[str], Locator]
@@ -228,10 +237,10 @@ class LiveSession:
                 labelled = [await by_label(page.page, action, now) for action in placed]
                 # The caller named a ref, so the name of the element comes from the page and is stored as such.
                 actions = tuple(by_stored_name(action, recorder.stored_at(now.url)) for action in labelled)
-        did: list[tuple[str, Risk]] = []
+        did: list[Prepared] = []
         held: list[HeldRequest] = []
         outcomes: list[Outcome] = []
-        notes: list[str] = []  # already redacted, as they are recorded
+        notes: list[str] = []
         for action in actions:
             await self._need_room(recorder)
             self.record = msgspec.structs.replace(self.record, actions=self.record.actions + 1)
@@ -243,8 +252,7 @@ class LiveSession:
             held += recorder.held
             self._unsent = self._unsent or recorder.unconfirmed
             assert recorder.prepared is not None, "it was performed"
-            done = describe(redacted(recorder.prepared.action, Redaction(self._secrets)))
-            did.append((done, recorder.prepared.risk))
+            did.append(recorder.prepared)
         return await self._acted(did, outcomes, notes, held)
 
     async def _need_room(self, recorder: Recorder | None) -> None:
@@ -259,29 +267,32 @@ class LiveSession:
             raise ended(self.record)
 
     async def _acted(
-        self, did: list[tuple[str, Risk]], outcomes: list[Outcome], notes: Sequence[str], held: Sequence[HeldRequest]
+        self, did: list[Prepared], outcomes: list[Outcome], notes: Sequence[str], held: Sequence[HeldRequest]
     ) -> Acted:
-        risk = max((risk for _, risk in did), key=lambda risk: risk.level)
+        risk = max((each.risk for each in did), key=lambda risk: risk.level)
         last = outcomes[-1]
-        return Acted(
+        dialogs = tuple(dialog for outcome in outcomes for dialog in outcome.dialogs)
+        deeds = self._told(_Deeds(actions=tuple(each.action for each in did), dialogs=dialogs))
+        acted = Acted(
             session=self.record.id,
-            did=tuple(words for words, _ in did),
+            did=tuple(map(describe, deeds.actions)),
             risk=risk.level,
             reason=risk.reason,
-            blocked=tuple(redact_address(item, self._secrets) for outcome in outcomes for item in outcome.blocked),
+            blocked=tuple(item for outcome in outcomes for item in outcome.blocked),
             held=tuple(held),
             question=next((outcome.question for outcome in outcomes if outcome.question), ""),
             notes=tuple(dict.fromkeys((*notes, *(asks(each) for one in outcomes for each in one.challenges)))),
-            dialogs=tuple(
-                describe_dialog(one)
-                for outcome in outcomes
-                for one in redacted(outcome.dialogs, Redaction(self._secrets))
-            ),
-            extracted=await asyncio.to_thread(redact_text, last.extracted, self._secrets),
+            dialogs=tuple(map(describe_dialog, deeds.dialogs)),
+            extracted=last.extracted,
             settled=last.settled,
             actions_left=self.actions_left,
             observation=await self._observed(last.observation),
         )
+        return await asyncio.to_thread(self._told, acted)
+
+    def _told(self, record: T) -> T:
+        """``record`` as its caller is told it. Personal data stays: whoever acts on a page reads it."""
+        return redacted(record, Redaction(self._secrets))
 
     async def _begin(self, page: LivePage, action: Action) -> Recorder:
         """Start recording ``page``, and return the recorder. Errors: ``action.not_possible``, ``store.*``."""
@@ -319,24 +330,22 @@ class LiveSession:
 
     async def look(self, start: int = 1) -> Observed:
         """Observe the current page. start: the first line to return. Errors: ``browser.*``."""
-        return await self._observed(await self._pages.current.look(), start)
+        observed = await self._observed(await self._pages.current.look(), start)
+        return await asyncio.to_thread(self._told, observed)
 
     async def _observed(self, observation: Observation, start: int = 1) -> Observed:
+        """What a caller will be told of ``observation``, which becomes the last one; not redacted."""
         self._numbers += 1
         self._seen = _Seen(self._numbers, self._pages.current, observation)
         return Observed(
             session=self.record.id,
             number=self._numbers,
             page=self._pages.number,
-            url=redact_address(observation.url, self._secrets),
-            title=redact_text(observation.title, self._secrets),
+            url=observation.url,
+            title=observation.title,
             unconfirmed=recorder.unconfirmed if (recorder := self._pages.current.recorder) else False,
-            lines=await asyncio.to_thread(self._lines, observation, self._numbers, start),
+            lines=await asyncio.to_thread(lambda number: window(outline(observation, number), start), self._numbers),
         )
-
-    def _lines(self, observation: Observation, number: int, start: int) -> tuple[str, ...]:
-        shown = window(outline(observation, number), start)
-        return tuple(redact_text(line, self._secrets) for line in shown)
 
     async def login(self) -> Login:
         """The login state in its browser, for the owner to keep. Errors: ``capsule.issuer`` (it holds a capsule already),
@@ -362,15 +371,15 @@ class LiveSession:
 
     def pages(self) -> tuple[PageInfo, ...]:
         """The open pages, as they were last observed."""
-        return tuple(self._page(index, page) for index, page in enumerate(self._pages.open))
+        return self._told(tuple(self._page(index, page) for index, page in enumerate(self._pages.open)))
 
     def _page(self, index: int, page: LivePage) -> PageInfo:
         seen = page.seen
         return PageInfo(
             index=index,
             current=page is self._pages.current,
-            title=redact_text(seen.title, self._secrets),
-            url=redact_address(seen.url, self._secrets),
+            title=seen.title,
+            url=seen.url,
             recorded=page.recorder.session.id if page.recorder else "",
         )
 

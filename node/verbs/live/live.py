@@ -24,6 +24,7 @@ from node.verbs.live.live_params import (
 )
 from node.verbs.shown import shown
 from node.verbs.verb import OWNER_AND_AGENTS, Row, Verb
+from protocol.kinds import Done, PageAddress, PageText, Plain, Request
 from protocol.recording.records.session import Verdict
 
 _DONE_NOT = "the page may show that it was done: it was not. The owner is asked: `trailmesh approve show {}`"
@@ -38,7 +39,7 @@ class HeldRequest(msgspec.Struct, frozen=True, kw_only=True):
     """A request that is held until the owner says yes. Most of its text was chosen by the page and its site."""
 
     question: Annotated[
-        str,
+        Plain,
         shown(
             "question",
             words="it leaves if the owner says yes: `trailmesh approve yes {}`",
@@ -46,19 +47,19 @@ class HeldRequest(msgspec.Struct, frozen=True, kw_only=True):
         ),
     ]
     """Id of the question (``approve.state``); empty if no more questions can be asked, in which case the request was refused."""
-    method: Annotated[str, shown("method")]
-    address: Annotated[str, shown("address")]
-    fields: Annotated[tuple[str, ...], shown("fields", words=" with {}")]
+    method: Annotated[Plain, shown("method")]
+    address: Annotated[PageAddress, shown("address")]
+    fields: Annotated[tuple[PageText, ...], shown("fields", words=" with {}")]
     """Names of the fields in address and body; ``name=value`` for fields that select the operation."""
     size: Annotated[int, shown("size", as_="bytes", unit="bytes")]
     """Size of the body in bytes."""
     risk: Annotated[int, shown("risk class")]
     """The risk class (docs/risk.md)."""
-    control: Annotated[str, shown("action")]
+    control: Annotated[PageText, shown("action")]
     """The action that caused it, in words."""
-    row: Annotated[str, shown("row", words=", {}")]
+    row: Annotated[PageText, shown("row", words=", {}")]
     """Text of the row or card around the control; empty if there is none."""
-    page: Annotated[str, shown("page")]
+    page: Annotated[PageAddress, shown("page")]
     waits_s: Annotated[int, shown("waits", as_="duration", unit="s", words=", within {}")]
     """Seconds for which it is held. After that, a yes lets the request through when the action is repeated."""
 
@@ -66,38 +67,38 @@ class HeldRequest(msgspec.Struct, frozen=True, kw_only=True):
 class Observed(msgspec.Struct, frozen=True, kw_only=True):
     """Observation of the current page. Its refs are valid until the next observation."""
 
-    session: Annotated[str, shown("live session", as_="hidden")]
+    session: Annotated[Plain, shown("live session", as_="hidden")]
     """Id of the live session."""
     number: Annotated[int, shown("observation", as_="hidden")]
     """Number of this observation in its live session, from 1; the refs begin with it."""
     page: Annotated[int, shown("page")]
     """Index of the page, from 0."""
-    url: Annotated[str, shown("url")]
-    title: Annotated[str, shown("title")]
+    url: Annotated[PageAddress, shown("url")]
+    title: Annotated[PageText, shown("title")]
     unconfirmed: Annotated[
         bool,
         shown("unconfirmed", words="something that this page sent did not leave, so what it shows may not be true"),
     ]
     """True if the page may show something untrue, because a request of it was held or refused since its address was opened."""
-    lines: Annotated[tuple[str, ...], shown("lines", as_="bare")]
+    lines: Annotated[tuple[PageText, ...], shown("lines", as_="bare")]
     """One indented line for each node, which begins with its ref: ``[ref=s3e5]``. All other text comes from the site."""
 
 
 class Opened(msgspec.Struct, frozen=True, kw_only=True):
     """The live session that was opened."""
 
-    session: Annotated[str, shown("opened")]
+    session: Annotated[Plain, shown("opened")]
     """Its id, which all other verbs take."""
     ends_ms: Annotated[int, shown("until", as_="time", unit="ms")]
     """The latest possible end, in milliseconds since 1970."""
     idle_s: Annotated[int, shown("idle limit", as_="duration", unit="s")]
     """Seconds without a call after which it ends."""
     actions_left: Annotated[int, shown("actions left")]
-    blocked: Annotated[tuple[str, ...], shown("guard refused")]
+    blocked: Annotated[tuple[Request, ...], shown("guard refused")]
     """Requests that the network guard refused meanwhile, each ``METHOD /path``, with the site before the path if it differs from
     the page's site.
     """
-    notes: Annotated[tuple[str, ...], shown("notes", as_="lines")]
+    notes: Annotated[tuple[PageText, ...], shown("notes", as_="lines")]
     """Notes on how the page was loaded, and advice if a site asked for HTTP authentication in vain."""
     observation: Annotated[Observed, shown("page", as_="inline")]
 
@@ -105,30 +106,30 @@ class Opened(msgspec.Struct, frozen=True, kw_only=True):
 class Acted(msgspec.Struct, frozen=True, kw_only=True):
     """Result of an action, with the page after it."""
 
-    session: Annotated[str, shown("live session", as_="hidden")]
-    did: Annotated[tuple[str, ...], shown("did")]
+    session: Annotated[Plain, shown("live session", as_="hidden")]
+    did: Annotated[tuple[Done, ...], shown("did")]
     """The performed actions, in words."""
     risk: Annotated[int, shown("risk class", into="did", words=", risk class {}")]
     """The highest risk class among them."""
-    reason: Annotated[str, shown("reason", into="risk", words=" ({})")]
+    reason: Annotated[PageText, shown("reason", into="risk", words=" ({})")]
     """The reason for the risk class."""
-    blocked: Annotated[tuple[str, ...], shown("guard refused")]
+    blocked: Annotated[tuple[Request, ...], shown("guard refused")]
     """Requests that the network guard refused meanwhile, each ``METHOD /path``, with the site before the path if it differs from
     the page's site.
     """
     held: Annotated[tuple[HeldRequest, ...], shown("held", brief=_HELD)]
     """Requests that are held until the owner says yes. They have not left yet, even if the page shows them as done."""
-    question: Annotated[str, shown("asked", words=_DONE_NOT)]
+    question: Annotated[Plain, shown("asked", words=_DONE_NOT)]
     """Id of the question to the owner about the first refused request that a yes would let through; empty if nobody is asked. The
     request has not left, even if the page shows it as done.
     """
-    notes: Annotated[tuple[str, ...], shown("notes", as_="lines")]
+    notes: Annotated[tuple[PageText, ...], shown("notes", as_="lines")]
     """Notes on how the actions were performed (a field that shows less than was typed, a page that was used while it still
     loaded), and advice if a site asked for HTTP authentication in vain.
     """
-    dialogs: Annotated[tuple[str, ...], shown("dialogs", as_="lines")]
+    dialogs: Annotated[tuple[Done, ...], shown("dialogs", as_="lines")]
     """Dialogs that the actions caused, each with its text and the answer."""
-    extracted: Annotated[str, shown("read")]
+    extracted: Annotated[PageText, shown("read")]
     """Values read by ``extract``."""
     settled: Annotated[bool, shown("settled", empty="no: the page was still changing")]
     """False if the page was still changing when it was observed."""
@@ -151,9 +152,9 @@ class PageInfo(msgspec.Struct, frozen=True, kw_only=True):
 
     index: Annotated[int, shown("index")]
     current: Annotated[bool, shown("current", words="*")]
-    title: Annotated[str, shown("title")]
-    url: Annotated[str, shown("url")]
-    recorded: Annotated[str, shown("recorded as")]
+    title: Annotated[PageText, shown("title")]
+    url: Annotated[PageAddress, shown("url")]
+    recorded: Annotated[Plain, shown("recorded as")]
     """Id of the session that records the page; empty until it has opened an address."""
 
 
