@@ -21,7 +21,11 @@ from scripts.guard_table import ROOT, TABLES, Guard
 TABLE: Final = TABLES / "redactions.toml"
 _ROOMS: Final = ("protocol", "adapters", "node")
 _REDACTS: Final = re.compile(r"_?redact(?:ed)?(?:_\w+)?|without_value|(?:by_)?stored_names?")
-"""Names of functions that return their first argument redacted."""
+"""Names of functions that return their first argument redacted, because it leaves."""
+_COMPARES: Final = re.compile(r"comparable(?:_\w+)?")
+"""Names of functions that return it in the form in which a recording holds it, because it is compared with one."""
+_ASKS: Final = re.compile(r"says_secret|holds_token")
+"""Names of functions that say whether there is something to redact, so that the text is refused."""
 _UNCHANGED: Final = "(lambda text, *_: text)"
 
 
@@ -73,7 +77,10 @@ def calls_in(file: str, source: str) -> Iterator[Call]:
     seen: dict[str, int] = {}
     for name, node in _redactions(ast.parse(source), ""):
         start, end = span(node)
-        instead = f"({source[slice(*span(node.args[0]))]})" if isinstance(node, ast.Call) else _UNCHANGED
+        instead = _UNCHANGED
+        if isinstance(node, ast.Call):
+            asks = _ASKS.fullmatch(_called(node.func))
+            instead = "False" if asks else f"({source[slice(*span(node.args[0]))]})"
         said = re.sub(r"\s+", " ", source[start:end])
         seen[f"{name}: {said}"] = number = seen.get(f"{name}: {said}", 0) + 1
         snippet, without = _alone(source, start, end, instead)
@@ -87,16 +94,20 @@ def _redactions(node: ast.AST, within: str) -> Iterator[tuple[str, ast.expr]]:
         if isinstance(child, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
             yield from _redactions(child, f"{within}.{child.name}".lstrip("."))
             continue
-        if isinstance(child, ast.Call) and _REDACTS.fullmatch(_called(child.func)) and child.args:
+        if isinstance(child, ast.Call) and _changes(_called(child.func)) and child.args:
             yield within, child
             for inner in (*child.args, *child.keywords):
                 yield from _redactions(ast.Tuple(elts=[inner]), within)  # type: ignore[list-item]
             continue
         # What is handed on with an underscore belongs to the redaction itself, and is called with what a pattern found.
-        if isinstance(child, ast.Name) and _REDACTS.fullmatch(_called(child)) and not child.id.startswith("_"):
+        if isinstance(child, ast.Name) and _changes(_called(child)) and not child.id.startswith("_"):
             yield within, child
             continue
         yield from _redactions(child, within)
+
+
+def _changes(name: str) -> bool:
+    return any(pattern.fullmatch(name) for pattern in (_REDACTS, _COMPARES, _ASKS))
 
 
 def _called(node: ast.expr) -> str:

@@ -7,7 +7,7 @@ from node.trust import Peers
 from node.verbs import current_caller
 from protocol.errors import MeshError
 from protocol.messages import SearchSpec
-from protocol.page.secrets.redaction import redact_url
+from protocol.page.secrets.redaction import holds_token
 from protocol.page.seen.web_address import require_plain
 from protocol.trust.grants import Scope
 from protocol.wire import cbor
@@ -17,7 +17,7 @@ from protocol.wire.line import one_line
 def check_told(goal: str, start_url: str) -> None:
     """Check the texts that every peer of a search receives. Errors: ``input.invalid``."""
     require_plain(start_url)
-    if redact_url(start_url) != start_url:
+    if holds_token(start_url):
         told = "every peer in a search receives the start address, and this one contains something that looks like a secret"
         raise MeshError("input.invalid", told)
     if one_line(goal) != goal:

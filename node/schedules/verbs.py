@@ -17,7 +17,7 @@ from node.verbs.searches.schedule import AddParams, Ran, Scheduled, ScheduleList
 from protocol import ids, limits
 from protocol.errors import MeshError
 from protocol.goal.condition import parse as parse_condition
-from protocol.page.secrets.redaction import redact_url
+from protocol.page.secrets.redaction import holds_token
 from protocol.page.seen.web_address import require_web
 from protocol.schedule import Misfire
 from protocol.trust.origin import fits, origin_of, parse_pattern
@@ -147,7 +147,7 @@ def _goal(text: str) -> str:
 def _start(url: str) -> str:
     """Return ``url`` if a search may begin there. Errors: ``browser.scheme``, ``input.invalid``."""
     require_web(url)
-    if redact_url(url) != url:
+    if holds_token(url):
         told = "every peer in a search receives the start address, and this one contains something that looks like a secret"
         raise MeshError("input.invalid", told)
     return url

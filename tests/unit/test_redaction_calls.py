@@ -86,6 +86,8 @@ async def _unreported(*_: object) -> None:
     "seen",
     [
         Seen(text=VALUE),
+        Seen(address=f"{ORIGIN}/?x={VALUE}"),
+        Seen(errors=(f"TypeError: {VALUE}",)),
         Seen(instead=f"a row “{VALUE}”"),
         Seen(items=(VALUE,)),
         Seen(why=f"covered by button “{VALUE}”"),

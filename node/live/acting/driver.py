@@ -66,7 +66,8 @@ from protocol.page.actions.locator import (
 )
 from protocol.page.actions.scope import part
 from protocol.page.actions.values import filled_in, is_typed, require_value
-from protocol.page.secrets.redaction import Redaction, redact_text, redacted, reveal_address
+from protocol.page.secrets.comparing import comparable, comparable_text
+from protocol.page.secrets.redaction import reveal_address
 from protocol.page.secrets.secrets import NO_SECRETS, Secrets
 from protocol.page.seen.names import same_name
 from protocol.page.seen.observation import BLANK, CHECKABLE_ROLES, INTERACTIVE_ROLES, Element, Observation
@@ -313,9 +314,9 @@ class Driver:
         doubts = unsent or (isinstance(action, PRESSES) and self._unsent(outcome))
         self._confirm(self.prepared, outcome, {before} if doubts else set())
         outcome = msgspec.structs.replace(outcome, question=question, unsent=unsent, unconfirmed=self.unconfirmed)
-        # Both texts are redacted: the error of an unexpected dialog quotes the expected text.
-        stored = Redaction(self._secrets)
-        require_expected(redacted(outcome.dialogs, stored), redacted(answer, stored), said)
+        # Both are in the form of a recording: the error of an unexpected dialog quotes the expected text.
+        dialogs, answer = comparable((outcome.dialogs, answer), self._secrets)
+        require_expected(dialogs, answer, said)
         if isinstance(action, Extract):
             self.values[action.name] = require_value(action, outcome.extracted).text
         holds = isinstance(action, Assert) or is_typed(action)
@@ -496,7 +497,7 @@ async def prepare(
     action = fit(
         await as_label(page, action, element, recorded=evidence is not None),
         element,
-        lambda text: redact_text(text, secrets),
+        lambda text: comparable_text(text, secrets),
     )
     if other or not target.role or target.selectors or evidence is not None:
         found = locate(aim, observation, () if other else target.selectors)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import Awaitable, Callable, Iterator, Mapping
+from collections.abc import Awaitable, Callable, Iterator
 from typing import Final
 
 import msgspec
@@ -23,7 +23,8 @@ from protocol.page.actions.fits import UNPINNED, Pins
 from protocol.page.actions.locator import disagrees, fitting, resolve
 from protocol.page.actions.scope import part
 from protocol.page.actions.tables import cell_text, cell_trouble, column_texts, named_texts
-from protocol.page.secrets.redaction import Redaction, redact_address, redact_console, redact_text, redacted
+from protocol.page.secrets.comparing import comparable
+from protocol.page.secrets.redaction import Redaction, redacted
 from protocol.page.secrets.secrets import Secrets, SecretsAndTokens
 from protocol.page.seen.observation import Cut, Element, Observation
 from protocol.page.seen.whole import cut_by, require_loaded, require_open, require_whole, words_of
@@ -59,11 +60,8 @@ async def hold(
     as they are recorded: with the names of secrets in place of their values. Errors: ``action.assertion_failed``, ``page.cut``,
     ``browser.*``.
     """
-    wanted = msgspec.structs.replace(
-        assertion,
-        expected=redact_text(assertion.expected, secrets),
-        items=tuple(redact_text(item, secrets) for item in assertion.items),
-    )
+    plain = comparable(assertion, secrets)
+    wanted = msgspec.structs.replace(assertion, expected=plain.expected, items=plain.items)
     find = _agreeing(_reading(pins), evidence, secrets, pins)
     pauses = _pauses(assertion.timeout_ms)
     while True:
@@ -116,14 +114,7 @@ async def _explained(
 
 
 def _as_stored(seen: Seen, secrets: SecretsAndTokens) -> Seen:
-    return msgspec.structs.replace(
-        seen,
-        text=None if seen.text is None else redact_text(seen.text, secrets),
-        instead=redact_text(seen.instead, secrets),
-        why=redact_text(seen.why, secrets),
-        downloads=redacted(seen.downloads, Redaction(secrets)),
-        items=tuple(redact_text(item, secrets) for item in seen.items),
-    )
+    return redacted(seen, Redaction(secrets))
 
 
 def _pauses(left_ms: int) -> Iterator[int]:
@@ -170,22 +161,30 @@ def _agreeing(find: Find, evidence: Evidence | None, secrets: Secrets, pins: Pin
 async def _look(
     page: Page, observation: Observation, assertion: Assert, find: Find, secrets: Secrets, pins: Pins
 ) -> Seen:
+    """What ``assertion`` is about, with the names of secrets in place of their values."""
+    seen = await _see(page, observation, assertion, find, secrets, pins)
+    return await asyncio.to_thread(comparable, seen, secrets)
+
+
+async def _see(
+    page: Page, observation: Observation, assertion: Assert, find: Find, secrets: Secrets, pins: Pins
+) -> Seen:
     if assertion.what == "download":
-        return Seen(downloads=redacted(page.downloads(), Redaction(secrets)))
+        return Seen(downloads=page.downloads())
     if assertion.what == "no_console_error":
-        errors = tuple(redact_console(each, secrets) for each in page.console_errors())
+        errors = page.console_errors()
         if not errors:
             require_loaded(observation, "whether its scripts write errors")
-        return Seen(items=errors)
+        return Seen(errors=errors)
     target = assertion.target
     if assertion.what in ("cell", "order"):
         table = await _table(page, assertion, observation, find, secrets, pins)
         if table is not None:
             within = table[0].ref if table[0] is not None else table[2]
             observation = cut_by(observation, await page.closed(within=within, said=True))
-        return await asyncio.to_thread(_read_table, table, assertion, observation, secrets, pins)
+        return await asyncio.to_thread(_read_table, table, assertion, observation, pins)
     if target is None:
-        return Seen(text=await _page_text(page, assertion, observation, secrets))
+        return await _of_page(page, assertion, observation)
     try:
         outer = await around(page, observation, target, pins)
     except MeshError as error:
@@ -220,12 +219,11 @@ async def _look(
         if error.code != "action.target_missing":
             raise
         return Seen()  # it disappeared between observing and reading
-    shown = None if text is None else await asyncio.to_thread(redact_text, text, secrets)
     items: tuple[str, ...] = ()
     if assertion.what == "sent":
         values = await page.sent(element.ref)
-        shown, items = (None if values is None else ""), values or ()
-    return Seen(count=max(count, 1), element=element, text=shown, items=items)
+        text, items = (None if values is None else ""), values or ()
+    return Seen(count=max(count, 1), element=element, text=text, items=items)
 
 
 async def _instead(
@@ -297,7 +295,6 @@ def _read_table(
     found: tuple[Element | None, Observation, str] | None,
     assertion: Assert,
     observation: Observation,
-    secrets: Mapping[str, str],
     pins: Pins,
 ) -> Seen:
     if found is None:
@@ -308,13 +305,13 @@ def _read_table(
         where = assertion.row, assertion.column, table, observation, pins
         if (text := cell_text(*where)) is None:
             return Seen(count=1, instead=cell_trouble(*where))
-        return Seen(count=1, text=redact_text(text, secrets))
+        return Seen(count=1, text=text)
     if assertion.column:
         items = column_texts(assertion.column, table, observation)
     else:
         assert assertion.target is not None, "the order is one of elements or of a column"
         items = named_texts(assertion.target, scope)
-    return Seen(count=1, items=tuple(redact_text(item, secrets) for item in items))
+    return Seen(count=1, items=items)
 
 
 def _count_around(error: MeshError) -> int:
@@ -350,14 +347,14 @@ def _count(target: Locator, observation: Observation, error: MeshError) -> int:
             raise error
 
 
-async def _page_text(page: Page, assertion: Assert, observation: Observation, secrets: Mapping[str, str]) -> str:
+async def _of_page(page: Page, assertion: Assert, observation: Observation) -> Seen:
     match assertion.what:
         case "address":
-            return redact_address(observation.url, secrets)
+            return Seen(address=observation.url)
         case "title":
-            return redact_text(observation.title, secrets)
+            return Seen(text=observation.title)
         case _:
-            return await asyncio.to_thread(redact_text, await page.read() or "", secrets)
+            return Seen(text=await page.read() or "")
 
 
 async def _text_of(page: Page, assertion: Assert, element: Element) -> str | None:

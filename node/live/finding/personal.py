@@ -13,8 +13,9 @@ import msgspec
 from protocol.page.actions.action import Action, Assert, Drag, Locator, target_of, with_target
 from protocol.page.actions.evidence import Evidence, Judge
 from protocol.page.actions.fits import UNPINNED, Pins
+from protocol.page.secrets.comparing import comparable, comparable_address, comparable_text
 from protocol.page.secrets.personal import TOKEN
-from protocol.page.secrets.redaction import redact_address, redact_text
+from protocol.page.secrets.redaction import redact_text
 from protocol.page.secrets.secret_search import PLACEHOLDER
 from protocol.page.secrets.secrets import Keeps, Secrets, SecretsAndTokens
 from protocol.page.seen.observation import Observation
@@ -77,9 +78,8 @@ def as_observed(action: Action, secrets: Secrets) -> Action:
     if not secrets:
         return action
     if isinstance(action, Assert):
-        action = msgspec.structs.replace(
-            action, row=redact_text(action.row, secrets), column=redact_text(action.column, secrets)
-        )
+        plain = comparable(action, secrets)
+        action = msgspec.structs.replace(action, row=plain.row, column=plain.column)
     if isinstance(action, Drag):
         action = msgspec.structs.replace(action, onto=_within_observed(action.onto, secrets))
     target = target_of(action)
@@ -90,8 +90,8 @@ def _within_observed(locator: Locator, secrets: Secrets) -> Locator:
     within = locator.within
     if within is None:
         return locator
-    said = {"name": redact_text(within.name, secrets), "text": redact_text(within.text, secrets)}
-    return msgspec.structs.replace(locator, within=msgspec.structs.replace(within, **said))
+    plain = comparable(within, secrets)
+    return msgspec.structs.replace(locator, within=msgspec.structs.replace(within, name=plain.name, text=plain.text))
 
 
 def shown_name(locator: Locator, observation: Observation, secrets: Secrets) -> Locator:
@@ -100,13 +100,13 @@ def shown_name(locator: Locator, observation: Observation, secrets: Secrets) -> 
 
     The locator stays unchanged if no element has such a name, or if the token belongs to another installation.
     """
-    kept = redact_text(locator.name, secrets)
+    kept = comparable_text(locator.name, secrets)
     if kept == locator.name and not (TOKEN.search(kept) or PLACEHOLDER.search(kept)):
         return locator
     for element in observation.elements:
         if (
             element.role == locator.role
-            and redact_text(element.name, secrets.stored if TOKEN.search(kept) else secrets) == kept
+            and comparable_text(element.name, secrets.stored if TOKEN.search(kept) else secrets) == kept
         ):
             return msgspec.structs.replace(locator, name=element.name)
     return locator
@@ -118,8 +118,8 @@ def judge_of(evidence: Evidence, observation: Observation, secrets: Secrets) -> 
     return Judge(
         evidence,
         observation,
-        text=lambda text: redact_text(text, stored),
-        address=lambda url: redact_address(url, stored),
+        text=lambda text: comparable_text(text, stored),
+        address=lambda url: comparable_address(url, stored),
     )
 
 
@@ -128,7 +128,7 @@ def pins_of(evidence: Evidence | None, url: str, secrets: Secrets) -> Pins:
     if evidence is None:
         return UNPINNED
     stored = _stored_of(evidence, url, secrets)
-    return Pins(evidence.fits, lambda text: redact_text(text, stored))
+    return Pins(evidence.fits, lambda text: comparable_text(text, stored))
 
 
 def _stored_of(evidence: Evidence, url: str, secrets: Secrets) -> SecretsAndTokens:

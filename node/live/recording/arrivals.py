@@ -7,26 +7,25 @@ from collections.abc import Mapping
 import msgspec
 
 from protocol.errors import MeshError
-from protocol.page.secrets.redaction import redact_address, redact_text
+from protocol.kinds import AuthorAddress, AuthorText
+from protocol.page.secrets.comparing import comparable
 from protocol.page.seen.observation import Observation
 
 
 class Arrival(msgspec.Struct, frozen=True, kw_only=True):
     """The page expected after an action; empty fields are not compared."""
 
-    url: str = ""
-    title: str = ""
+    url: AuthorAddress = ""
+    title: AuthorText = ""
 
 
 def check_arrival(arrival: Arrival, page: Observation, secrets: Mapping[str, str]) -> None:
-    """Return if ``page`` is the asserted page. Both sides are compared and shown redacted, as a recording stores them.
+    """Return if ``page`` is the asserted page. Both sides are compared and shown as a recording stores them.
 
     Checks, in order: address; title; each must be equal. Errors: ``action.arrival_differs``.
     """
-    for what, wanted, met in (
-        ("address", redact_address(arrival.url, secrets), redact_address(page.url, secrets)),
-        ("title", redact_text(arrival.title, secrets), redact_text(page.title, secrets)),
-    ):
+    asserted, came = comparable((arrival, Arrival(url=page.url, title=page.title)), secrets)
+    for what, wanted, met in (("address", asserted.url, came.url), ("title", asserted.title, came.title)):
         if wanted and wanted != met:
             raise MeshError(
                 "action.arrival_differs",

@@ -6,7 +6,7 @@ import asyncio
 
 from adapters.ports.browser import Page
 from protocol.errors import MeshError
-from protocol.page.secrets.redaction import redact_snapshot
+from protocol.page.secrets.comparing import comparable_snapshot
 from protocol.page.secrets.secrets import Secrets
 from protocol.page.seen.observation import Observation
 from protocol.recording.pages.masks import find_masks, learn_masks
@@ -35,7 +35,7 @@ class Masking:
         except MeshError:
             later = page  # the next step reports the error
         if later is not page and later.state == page.state:
-            again = await asyncio.to_thread(redact_snapshot, later.text, self._secrets.stored_at(later.url))
+            again = await asyncio.to_thread(comparable_snapshot, later.text, self._secrets.stored_at(later.url))
             masks = await asyncio.to_thread(learn_masks, text, again, masks)
         self._seen = text, masks
         # If elements changed, refs are numbered anew: the refs of ``page`` would lead the next action to other elements.

@@ -34,11 +34,11 @@ from protocol.feed import Kind as Changed
 from protocol.page.actions.action import Action, Assert, Back, Extract, Forward, Goto, Reload, Scroll, Wait, describe
 from protocol.page.actions.dialogs import Answer
 from protocol.page.actions.evidence import Evidence
+from protocol.page.secrets.comparing import comparable_address
 from protocol.page.secrets.redaction import (
     Redaction,
     placeholder,
     redact_snapshot,
-    redact_url,
     redacted,
     secrets_named,
     without_value,
@@ -333,7 +333,11 @@ class Recorder:
         """``kept`` with the parts that depend on its author's own text. step: not redacted yet; action: as it was requested."""
         done = stored_names(kept.action, action, secrets)
         # A token in an address is no secret of the author.
-        wrote = msgspec.structs.replace(action, url=redact_url(action.url)) if isinstance(action, Goto) else step.action
+        wrote = (
+            msgspec.structs.replace(action, url=comparable_address(action.url, {}))
+            if isinstance(action, Goto)
+            else step.action
+        )
         answers = _answer_of(step), _answer_of(kept)
         written = mark_of(wrote, done, self._secrets, self._signer.tokens, answers) if performed else ""
         if step.error:

@@ -117,9 +117,9 @@ def parse_actions(
 def incomplete(actions: Iterable[Action]) -> Iterator[str]:
     """Warnings about ``actions`` that open an address with parts that are not stored, so a replay opens another address."""
     for action in actions:
-        if isinstance(action, Goto) and is_incomplete(redact_url(action.url)):
+        if isinstance(action, Goto) and is_incomplete(told := redact_url(action.url)):
             yield (
-                f"{redact_url(action.url)} has a part that is not stored, so a replay opens another address:"
+                f"{told} has a part that is not stored, so a replay opens another address:"
                 " write `{secret: NAME}` there"
             )
 

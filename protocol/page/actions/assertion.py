@@ -6,6 +6,7 @@ import msgspec
 
 from protocol import limits
 from protocol.errors import MeshError
+from protocol.kinds import ConsoleText, PageAddress, PageText
 from protocol.page.actions.action import Action, Assert, Locator, Wait, demand
 from protocol.page.actions.downloads import Download, describe_download, named
 from protocol.page.actions.tables import in_order
@@ -22,16 +23,20 @@ class Seen(msgspec.Struct, frozen=True, kw_only=True):
     """The number of visible elements that fit the locator."""
     element: Element | None = None
     """The element that the locator means; None if it fits none, or several."""
-    text: str | None = None
-    """The address, title, text, value or attribute as it was read; None if there is none."""
-    instead: str = ""
+    address: PageAddress = ""
+    """The address of the page."""
+    text: PageText | None = None
+    """The title, text, value or attribute as it was read; None if there is none."""
+    instead: PageText = ""
     """A found element that is not the recorded one, in words; empty if there is none."""
     downloads: tuple[Download, ...] = ()
     """The downloads so far."""
-    why: str = ""
+    why: PageText = ""
     """The reason why the element is hidden or disabled, as a sentence."""
-    items: tuple[str, ...] = ()
-    """The texts whose order is asserted, or the errors in the console."""
+    items: tuple[PageText, ...] = ()
+    """The texts whose order is asserted, or the values that would be sent."""
+    errors: tuple[ConsoleText, ...] = ()
+    """The errors in the console."""
 
 
 def condition_of(action: Action) -> Assert | None:
@@ -87,13 +92,15 @@ def holds(assertion: Assert, seen: Seen) -> bool:
             part = assertion.match == "contains"
             return named(seen.downloads, assertion.expected, part=part, digest=assertion.sha256) is not None
         case "no_console_error":
-            return not seen.items
+            return not seen.errors
         case "order" if assertion.items:
             return [fold(item) for item in seen.items] == [fold(item) for item in assertion.items]
         case "order":
             return in_order(seen.items, assertion.expected)
         case "sent":
             return _sends(assertion, seen)
+        case "address":
+            return _fits(assertion, seen.address)
         case "count":
             return assertion.expected.strip() == str(seen.count)
         case "hidden":
@@ -142,7 +149,7 @@ def found(assertion: Assert, seen: Seen) -> str:
     if what == "count":
         return str(seen.count)
     if what in ("order", "no_console_error") or (what == "sent" and seen.text is not None):
-        return ", ".join(f"“{item}”" for item in seen.items[:_ITEMS_SHOWN]) or "nothing"
+        return ", ".join(f"“{item}”" for item in (*seen.items, *seen.errors)[:_ITEMS_SHOWN]) or "nothing"
     if what == "cell" and seen.text is None:
         return seen.instead or "no such table"
     if what == "download":
@@ -151,6 +158,8 @@ def found(assertion: Assert, seen: Seen) -> str:
         none = f"one that cannot be seen: {seen.why}" if seen.why else "no such element"
         return seen.instead or (f"{seen.count} such elements" if seen.count > 1 else none)
     match what:
+        case "address":
+            return f"“{_around(assertion, fold(seen.address))}”"
         case "visible" | "hidden":
             return "visible" if seen.count else "hidden"
         case "enabled" | "disabled":

@@ -18,7 +18,7 @@ from protocol import limits
 from protocol.errors import MeshError
 from protocol.kinds import Kind
 from protocol.page.actions.action import Locator, Text, Url, Word
-from protocol.page.actions.fits import FITS_MAX, Fit, Redact
+from protocol.page.actions.fits import FITS_MAX, Comparable, Fit
 from protocol.page.actions.links import identities, numbers, path_of
 from protocol.page.actions.scope import node_of
 from protocol.page.seen.names import akin, fold, same_name, shortened, together, visible
@@ -113,8 +113,8 @@ def collect(element: Element, observation: Observation) -> Evidence:
 class Judge:
     """Compares the elements of one page with evidence."""
 
-    def __init__(self, evidence: Evidence, observation: Observation, text: Redact, address: Redact) -> None:
-        """text, address: redact the page before the comparison, as the evidence was redacted."""
+    def __init__(self, evidence: Evidence, observation: Observation, text: Comparable, address: Comparable) -> None:
+        """text, address: make a text and an address of the page comparable with the evidence."""
         self._evidence = evidence
         self._observation = observation
         self._forest = forest_of(observation)

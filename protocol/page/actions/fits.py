@@ -18,7 +18,8 @@ from protocol.kinds import Kind
 from protocol.page.actions.action import Text
 from protocol.page.seen.names import fold
 
-Redact = Callable[[str], str]
+Comparable = Callable[[str], str]
+"""Gives a text in the form in which a recording holds it (``protocol.page.secrets.comparing``)."""
 
 Grade = Literal["whole", "words", "part"]
 """All of a text; whole words of it; or any part."""
@@ -49,8 +50,8 @@ class Pins(NamedTuple):
     """The demands on the match of each text of a target, taken from the recording."""
 
     fits: tuple[Fit, ...] = ()
-    text: Redact = str
-    """Redacts a text of the page before the comparison, as the recorded one was redacted."""
+    text: Comparable = str
+    """Makes a text of the page comparable with the recorded one."""
 
     def of(self, what: str, place: int = 0) -> Fit | None:
         """The recorded match of this text; None if there is none, so that it is decided now."""
@@ -86,12 +87,12 @@ def stood(what: Literal["row", "within"], wanted: str, text: str) -> Fit:
     return Fit(what=what, grade=grade, text="" if grade == "whole" else _cut(text))
 
 
-def stands(fit: Fit, wanted: str, text: str, redact: Redact) -> bool:
+def stands(fit: Fit, wanted: str, text: str, comparable: Comparable) -> bool:
     """True if ``text`` contains ``wanted`` in the same way as when ``fit`` was recorded."""
     grade = graded(wanted, text)
     if fit.grade == "whole" or grade is None:
         return grade == "whole"
-    return _steady(redact(_cut(text))) == _steady(fit.text)
+    return _steady(comparable(_cut(text))) == _steady(fit.text)
 
 
 def _cut(text: str) -> str:

@@ -178,6 +178,16 @@ def redact_text(text: str, secrets: Mapping[str, str]) -> str:
     return tokens.replace(text) if tokens else text
 
 
+def says_secret(text: str, secrets: Mapping[str, str]) -> bool:
+    """True if one of ``secrets`` stands in ``text``, in any form that is searched for."""
+    return redact_text(text, secrets) != text
+
+
+def holds_token(url: str) -> bool:
+    """True if an address holds user info, or something that looks like a token."""
+    return redact_url(url) != url
+
+
 def reveal_text(text: str, secrets: Mapping[str, str]) -> str:
     """``text`` with placeholders replaced by the values: the text that a replay looks for on its page."""
     for name, value in secrets.items():

@@ -19,7 +19,7 @@ from protocol import limits
 from protocol.errors import MeshError
 from protocol.page.actions.action import Action, Fill, Select
 from protocol.page.actions.values import references, text_of, with_text
-from protocol.page.secrets.redaction import REDACTED, redact_text
+from protocol.page.secrets.redaction import REDACTED, says_secret
 from protocol.page.seen.observation import Observation
 from protocol.recording.records.session import ChangedInput, Input, InputKind, ReplayReport, Session, Step
 
@@ -58,7 +58,7 @@ def require_plain_inputs(inputs: Sequence[Input], secrets: Mapping[str, str]) ->
 
 
 def _require_plain(name: str, value: str, secrets: Mapping[str, str]) -> None:
-    if _PLACEHOLDER_BEGINS in value or redact_text(value, secrets) != value:
+    if _PLACEHOLDER_BEGINS in value or says_secret(value, secrets):
         raise MeshError("input.invalid", f"the input “{name}” contains a secret: give it with --secret", name=name)
 
 

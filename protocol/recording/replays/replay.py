@@ -17,8 +17,8 @@ from protocol.kinds import Done, Home, PageText, Request
 from protocol.page.actions.action import Action, Assert, Extract, Goto, Wait
 from protocol.page.actions.dialogs import Dialog
 from protocol.page.actions.downloads import Download
+from protocol.page.secrets.comparing import comparable, comparable_snapshot
 from protocol.page.secrets.personal import common
-from protocol.page.secrets.redaction import Redaction, redact_snapshot, redacted
 from protocol.page.seen.observation import Observation
 from protocol.recording.pages.alerts import Alert
 from protocol.recording.pages.extracts import same_extracted
@@ -115,7 +115,7 @@ def rebased(action: Action, mapping: Rebase) -> Action:
 
 
 class Met(msgspec.Struct, frozen=True, kw_only=True):
-    """A page of the replay in the form of the recording: addresses mapped to the recorded origin, redacted."""
+    """A page of the replay in the form of the recording, with addresses mapped to the recorded origin."""
 
     state: bytes
     url: Home
@@ -165,12 +165,12 @@ def as_recorded(
     unsent: tuple[int, ...] = (),
     blocked: tuple[str, ...] = (),
 ) -> Met:
-    """``page`` and the text ``extracted`` from it, with addresses mapped to the recorded origin, then redacted like a recording.
+    """``page`` and the text ``extracted`` from it, with addresses mapped to the recorded origin, in the form of a recording.
     exchange: inputs that the replay changed.
     """
     page, extracted = exchange.page_home(page), exchange.home(extracted)
     home = msgspec.structs.replace(page, url=mapping.homeward(page.url))
-    text = redact_snapshot(mapping.text_homeward(home.text), secrets)
+    text = comparable_snapshot(mapping.text_homeward(home.text), secrets)
     met = Met(
         state=home.state,
         url=home.url,
@@ -186,7 +186,7 @@ def as_recorded(
         unsent=unsent,
         blocked=blocked,
     )
-    return redacted(met, Redaction(secrets))
+    return comparable(met, secrets)
 
 
 def compare(
