@@ -196,7 +196,7 @@ def _documents(said: str, written: str) -> dict[str, Document]:
     }
 
 
-class _Asked:
+class Asked:
     """Whoever asks the owner: keeps what would be asked."""
 
     def __init__(self) -> None:
@@ -288,7 +288,7 @@ async def _visit(said: str, secrets: dict[str, GivenSecret], *, telling: bool) -
 
     bench.browsers = bench.room._work.browsers = Browsers(_starting(bench.site, telling=telling))
     left = Stored()
-    asked = _Asked()
+    asked = Asked()
     bench.room._work._asks = lambda caller, search: asked
     start = f"{ORIGIN}/?typed={quote(written, safe='')}&token={TOKEN}"
     typed = json.dumps(written, ensure_ascii=False)

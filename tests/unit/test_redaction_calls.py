@@ -4,14 +4,16 @@ only compares it."""
 from __future__ import annotations
 
 from typing import Any
+from urllib.parse import quote
 
 import msgspec
 import pytest
 
-from adapters.ports.browser import Blocked, Outcome
+from adapters.ports.browser import Blocked, Leaving, Outcome
 from node.live.acting.asking import seek
 from node.live.acting.driver import Driver
 from node.live.acting.gate import Gate
+from node.live.acting.holding import Holder
 from node.live.finding.asserting import _as_stored
 from node.live.finding.personal import judge_of
 from node.live.recording.keeping import Recording
@@ -19,6 +21,7 @@ from node.live.recording.masking import Masking
 from node.live.recording.recorder import Recorder
 from node.sessions.shared.noticed import Noticed
 from node.sessions.shared.questions import question_about
+from protocol.approval.forms import RequestForm
 from protocol.errors import MeshError
 from protocol.page.actions.action import Action, Click, Fill, Goto, Locator
 from protocol.page.actions.assertion import Seen
@@ -33,7 +36,7 @@ from protocol.recording.records.session import BrowserInfo, Profile, Skipped, St
 from protocol.recording.replays.call_log import call_log, found_element
 from protocol.risk.pressing.classes import Risk
 from protocol.risk.requests.requests import GuardPolicy
-from tests.carriers import Telling
+from tests.carriers import Asked, Telling
 from tests.twins.browser import Document, Kept, MemorySite
 from tests.unit.test_replayer import Bench
 
@@ -57,6 +60,31 @@ def test_a_question_to_the_owner_holds_no_secret_and_is_the_same_whoever_has_red
     masked = msgspec.structs.replace(BUTTON, name=f"Delete {SHOWN}", context=f"Of {SHOWN}")
     one, other = (seek(Click(target=Locator()), each, PAGE, risk, SECRETS) for each in (BUTTON, masked))
     assert one == other
+
+
+async def test_a_held_request_is_told_without_secrets_however_its_page_spreads_them() -> None:
+    """Invisible characters are made visible afterwards, or nobody would find the secret between them."""
+    spread = "\u200b".join(VALUE)
+    risk = Risk(level=6, reason="sends")
+    sought = seek(Click(target=Locator()), BUTTON, PAGE, risk, SECRETS)
+    form = RequestForm(method="POST", origin=ORIGIN, path="/of", query=(f"q={spread}",), fields=(f"name={spread}",))
+    address = f"{ORIGIN}/of/{quote(spread)}?token={TOKEN}"
+    leaving = Leaving(number=1, url=address, form=form, exact=bytes(32), effect=effect_of("POST", address))
+    asked = Asked()
+    page = Telling(MemorySite({}), GuardPolicy(), Kept())
+    page.keep_back = lambda number: None  # type: ignore[method-assign]
+    holder = Holder(page, asked, Bench().clock, _unreported, _unreported, 1)  # type: ignore[arg-type]
+    (held,) = await holder.ask(sought, (leaving,), SECRETS)
+    assert asked.said == []
+    assert held.address == f"{ORIGIN}/of/{SHOWN}?token=REDACTED"
+    assert held.fields == (f"q={SHOWN}", f"name={SHOWN}")
+    assert VALUE not in repr(held)
+    other = msgspec.structs.replace(
+        leaving, form=RequestForm(method="POST", origin=ORIGIN, path="/\u202eof", fields=("\u202ea",))
+    )
+    (held,) = await holder.ask(sought, (other,), SECRETS)
+    assert held.fields == ("‹U+202E›a",)
+    assert asked.said[0] == f"{ORIGIN}/of/{SHOWN}?token=REDACTED"
 
 
 async def test_a_session_begins_without_the_secrets_that_its_author_wrote() -> None:

@@ -22,7 +22,7 @@ def kept(page, secrets):
 
 def test_every_redaction_has_a_test_that_misses_it_and_no_other_is_listed() -> None:
     """A new call belongs into tests/guards/redactions.toml; `make guards ONLY=` its function shows whether its test notices."""
-    assert len(CALLS) > 100
+    assert len(CALLS) > 50
     assert {one.label for one in CALLS} == set(table())
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Final, Protocol
+from typing import Annotated, Final, Protocol
 
 import msgspec
 
@@ -13,8 +13,9 @@ from protocol import limits
 from protocol.approval.forms import ActionForm, RequestForm, action_exact, action_form, request_words
 from protocol.approval.leaving import Fate
 from protocol.approval.question import Cover
+from protocol.kinds import Done, PageAddress, PageText, Plain
 from protocol.page.actions.action import Action
-from protocol.page.secrets.redaction import Redaction, redact_address, redact_text, redacted
+from protocol.page.secrets.redaction import Redaction, redacted, says_secret
 from protocol.page.secrets.secrets import Secrets
 from protocol.page.seen.observation import Element, Observation
 from protocol.risk.pressing.classes import Risk
@@ -28,13 +29,23 @@ class Sought(msgspec.Struct, frozen=True, kw_only=True):
 
     exact: bytes
     form: ActionForm
-    page: str
+    page: Done
     """Address of the page."""
     level: int
-    evidence: tuple[str, ...]
+    evidence: tuple[Done, ...]
     """Why it has this class; the reason that decided comes first."""
-    session: str = ""
+    session: Plain = ""
     step: int = 0
+
+
+class _About(msgspec.Struct, frozen=True, kw_only=True):
+    """What a question is about, before it is put into forms: their digests are those of redacted texts."""
+
+    action: Action
+    name: PageText
+    context: PageText
+    page: PageAddress
+    says: tuple[Annotated[PageText, msgspec.Meta(max_length=limits.REASON_CHARS_MAX)], ...]
 
 
 def seek(
@@ -46,23 +57,21 @@ def seek(
     step: tuple[str, int] = ("", 0),
 ) -> Sought:
     """The question about ``action`` on the page of ``observation``. step: session and index, if it is recorded."""
-    plain = redacted(action, Redaction(secrets))
-    if element is not None:
-        element = msgspec.structs.replace(
-            element, name=redact_text(element.name, secrets), context=redact_text(element.context, secrets)
-        )
-    page = redact_address(observation.url, secrets)
     # The judgement may carry the evidence of several sources, but the reason comes from the source that decided.
     says = [risk.reason, *(each.says for each in risk.evidence)]
     if element is not None and element.context:
         says.append(f"{STANDS_IN} “{element.context}”")  # one of many rows may have the same button
-    evidence = tuple(dict.fromkeys(redact_text(each, secrets)[: limits.REASON_CHARS_MAX] for each in says))
+    name, context = (element.name, element.context) if element is not None else ("", "")
+    raw = _About(action=action, name=name, context=context, page=observation.url, says=tuple(says))
+    about = redacted(raw, Redaction(secrets))
+    if element is not None:
+        element = msgspec.structs.replace(element, name=about.name, context=about.context)
     return Sought(
-        exact=action_exact(plain, element, page),
-        form=action_form(plain, element, page),
-        page=page[: limits.URL_CHARS_MAX],
+        exact=action_exact(about.action, element, about.page),
+        form=action_form(about.action, element, about.page),
+        page=about.page[: limits.URL_CHARS_MAX],
         level=risk.level,
-        evidence=evidence[: limits.QUESTION_EVIDENCE_MAX],
+        evidence=tuple(dict.fromkeys(about.says))[: limits.QUESTION_EVIDENCE_MAX],
         session=step[0],
         step=step[1],
     )
@@ -70,7 +79,7 @@ def seek(
 
 def askable(forms: tuple[RequestForm, ...], secrets: Secrets) -> tuple[RequestForm, ...]:
     """The ``forms`` that contain no secret. The owner's question is stored, so it must not contain one."""
-    return tuple(form for form in forms if redact_text(request_words(form), secrets) == request_words(form))
+    return tuple(form for form in forms if not says_secret(request_words(form), secrets))
 
 
 class Asking(Protocol):

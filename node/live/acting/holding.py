@@ -6,6 +6,8 @@ import asyncio
 from collections.abc import Awaitable, Callable
 from contextlib import AbstractAsyncContextManager
 
+import msgspec
+
 from adapters.ports.browser import Leaving, Page
 from adapters.ports.clock import Clock
 from node.base.tasks import Tasks, any_of
@@ -15,9 +17,10 @@ from protocol.approval.forms import action_words, request_words
 from protocol.approval.leaving import Fate
 from protocol.approval.question import level_of
 from protocol.errors import MeshError
-from protocol.page.secrets.redaction import redact_address, redact_text
+from protocol.kinds import mapped
+from protocol.page.secrets.redaction import Redaction, redacted, says_secret
 from protocol.page.secrets.secrets import Secrets
-from protocol.page.seen.names import legible
+from protocol.page.seen.names import Legible
 
 Turn = Callable[[], AbstractAsyncContextManager[None]]
 """Inside the block, nobody else drives the page."""
@@ -71,10 +74,10 @@ class Holder:
         self.late = False
 
     async def _ask(self, sought: Sought, leaving: Leaving, secrets: Secrets) -> HeldRequest:
-        words, address = request_words(leaving.form), redact_address(leaving.url, secrets)
+        held = redacted(_held(sought, leaving), Redaction(secrets))
         question = ""
-        if redact_text(words, secrets) == words:  # the owner's question is stored, so it must contain no secret
-            question = await self._asking.hold(sought, leaving, address)
+        if not says_secret(request_words(leaving.form), secrets):  # the owner's question is stored, so it must contain no secret
+            question = await self._asking.hold(sought, leaving, held.address)
         if not question:
             self._page.keep_back(leaving.number)
         elif question in self._waiting:
@@ -82,18 +85,9 @@ class Holder:
         else:
             self._waiting[question] = [leaving]
             self._tasks.start(self._decide(question, sought.step), f"waiting for {question}")
-        return HeldRequest(
-            question=question,
-            method=leaving.form.method,
-            address=legible(address),
-            fields=tuple(legible(redact_text(each, secrets)) for each in (*leaving.form.query, *leaving.form.fields)),
-            size=leaving.size,
-            risk=max(sought.level, level_of(leaving.form)),
-            control=legible(action_words(sought.form)),
-            row=legible(next((each for each in sought.evidence if each.startswith(STANDS_IN)), "")),
-            page=legible(sought.page),
-            waits_s=self.wait_s if question else 0,
-        )
+        # A secret may be spread with invisible characters: they are made visible once it is out.
+        shown = mapped(held, Legible())
+        return msgspec.structs.replace(shown, question=question, waits_s=self.wait_s if question else 0)
 
     async def _decide(self, question: str, step: int) -> None:
         fate: Fate = "withdrawn"
@@ -138,3 +132,19 @@ class Holder:
     async def close(self) -> None:
         """Stop holding; nothing waits any more."""
         await self._tasks.close()
+
+
+def _held(sought: Sought, leaving: Leaving) -> HeldRequest:
+    """The request of ``leaving``, which ``sought`` caused; not redacted."""
+    return HeldRequest(
+        question="",
+        method=leaving.form.method,
+        address=leaving.url,
+        fields=(*leaving.form.query, *leaving.form.fields),
+        size=leaving.size,
+        risk=max(sought.level, level_of(leaving.form)),
+        control=action_words(sought.form),
+        row=next((each for each in sought.evidence if each.startswith(STANDS_IN)), ""),
+        page=sought.page,
+        waits_s=0,
+    )

@@ -22,7 +22,7 @@ def comparable(record: T, secrets: Mapping[str, str]) -> T:
 
 
 def comparable_text(text: str, secrets: Mapping[str, str]) -> str:
-    """``text`` as a recording holds it. secrets: with the tokens of personal data where the page says it and its author does not."""
+    """``text`` as a recording holds it. secrets: with the tokens of personal data where a page says it, not an author."""
     return redact_text(text, secrets)
 
 

@@ -7,6 +7,7 @@ import unicodedata
 from collections.abc import Callable
 from typing import Final
 
+from protocol.kinds import Kind
 from protocol.wire.line import one_line
 
 # Blank characters that Unicode counts as letters or marks: fillers of Hangul and Khmer, the empty Braille pattern, variation
@@ -55,6 +56,22 @@ def visible(text: str) -> str:
 def legible(text: str) -> str:
     """``text`` as one line, with unreadable characters visible, because a person approves what the line shows."""
     return one_line(visible(text))
+
+
+class Legible:
+    """Changes the texts of a record, but for plain ones, to what ``legible`` makes of them (``protocol.kinds.mapped``)."""
+
+    def at(self, home: str) -> Legible:
+        """The same for every page."""
+        return self
+
+    def text(self, kind: Kind, text: str, most: int | None) -> str:
+        """``text`` on one line, at most ``most`` characters."""
+        return legible(text)[:most]
+
+    def texts(self, kind: Kind, texts: tuple[str, ...]) -> tuple[str, ...]:
+        """Each of ``texts`` on one line."""
+        return tuple(map(legible, texts))
 
 
 def shortened(text: str, most: int) -> str:
