@@ -39,7 +39,7 @@ class Sought(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class _About(msgspec.Struct, frozen=True, kw_only=True):
-    """What a question is about, before it is put into forms: their digests are those of redacted texts."""
+    """The subject of a question. It is redacted before its forms are made, because they are hashed."""
 
     action: Action
     name: PageText

@@ -76,7 +76,8 @@ class Holder:
     async def _ask(self, sought: Sought, leaving: Leaving, secrets: Secrets) -> HeldRequest:
         held = redacted(_held(sought, leaving), Redaction(secrets))
         question = ""
-        if not says_secret(request_words(leaving.form), secrets):  # the owner's question is stored, so it must contain no secret
+        # The owner's question is stored, so it must contain no secret.
+        if not says_secret(request_words(leaving.form), secrets):
             question = await self._asking.hold(sought, leaving, held.address)
         if not question:
             self._page.keep_back(leaving.number)

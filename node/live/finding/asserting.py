@@ -161,7 +161,7 @@ def _agreeing(find: Find, evidence: Evidence | None, secrets: Secrets, pins: Pin
 async def _look(
     page: Page, observation: Observation, assertion: Assert, find: Find, secrets: Secrets, pins: Pins
 ) -> Seen:
-    """What ``assertion`` is about, with the names of secrets in place of their values."""
+    """The facts that ``assertion`` is about, in the form in which a recording stores them."""
     seen = await _see(page, observation, assertion, find, secrets, pins)
     return await asyncio.to_thread(comparable, seen, secrets)
 

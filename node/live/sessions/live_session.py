@@ -80,7 +80,7 @@ class _Seen(NamedTuple):
 
 
 class _Deeds(msgspec.Struct, frozen=True, kw_only=True):
-    """What was done, before it is put in words: an action says which of its texts is an address."""
+    """Performed actions and their dialogs, redacted before they are put in words: an action knows which text is an address."""
 
     actions: tuple[Action, ...]
     dialogs: tuple[Dialog, ...]
@@ -291,7 +291,7 @@ class LiveSession:
         return await asyncio.to_thread(self._told, acted)
 
     def _told(self, record: T) -> T:
-        """``record`` as its caller is told it. Personal data stays: whoever acts on a page reads it."""
+        """``record`` without secrets, for its caller. Personal data stays, because whoever acts on a page reads it."""
         return redacted(record, Redaction(self._secrets))
 
     async def _begin(self, page: LivePage, action: Action) -> Recorder:
@@ -334,7 +334,7 @@ class LiveSession:
         return await asyncio.to_thread(self._told, observed)
 
     async def _observed(self, observation: Observation, start: int = 1) -> Observed:
-        """What a caller will be told of ``observation``, which becomes the last one; not redacted."""
+        """The answer about ``observation``, which becomes the last one; not redacted."""
         self._numbers += 1
         self._seen = _Seen(self._numbers, self._pages.current, observation)
         return Observed(
