@@ -54,17 +54,6 @@ class CapsuleRecord(msgspec.Struct, frozen=True, kw_only=True):
         return self.widened_ms <= since_ms
 
 
-class WorkRecord(msgspec.Struct, frozen=True, kw_only=True):
-    """Work that a peer asked for, with a login of this node. Its verdict is an artefact, once there is one."""
-
-    id: str
-    """The id, in hexadecimal."""
-    asker: str
-    ask: bytes
-    """The encoded ``WorkAsk``."""
-    began_ms: int
-
-
 class LedgerRecord(msgspec.Struct, frozen=True, kw_only=True):
     """The history of a capsule, as far as this node knows."""
 

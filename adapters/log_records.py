@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 import msgspec
+
+from adapters.ports.tables import Table
 
 
 class LogRecord(msgspec.Struct, frozen=True, kw_only=True):
@@ -30,14 +34,8 @@ class LeafRecord(msgspec.Struct, frozen=True, kw_only=True):
     subject: str
 
 
-class HeadRecord(msgspec.Struct, frozen=True, kw_only=True):
-    """The one checkpoint kept of another node's log."""
-
-    node: str
-    checkpoint: bytes
-    """The note as its node signed it."""
-    seen_ms: int
-    """Time at which it was last received."""
+Subtree = tuple[int, int]
+"""Level and number of a complete subtree of a log (``protocol.log.merkle_growth``)."""
 
 
 class CosignedRecord(msgspec.Struct, frozen=True, kw_only=True):
@@ -58,14 +56,6 @@ class CosignedRecord(msgspec.Struct, frozen=True, kw_only=True):
     time_s: int
 
 
-class EquivocationRecord(msgspec.Struct, frozen=True, kw_only=True):
-    """A proof that a node has signed two histories."""
-
-    node: str
-    proof: bytes
-    """The file of ``protocol.log.log_proof``."""
-    found_ms: int
-
-
-Subtree = tuple[int, int]
-"""Level and number of a complete subtree of a log (``protocol.log.merkle_growth``)."""
+COSIGNED: Final = Table(
+    name="log_cosigned", record=CosignedRecord, key="witness", order="witness", bound="one of each peer"
+)

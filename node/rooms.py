@@ -6,21 +6,24 @@ import asyncio
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 from nacl.signing import SigningKey
 
+from adapters.log_records import COSIGNED
 from adapters.ports.browser import OpenBrowser, OpenPersistent, no_persistent
 from adapters.ports.clock import Clock, Notifier
 from adapters.ports.discovery import Discovery
 from adapters.ports.keys import KeyStore
 from adapters.ports.search import NewTreeWriter
 from adapters.ports.store import Store
+from adapters.ports.tables import Table
 from adapters.ports.transport import PairingClient, PairingServer, PeerClient, PeerServer
 from node.agents import Agents
-from node.approvals import Approvals, Explaining, OwnerKeys
+from node.approvals import QUESTIONS, Approvals, Explaining, OwnerKeys
 from node.base.loop_watch import LoopWatch
 from node.base.serving import Serving
-from node.capsules.exchange import CapsuleExchange, CookieHandles, LoginWork, Reporting, WorkAsking
+from node.capsules.exchange import WORKS, CapsuleExchange, CookieHandles, LoginWork, Reporting, WorkAsking
 from node.capsules.logins import Capturing, Logins, Passkeys, Upkeep, from_live
 from node.capsules.mount import Mounting, Unsealing
 from node.capsules.seal import Capsules, Endings, Kept, Proving, Repolicy, SealingKeys
@@ -29,9 +32,9 @@ from node.distrust import Distrust, Notices
 from node.explorer import Explorer, ExploreVerbs, Parts
 from node.live.acting import NO_CODES, Codes, KeptCodes
 from node.live.browsers import UNMETERED, Browsers, Metering, Mounts, no_capsules
-from node.live.sessions import LiveSessions, LiveVerbs
-from node.log import Audit, LogExchange, Logs
-from node.pairing import PairingDesk, PairingVerbs
+from node.live.sessions import LIVES, LiveSessions, LiveVerbs
+from node.log import EQUIVOCATIONS, HEADS, Audit, LogExchange, Logs
+from node.pairing import INVITES, PairingDesk, PairingVerbs
 from node.schedules import ScheduledSearches, Schedules, ScheduleVerbs
 from node.sessions.actions import PageVerbs, read_step
 from node.sessions.serving import ForPeers, Sessions, SessionVerbs
@@ -156,8 +159,14 @@ class Rooms:
         """The clock of the node."""
         return self.ports.clock
 
+    @property
+    def tables(self) -> tuple[Table[Any], ...]:
+        """The tables that rooms describe."""
+        return tuple(table for room in self.every for table in room.tables)
+
     async def start(self) -> None:
         """Read what is stored. Nobody is served yet. Errors: ``store.*``."""
+        await self.store.hold(self.tables)
         for room in self.every:
             for step in room.start:
                 await step()
@@ -274,14 +283,22 @@ def assemble(home: Path, config: Config, own: Identity, ports: Ports) -> Rooms:
         Room(
             name="log",
             parts=(log.logs, log.audit),
+            tables=(HEADS, COSIGNED, EQUIVOCATIONS),
             routes=log_exchange.routes,
             start=(log_exchange.load,),
             close=(log_exchange.close,),
         ),
-        Room(name="approvals", parts=(approvals, Explaining(config.policy, approvals)), start=(approvals.load,)),
+        Room(
+            name="approvals",
+            parts=(approvals, Explaining(config.policy, approvals)),
+            tables=(QUESTIONS,),
+            start=(approvals.load,),
+        ),
         Room(name="agents", parts=(agents,)),
         _sealed_room(sealed),
-        Room(name="live", parts=(LiveVerbs(live, read_step),), start=(live.load,), close=(live.close,)),
+        Room(
+            name="live", parts=(LiveVerbs(live, read_step),), tables=(LIVES,), start=(live.load,), close=(live.close,)
+        ),
         Room(name="sessions", parts=(SessionVerbs(sessions),)),
         Room(
             name="explorer",
@@ -306,6 +323,7 @@ def assemble(home: Path, config: Config, own: Identity, ports: Ports) -> Rooms:
         Room(
             name="pairing",
             parts=(PairingVerbs(pairing, calls, serving, ports.to_words, explorer.reconsider),),
+            tables=(INVITES,),
             close=(pairing.close,),
         ),
     )
@@ -357,6 +375,7 @@ def _sealed_room(sealed: SealedLogins) -> Room:
             sealed.upkeep,
             sealed.unsealing,
         ),
+        tables=(WORKS,),
         routes={**sealed.exchange.routes, **sealed.handles.routes, **sealed.work.routes},
         start=(sealed.capsules.load, sealed.work.load),
         close=(sealed.work.close,),

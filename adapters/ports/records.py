@@ -36,15 +36,6 @@ class PeerRecord(msgspec.Struct, frozen=True, kw_only=True):
     """True if the peer may no longer act, but the clean-up is not finished yet."""
 
 
-class InviteRecord(msgspec.Struct, frozen=True, kw_only=True):
-    """An open invite. The token itself is not stored."""
-
-    token_hash: bytes
-    expires_s: int
-    grants: Grants
-    failures: int = 0
-
-
 class ArtefactRecord(msgspec.Struct, frozen=True, kw_only=True):
     """A signed artefact that was made or received here."""
 
@@ -134,49 +125,3 @@ PAGE_ROWS: Final = 1_000
 
 PAGE_BYTES: Final = 8 * MIB
 """Bytes per page of deltas."""
-
-
-class LiveRecord(msgspec.Struct, frozen=True, kw_only=True):
-    """A live session: its owner, its time limit, and how it ended. It holds nothing that was seen or done in the session."""
-
-    id: str
-    caller: str
-    """Caller that opened it: ``owner``, ``agent:NAME``."""
-    opened_ms: int
-    ttl_s: int
-    idle_s: int
-    actions_max: int
-    pages_max: int
-    sessions: tuple[str, ...] = ()
-    """Ids of its recorded sessions, one for each page that was used."""
-    actions: int = 0
-    """Number of actions that were tried; set at the end."""
-    ended_ms: int = 0
-    """0 while it is open."""
-    reason: str = ""
-    """Why it ended."""
-
-
-class QuestionRecord(msgspec.Struct, frozen=True, kw_only=True):
-    """A question to the owner, and its outcome."""
-
-    id: str
-    asked_ms: int
-    question: bytes
-    """``protocol.approval.question.Question``, encoded."""
-    state: str = "open"
-    """``open``; ``yes``, while the answer holds; ``no``; ``used``, for a yes for once; ``over``, once its time has passed."""
-    held: str = ""
-    """The fate of the request that waits for the answer: a ``protocol.approval.leaving.Fate``, or ``sending`` while it is let
-    go; empty if no request waits."""
-    times: int = 1
-    """How often it was asked."""
-    picture: str = ""
-    """Hash of the screenshot of the page, in hexadecimal; empty if none was stored."""
-    approval: bytes = b""
-    """The signed answer."""
-    answered_ms: int = 0
-    uses: int = 0
-    """How many actions it has let through."""
-    seen_ms: int = 0
-    """The latest time at which it was checked: later than the clock, if that was set back."""

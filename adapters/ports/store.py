@@ -7,22 +7,20 @@ from pathlib import Path
 from typing import Protocol
 
 from adapters.audit_records import AuditLine, AuditQuery
-from adapters.capsule_records import CapsuleRecord, LedgerRecord, Taken, WorkRecord
+from adapters.capsule_records import CapsuleRecord, LedgerRecord, Taken
 from adapters.feed_records import FeedPage
-from adapters.log_records import CosignedRecord, EquivocationRecord, HeadRecord, LeafRecord, LogRecord, Subtree
+from adapters.log_records import LeafRecord, LogRecord, Subtree
 from adapters.ports.records import (
     PAGE_BYTES,
     PAGE_ROWS,
     AgentRecord,
     ArtefactRecord,
     DeltaRecord,
-    InviteRecord,
     LeaseRecord,
-    LiveRecord,
     PeerRecord,
-    QuestionRecord,
     SearchRecord,
 )
+from adapters.ports.tables import TableStore
 from adapters.schedule_records import RunRecord, ScheduleRecord
 from protocol.audit import Draft, Head
 from protocol.feed import Change, News
@@ -38,7 +36,7 @@ class MetaStore(Protocol):
 
 
 class PeerStore(Protocol):
-    """Peers and open invites."""
+    """Peers."""
 
     async def put_peer(self, peer: PeerRecord, *, news: News | None = None) -> None:
         """Insert or replace."""
@@ -47,13 +45,6 @@ class PeerStore(Protocol):
         """All peers, by pairing time."""
 
     async def remove_peer(self, node: str) -> bool: ...
-
-    async def put_invite(self, invite: InviteRecord) -> None: ...
-
-    async def invites(self) -> list[InviteRecord]: ...
-
-    async def take_invite(self, token_hash: bytes) -> InviteRecord | None:
-        """Remove and return an invite, so that at most one caller ever gets it."""
 
 
 class SessionStore(Protocol):
@@ -117,18 +108,6 @@ class SessionStore(Protocol):
 
     async def blob(self, digest: bytes) -> bytes:
         """The bytes, checked against their hash. Errors: ``blob.missing``."""
-
-
-class LiveStore(Protocol):
-    """The part of live browser sessions that outlives the process."""
-
-    async def put_live(self, live: LiveRecord) -> None:
-        """Insert or replace."""
-
-    async def live(self, live_id: str) -> LiveRecord | None: ...
-
-    async def lives(self, *, caller: str = "", open_only: bool = False, limit: int = 100) -> list[LiveRecord]:
-        """Newest first; an empty caller matches all."""
 
 
 class ArtefactStore(Protocol):
@@ -196,7 +175,7 @@ class SearchStore(Protocol):
 
 
 class LogStore(Protocol):
-    """This node's witness log, and records of peers' logs."""
+    """This node's witness log."""
 
     async def append_log(
         self,
@@ -224,25 +203,6 @@ class LogStore(Protocol):
 
     async def log_leaves(self, log: int, *, first: int = 0, limit: int = 1_000) -> list[LeafRecord]:
         """By index, from ``first``."""
-
-    async def put_head(self, head: HeadRecord) -> None: ...
-
-    async def heads(self) -> list[HeadRecord]:
-        """By node id."""
-
-    async def put_cosigned(self, cosigned: CosignedRecord) -> None: ...
-
-    async def cosigned(self) -> list[CosignedRecord]:
-        """One record of each peer, by its node id."""
-
-    async def drop_cosigned(self, witness: str) -> bool:
-        """Remove what a peer has cosigned. True if there was any."""
-
-    async def put_equivocation(self, found: EquivocationRecord) -> bool:
-        """Keep a proof; False if there is one about this node already, which stays."""
-
-    async def equivocations(self) -> list[EquivocationRecord]:
-        """By node id."""
 
 
 class AuditStore(Protocol):
@@ -300,18 +260,6 @@ class AgentStore(Protocol):
     async def remove_agent(self, name: str) -> bool: ...
 
 
-class QuestionStore(Protocol):
-    """Questions to the owner."""
-
-    async def put_question(self, question: QuestionRecord, *, news: News | None = None) -> None:
-        """Insert a question, or replace the one with its id."""
-
-    async def questions(self) -> list[QuestionRecord]:
-        """In the order of asking. The caller keeps their number small (``QUESTIONS_KEPT_MAX``)."""
-
-    async def remove_question(self, question_id: str) -> bool: ...
-
-
 class CapsuleStore(Protocol):
     """Capsules, and their ledger. The values of a ledger row only grow (``adapters.capsule_records``)."""
 
@@ -357,15 +305,6 @@ class CapsuleStore(Protocol):
     async def prune_ledger(self, now_ms: int) -> int:
         """Remove the rows of expired capsules that are not stored here. Returns how many there were."""
 
-    async def put_work(self, record: WorkRecord) -> None:
-        """Keep a work with a new id. Durable on return."""
-
-    async def works(self) -> list[WorkRecord]:
-        """In order of arrival."""
-
-    async def remove_works(self, ids: Sequence[str]) -> None:
-        """Remove works; missing ids are ignored."""
-
 
 class ScheduleStore(Protocol):
     """Schedules and their runs."""
@@ -399,14 +338,13 @@ class Store(
     MetaStore,
     PeerStore,
     SessionStore,
-    LiveStore,
     ArtefactStore,
     SearchStore,
     LogStore,
     AuditStore,
     FeedStore,
     AgentStore,
-    QuestionStore,
+    TableStore,
     CapsuleStore,
     ScheduleStore,
     Protocol,

@@ -10,23 +10,24 @@ import asyncio
 import sqlite3
 from collections.abc import Mapping, Sequence, Set
 from pathlib import Path
-from typing import Final
+from typing import Any, Final, TypeVar
+
+import msgspec
 
 from adapters.audit_records import AuditLine, AuditQuery
 from adapters.feed_records import FeedPage
-from adapters.log_records import CosignedRecord, EquivocationRecord, HeadRecord, LeafRecord, LogRecord, Subtree
+from adapters.log_records import LeafRecord, LogRecord, Subtree
 from adapters.ports.records import (
     PAGE_BYTES,
     PAGE_ROWS,
     AgentRecord,
     ArtefactRecord,
     DeltaRecord,
-    InviteRecord,
     LeaseRecord,
-    LiveRecord,
     PeerRecord,
     SearchRecord,
 )
+from adapters.ports.tables import Table
 from adapters.schedule_records import RunRecord, ScheduleRecord
 from adapters.storage.copying import Snapshot
 from adapters.storage.files import records
@@ -37,28 +38,30 @@ from adapters.storage.tables import (
     artefact_table,
     audit_table,
     feed_table,
-    live_table,
     log_tables,
     peer_tables,
     removal,
+    rows,
     schedule_tables,
     search_tables,
     session_tables,
 )
 from adapters.storage.tables.capsule_tables import CapsuleMethods
 from adapters.storage.tables.feed_table import told
-from adapters.storage.tables.question_table import QuestionMethods
+from adapters.storage.tables.rows import SqliteRows
 from adapters.storage.tables.usage import usage_of
 from protocol.audit import Draft, Head
 from protocol.errors import MeshError
 from protocol.feed import Change, News
 from protocol.recording.records.session import Session, Step
 
+T = TypeVar("T", bound=msgspec.Struct)
+
 DATABASE_FILE: Final = "store.db"
 BLOBS_DIRECTORY: Final = "blobs"
 
 
-class SqliteStore(CapsuleMethods, QuestionMethods):
+class SqliteStore(CapsuleMethods):
     """Implements ``adapters.ports.Store``. The caller owns the data directory (``adapters.storage.lock``)."""
 
     def __init__(self, database: Database, blobs: Blobs) -> None:
@@ -89,7 +92,15 @@ class SqliteStore(CapsuleMethods, QuestionMethods):
     def waiting(self) -> int:
         return self._database.waiting
 
-    # --- meta, peers, invites ---
+    # --- tables of rooms ---
+
+    async def hold(self, tables: Sequence[Table[Any]]) -> None:
+        await self._database.write(lambda db: rows.hold(db, tables))
+
+    def rows(self, table: Table[T]) -> SqliteRows[T]:
+        return SqliteRows(self._database, table)
+
+    # --- meta, peers ---
 
     async def get_meta(self, key: str) -> bytes | None:
         return await self._database.read(lambda db: peer_tables.get_meta(db, key))
@@ -105,15 +116,6 @@ class SqliteStore(CapsuleMethods, QuestionMethods):
 
     async def remove_peer(self, node: str) -> bool:
         return await self._database.write(lambda db: peer_tables.remove_peer(db, node))
-
-    async def put_invite(self, invite: InviteRecord) -> None:
-        await self._database.write(lambda db: peer_tables.put_invite(db, invite))
-
-    async def invites(self) -> list[InviteRecord]:
-        return await self._database.read(peer_tables.invites)
-
-    async def take_invite(self, token_hash: bytes) -> InviteRecord | None:
-        return await self._database.write(lambda db: peer_tables.take_invite(db, token_hash))
 
     # --- sessions, artefacts ---
 
@@ -238,17 +240,6 @@ class SqliteStore(CapsuleMethods, QuestionMethods):
     async def leases(self, search_id: str, *, status: str = "") -> list[LeaseRecord]:
         return await self._database.read(lambda db: search_tables.leases(db, search_id, status))
 
-    # --- live sessions ---
-
-    async def put_live(self, live: LiveRecord) -> None:
-        await self._database.write(lambda db: live_table.put(db, live))
-
-    async def live(self, live_id: str) -> LiveRecord | None:
-        return await self._database.read(lambda db: live_table.get(db, live_id))
-
-    async def lives(self, *, caller: str = "", open_only: bool = False, limit: int = 100) -> list[LiveRecord]:
-        return await self._database.read(lambda db: live_table.every(db, caller, open_only, limit))
-
     # --- agents ---
 
     async def add_agent(self, agent: AgentRecord) -> bool:
@@ -318,29 +309,6 @@ class SqliteStore(CapsuleMethods, QuestionMethods):
 
     async def log_leaves(self, log: int, *, first: int = 0, limit: int = 1_000) -> list[LeafRecord]:
         return await self._database.read(lambda db: log_tables.leaves(db, log, first, limit))
-
-    async def put_head(self, head: HeadRecord) -> None:
-        await self._database.write(lambda db: log_tables.put(db, log_tables.HEADS, head.node, head))
-
-    async def heads(self) -> list[HeadRecord]:
-        return await self._database.read(lambda db: log_tables.every(db, log_tables.HEADS, HeadRecord))
-
-    async def put_cosigned(self, cosigned: CosignedRecord) -> None:
-        await self._database.write(lambda db: log_tables.put(db, log_tables.COSIGNED, cosigned.witness, cosigned))
-
-    async def cosigned(self) -> list[CosignedRecord]:
-        return await self._database.read(lambda db: log_tables.every(db, log_tables.COSIGNED, CosignedRecord))
-
-    async def drop_cosigned(self, witness: str) -> bool:
-        return await self._database.write(lambda db: log_tables.drop(db, log_tables.COSIGNED, witness))
-
-    async def put_equivocation(self, found: EquivocationRecord) -> bool:
-        return await self._database.write(
-            lambda db: log_tables.put_first(db, log_tables.EQUIVOCATIONS, found.node, found)
-        )
-
-    async def equivocations(self) -> list[EquivocationRecord]:
-        return await self._database.read(lambda db: log_tables.every(db, log_tables.EQUIVOCATIONS, EquivocationRecord))
 
     # --- audit trail ---
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Final
 
+from node.live.sessions import LIVES
 from node.rooms import Rooms
 from node.verbs import Caller, CallerKind, current_caller
 from protocol.errors import MeshError
@@ -35,7 +36,7 @@ async def _granted(rooms: Rooms, caller: Caller, change: Change) -> bool:
 
 
 async def _own_live(rooms: Rooms, caller: Caller, change: Change) -> bool:
-    record = await rooms.store.live(change.ids[0])
+    record = await rooms.store.rows(LIVES).get(change.ids[0])
     return record is not None and caller.owns(record.caller, record.opened_ms)
 
 

@@ -8,8 +8,10 @@ person.
 from node.approvals.explaining import Explaining
 from node.approvals.owner_keys import OwnerKeys
 from node.approvals.questions import Approvals, Asker, end_answers
+from node.approvals.stored import QUESTIONS
 
 __all__ = [
+    "QUESTIONS",
     "Approvals",
     "Asker",
     "Explaining",

@@ -16,10 +16,10 @@ import msgspec
 
 from adapters.ports.browser import Leaving
 from adapters.ports.clock import Clock
-from adapters.ports.records import QuestionRecord
 from adapters.ports.store import Store
 from node.approvals.owner_keys import OwnerKeys
 from node.approvals.showing import asked_of, shown_of, stand_of
+from node.approvals.stored import QUESTIONS, QuestionRecord
 from node.base.tasks import any_of
 from node.live.acting import Sought
 from node.signing import Witness
@@ -90,7 +90,7 @@ class Approvals:
     async def load(self) -> None:
         """Read the keys of the owners, then every question with its answer. Errors: ``store.*``."""
         await self.keys.load()
-        for record in await self._store.questions():
+        for record in await self._store.rows(QUESTIONS).find():
             question = cbor.decode_as(record.question, Question)
             item = Item(record=_after_restart(record), question=question)
             self._latest_ms = max(self._latest_ms, record.seen_ms)
@@ -155,9 +155,11 @@ class Approvals:
     async def _put(self, item: Item, kind: Kind | None = None) -> None:
         item.record = record = msgspec.structs.replace(item.record, seen_ms=self._now_ms())
         if kind is None:
-            await self._store.put_question(record)
+            await self._store.rows(QUESTIONS).put(record)
         else:
-            await self._witness.feed.along(lambda news: self._store.put_question(record, news=news), kind, record.id)
+            await self._witness.feed.along(
+                lambda news: self._store.rows(QUESTIONS).put(record, news=news), kind, record.id
+            )
 
     @property
     def latest_ms(self) -> int:
@@ -423,7 +425,7 @@ class Approvals:
         old = [id for id, item in self._items.items() if item.record.state in _SETTLED]
         for id in old[: max(0, len(self._items) - limits.QUESTIONS_KEPT_MAX)]:
             del self._items[id]
-            await self._store.remove_question(id)
+            await self._store.rows(QUESTIONS).remove(id)
 
     async def use(self, sought: Sought, kind: str, caller: Caller, search: str) -> tuple[Cover, ...]:
         """The requests that answers to questions of ``kind`` allow for this action.
@@ -528,9 +530,9 @@ async def end_answers(store: Store) -> int:
     """End every yes in a store that is a copy, because some may have been used since the copy was made. Returns their number.
     Errors: ``store.*``.
     """
-    held = [record for record in await store.questions() if record.state == "yes"]
+    held = [record for record in await store.rows(QUESTIONS).find() if record.state == "yes"]
     for record in held:
-        await store.put_question(msgspec.structs.replace(record, state="over"))
+        await store.rows(QUESTIONS).put(msgspec.structs.replace(record, state="over"))
     return len(held)
 
 

@@ -6,8 +6,8 @@ import asyncio
 from pathlib import Path
 from typing import Any, cast
 
-from adapters.ports.records import QuestionRecord
 from adapters.ports.store import Store
+from node.approvals.stored import QuestionRecord
 from node.verbs.nodes.approve import Answer, Asked, HeldState, Shown, Stand, State
 from protocol.approval.approval import VerifiedAnswer
 from protocol.approval.forms import action_words, request_words

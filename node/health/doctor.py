@@ -14,6 +14,7 @@ from shlex import quote
 
 import msgspec
 
+from adapters.log_records import COSIGNED
 from adapters.ports.store import Store
 from node.base.ownership import check_private
 from node.base.plain import counted
@@ -201,7 +202,7 @@ async def _configuration(rooms: Rooms) -> list[Check]:
 
 async def _witness_log(rooms: Rooms) -> list[Check]:
     now = rooms.witness.log.checkpoint
-    cosigned = [c for c in await rooms.store.cosigned() if c.log == now.number]
+    cosigned = [c for c in await rooms.store.rows(COSIGNED).find() if c.log == now.number]
     finding = f"log {now.number}, {counted(now.size, 'entry', 'entries')}, cosigned by {counted(len(cosigned), 'peer')}"
     if rooms.witness.rollback:
         found = "a peer holds a later state of it: the store was restored from a copy, and nothing is signed"

@@ -7,9 +7,12 @@ log, and never changes or removes a row of the trail.
 
 from node.log.audit import Audit
 from node.log.checkpoints import LogExchange
+from node.log.stored import EQUIVOCATIONS, HEADS
 from node.log.verbs import Logs
 
 __all__ = [
+    "EQUIVOCATIONS",
+    "HEADS",
     "Audit",
     "LogExchange",
     "Logs",

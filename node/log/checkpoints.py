@@ -16,7 +16,7 @@ from typing import Any
 
 import msgspec
 
-from adapters.log_records import CosignedRecord
+from adapters.log_records import COSIGNED, CosignedRecord
 from adapters.ports.clock import Clock
 from adapters.ports.store import Store
 from node.base.tasks import Tasks
@@ -67,16 +67,16 @@ class LogExchange:
     async def load(self) -> None:
         """Load the stored state."""
         await self.peer_logs.load()
-        for cosigned in await self._store.cosigned():
+        for cosigned in await self._store.rows(COSIGNED).find():
             if self._peers.met(cosigned.witness) and not self._peers.acts(cosigned.witness):
-                await self._store.drop_cosigned(cosigned.witness)  # in case of a crash between the two writes
+                await self._store.rows(COSIGNED).remove(cosigned.witness)  # in case of a crash between the two writes
 
     async def forget(self, node: str) -> None:
         """Discard everything that ``node`` reported about any log, including ours. Its own checkpoint stays in the store."""
         for known in (self._holds, self._tags, self._heads_told, self._told):
             known.pop(node, None)
         self.peer_logs.forget(node)
-        await self._store.drop_cosigned(node)
+        await self._store.rows(COSIGNED).remove(node)
 
     def acquainted(self, node: str) -> list[str]:
         """The other peers that said they know ``node``."""
@@ -345,7 +345,7 @@ class LogExchange:
             name = witness_log.cosigner(node)
             plain = witness_log.bare(signed, *self._witness.public_keys)
             line = next(str(line)[:-1] for line in signed.lines if line.name == name)
-            await self._store.put_cosigned(
+            await self._store.rows(COSIGNED).put(
                 CosignedRecord(
                     witness=node,
                     public_key=key,

@@ -13,10 +13,10 @@ import logging
 from collections.abc import Sequence
 from typing import NoReturn
 
-from adapters.log_records import EquivocationRecord, HeadRecord
 from adapters.ports.clock import Clock
 from adapters.ports.store import Store
 from node.log.log_watch import LogAnswer, LogWatch
+from node.log.stored import EQUIVOCATIONS, HEADS, EquivocationRecord, HeadRecord
 from node.signing import open_opening
 from node.trust import Calls
 from protocol import ids, limits
@@ -68,13 +68,13 @@ class PeerLogs:
                 self._peers.freeze(node, "log.unproven")
                 for other in self._still_its_own(node, self.watch.of(node).unconnected):
                     self._keep_unconnected(node, other)
-        for found in await self._store.equivocations():
+        for found in await self._store.rows(EQUIVOCATIONS).find():
             self._proofs[found.node] = found.proof
             self._peers.freeze(found.node, "log.equivocation")
 
     async def recall(self, node: str = "") -> None:
         """Load the stored checkpoint of one peer, or of all."""
-        for head in await self._store.heads():
+        for head in await self._store.rows(HEADS).find():
             if self._peers.knows(head.node) and node in ("", head.node):
                 self._take_up(head)
 
@@ -209,7 +209,7 @@ class PeerLogs:
     async def _hold(self, told: Checkpoint, signed: Note) -> None:
         kept = witness_log.bare(signed, *self._peers.public_keys_of(told.node))
         head = HeadRecord(node=told.node, checkpoint=kept.encode(), seen_ms=self._clock.now_ms())
-        await self._store.put_head(head)
+        await self._store.rows(HEADS).put(head)
         self._held[told.node] = (told, kept)
         unconnected = self._unconnected.get(told.node, {})
         left = {key: other for key, other in unconnected.items() if other[0] != told}
@@ -259,7 +259,7 @@ class PeerLogs:
         log_proof.check_equivocation(proof)
         node, data = proof.signer.node, log_proof.encode(proof)
         found = EquivocationRecord(node=node, proof=data, found_ms=self._clock.now_ms())
-        if await self._store.put_equivocation(found):
+        if await self._store.rows(EQUIVOCATIONS).add(found):
             log.error("%s has signed two histories of its log: it is frozen", ids.short(node))
             self._proofs[node] = data
         await self._freeze(node, "log.equivocation")

@@ -8,6 +8,7 @@ from typing import Any
 
 import msgspec
 
+from adapters.log_records import COSIGNED
 from adapters.ports.store import Store
 from node.base.files import open_named, write_atomic
 from node.log.checkpoints import LogExchange
@@ -89,7 +90,7 @@ class Logs:
         if peer:
             return await self._show_peer(peer, out)
         now = self._witness.log
-        cosigned = [record for record in await self._store.cosigned() if record.log == now.checkpoint.number]
+        cosigned = [record for record in await self._store.rows(COSIGNED).find() if record.log == now.checkpoint.number]
         return ShownLog(
             log=origin(now.checkpoint.node, now.checkpoint.number),
             node=now.checkpoint.node,

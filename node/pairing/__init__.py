@@ -4,9 +4,11 @@ Owns open invites and pairing windows. Never adds a peer without the consent of 
 """
 
 from node.pairing.pairing_desk import PairingDesk
+from node.pairing.stored import INVITES
 from node.pairing.verbs import PairingVerbs
 
 __all__ = [
+    "INVITES",
     "PairingDesk",
     "PairingVerbs",
 ]

@@ -8,11 +8,11 @@ from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 
 from adapters.ports.clock import Clock
-from adapters.ports.records import InviteRecord
-from adapters.ports.store import PeerStore
+from adapters.ports.store import Store
 from adapters.ports.transport import PairingClient, PairingConnection, PairingServer
 from node.config import Config
 from node.pairing.sas_desk import SasDesk
+from node.pairing.stored import INVITES, InviteRecord
 from node.signing import Identity
 from node.trust import TrustChanges
 from protocol import limits
@@ -29,7 +29,7 @@ class PairingDesk:
         self,
         identity: Identity,
         config: Config,
-        store: PeerStore,
+        store: Store,
         clock: Clock,
         changes: TrustChanges,
         new_server: Callable[[], PairingServer],
@@ -54,7 +54,9 @@ class PairingDesk:
         token = self._clock.random(limits.INVITE_TOKEN_BYTES)
         expires_s = self._clock.now_ms() // 1000 + minutes * 60
         # Only the hash is stored, so that a copy of the store cannot be used to pair.
-        await self._store.put_invite(InviteRecord(token_hash=token_hash(token), expires_s=expires_s, grants=grants))
+        await self._store.rows(INVITES).put(
+            InviteRecord(token_hash=token_hash(token), expires_s=expires_s, grants=grants)
+        )
         inviter = Inviter(
             self._identity.key,
             log=self._identity.log,
@@ -73,7 +75,7 @@ class PairingDesk:
             try:
                 answer, paired = inviter.handle(request, leaf_hash, self._clock.now_ms() // 1000)
                 # The store removes it atomically, so an invite works once even if two joiners arrive together.
-                if await self._store.take_invite(token_hash(token)) is None:
+                if await self._store.rows(INVITES).take(token_hash(token)) is None:
                     raise MeshError("invite.refused", "the invite was used or withdrawn")
                 await self._changes.add(paired)
             finally:
@@ -103,7 +105,7 @@ class PairingDesk:
             pass
         finally:
             await listener.close()
-            await self._store.take_invite(hashed)
+            await self._store.rows(INVITES).take(hashed)
             self._open.pop(hashed, None)
 
     async def join(

@@ -15,7 +15,7 @@ from collections.abc import Sequence
 
 import msgspec
 
-from adapters.log_records import LeafRecord, LogRecord, Subtree
+from adapters.log_records import COSIGNED, LeafRecord, LogRecord, Subtree
 from adapters.ports.clock import Clock
 from adapters.ports.records import ArtefactRecord
 from adapters.ports.store import Store
@@ -369,7 +369,7 @@ class Witness:
         )
 
     async def _best_checkpoint(self, leaf: LeafRecord) -> tuple[Checkpoint, Note, tuple[KeyOf, ...]]:
-        covering = [c for c in await self._store.cosigned() if c.log == leaf.log and c.size > leaf.index]
+        covering = [c for c in await self._store.rows(COSIGNED).find() if c.log == leaf.log and c.size > leaf.index]
         if covering:
             sizes = [record.size for record in covering]
             size = max(sizes, key=lambda size: (sizes.count(size), size))

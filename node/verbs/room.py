@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from node.verbs.verb import Bound, Handler
+
+if TYPE_CHECKING:
+    from adapters.ports.tables import Table
 
 Step = Callable[[], Awaitable[None]]
 
@@ -28,6 +31,8 @@ class Room:
     """The parts that implement verbs."""
     routes: Mapping[str, Handler] = field(default_factory=dict)
     """Routes of the peer API."""
+    tables: tuple[Table[Any], ...] = ()
+    """Tables that it owns. The store holds them before any room starts."""
     start: tuple[Step, ...] = ()
     """Called in this order before the node serves requests. These steps read the store."""
     close: tuple[Step, ...] = ()

@@ -11,9 +11,10 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from adapters.ports.records import ArtefactRecord, DeltaRecord, InviteRecord, LeaseRecord, PeerRecord, SearchRecord
+from adapters.ports.records import ArtefactRecord, DeltaRecord, LeaseRecord, PeerRecord, SearchRecord
 from adapters.ports.store import Store
 from adapters.storage.sqlite import SqliteStore
+from node.pairing.stored import INVITES, InviteRecord
 from protocol.errors import MeshError
 from protocol.page.actions.action import Click, Fill, Goto, Locator, Secret
 from protocol.recording.records.session import BrowserInfo, Profile, Session, Step, Verdict
@@ -153,22 +154,25 @@ async def test_a_peer_is_removed_once(store: Store) -> None:
 
 
 async def test_invites_come_by_expiry_and_are_replaced_by_their_token(store: Store) -> None:
-    await store.put_invite(invite(b"late", expires_s=20))
-    await store.put_invite(invite(b"early", expires_s=10))
-    await store.put_invite(invite(b"late", expires_s=20, failures=2))
-    assert await store.invites() == [invite(b"early", expires_s=10), invite(b"late", expires_s=20, failures=2)]
+    await store.rows(INVITES).put(invite(b"late", expires_s=20))
+    await store.rows(INVITES).put(invite(b"early", expires_s=10))
+    await store.rows(INVITES).put(invite(b"late", expires_s=20, failures=2))
+    assert await store.rows(INVITES).find() == [
+        invite(b"early", expires_s=10),
+        invite(b"late", expires_s=20, failures=2),
+    ]
 
 
 async def test_an_invite_that_is_not_there_is_none(store: Store) -> None:
-    assert await store.take_invite(b"unknown") is None
+    assert await store.rows(INVITES).take(b"unknown") is None
 
 
 async def test_an_invite_is_won_by_exactly_one_of_many_concurrent_callers(store: Store) -> None:
-    await store.put_invite(invite(b"t"))
-    await store.put_invite(invite(b"other"))
-    taken = await asyncio.gather(*(store.take_invite(b"t") for _ in range(50)))
+    await store.rows(INVITES).put(invite(b"t"))
+    await store.rows(INVITES).put(invite(b"other"))
+    taken = await asyncio.gather(*(store.rows(INVITES).take(b"t") for _ in range(50)))
     assert [one for one in taken if one is not None] == [invite(b"t")]
-    assert await store.invites() == [invite(b"other")]
+    assert await store.rows(INVITES).find() == [invite(b"other")]
 
 
 # --- sessions, artefacts ---

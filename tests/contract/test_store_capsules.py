@@ -10,9 +10,10 @@ from typing import Any
 import msgspec
 import pytest
 
-from adapters.capsule_records import CapsuleRecord, LedgerRecord, Taken, WorkRecord
+from adapters.capsule_records import CapsuleRecord, LedgerRecord, Taken
 from adapters.ports.store import Store
 from adapters.storage.sqlite import SqliteStore
+from node.capsules.exchange.stored import WORKS, WorkRecord
 from protocol import limits
 from protocol.errors import MeshError
 from tests.twins.storage import MemoryStore
@@ -196,7 +197,7 @@ async def test_counts_survive_a_restart(tmp_path: Path) -> None:
 async def test_works_are_kept_in_order_until_they_are_forgotten(store: Store) -> None:
     made = [work(number) for number in (2, 1, 3)]
     for each in made:
-        await store.put_work(each)
-    assert await store.works() == made
-    await store.remove_works([made[1].id, "never there"])
-    assert await store.works() == [made[0], made[2]]
+        await store.rows(WORKS).put(each)
+    assert await store.rows(WORKS).find() == made
+    await store.rows(WORKS).remove(*[made[1].id, "never there"])
+    assert await store.rows(WORKS).find() == [made[0], made[2]]

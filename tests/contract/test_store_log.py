@@ -8,9 +8,10 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from adapters.log_records import CosignedRecord, EquivocationRecord, HeadRecord, LeafRecord, LogRecord
+from adapters.log_records import COSIGNED, CosignedRecord, LeafRecord, LogRecord
 from adapters.ports.store import Store
 from adapters.storage.sqlite import SqliteStore
+from node.log.stored import EQUIVOCATIONS, HEADS, EquivocationRecord, HeadRecord
 from protocol.errors import MeshError
 from tests.twins.storage import MemoryStore
 
@@ -86,23 +87,23 @@ async def test_a_leaf_is_found_by_its_digest_in_the_newest_log(store: Store) -> 
 async def test_one_head_and_one_cosignature_are_held_of_each_node(store: Store) -> None:
     heads = [HeadRecord(node=node, checkpoint=b"note", seen_ms=1) for node in ("B", "A")]
     for head in heads:
-        await store.put_head(head)
+        await store.rows(HEADS).put(head)
     newer = msgspec.structs.replace(heads[0], checkpoint=b"newer", seen_ms=2)
-    await store.put_head(newer)
-    assert await store.heads() == [heads[1], newer]
+    await store.rows(HEADS).put(newer)
+    assert await store.rows(HEADS).find() == [heads[1], newer]
     cosigned = CosignedRecord(
         witness="A", public_key=b"k", key_log=b"", log=0, size=1, checkpoint=b"n", line="l", time_s=1
     )
-    await store.put_cosigned(cosigned)
-    await store.put_cosigned(msgspec.structs.replace(cosigned, size=2))
-    assert [record.size for record in await store.cosigned()] == [2]
-    assert await store.drop_cosigned("A") is True
-    assert await store.drop_cosigned("A") is False
-    assert await store.cosigned() == []
+    await store.rows(COSIGNED).put(cosigned)
+    await store.rows(COSIGNED).put(msgspec.structs.replace(cosigned, size=2))
+    assert [record.size for record in await store.rows(COSIGNED).find()] == [2]
+    assert await store.rows(COSIGNED).remove("A") == 1
+    assert await store.rows(COSIGNED).remove("A") == 0
+    assert await store.rows(COSIGNED).find() == []
 
 
 async def test_the_first_proof_of_equivocation_stays(store: Store) -> None:
     found = EquivocationRecord(node="A", proof=b"proof", found_ms=1)
-    assert await store.put_equivocation(found)
-    assert not await store.put_equivocation(msgspec.structs.replace(found, proof=b"other"))
-    assert await store.equivocations() == [found]
+    assert await store.rows(EQUIVOCATIONS).add(found)
+    assert not await store.rows(EQUIVOCATIONS).add(msgspec.structs.replace(found, proof=b"other"))
+    assert await store.rows(EQUIVOCATIONS).find() == [found]

@@ -18,6 +18,7 @@ from adapters.keys import words
 from adapters.keys.file import MemoryKeyStore
 from adapters.ports.records import LeaseRecord
 from adapters.ports.store import Store
+from adapters.ports.tables import Table
 from adapters.ports.transport import PeerAddress, PeerHandler
 from adapters.search.writer import TreeWriter
 from adapters.storage.files.records import unpack
@@ -36,6 +37,7 @@ from tests.twins.clock import START_MS
 from tests.twins.discovery import MemoryDiscovery, MemoryNeighbourhood
 from tests.twins.notify import MemoryNotifier
 from tests.twins.storage import MemoryStore
+from tests.twins.tables import MemoryRows, RowStore
 from tests.twins.transport import Leg, MemoryClient, MemoryServer
 
 if TYPE_CHECKING:
@@ -44,6 +46,7 @@ if TYPE_CHECKING:
 _SWEEP_EVERY_S = 30
 _READS = (
     "get_",
+    "find_",
     "peers",
     "sessions",
     "session",
@@ -53,7 +56,6 @@ _READS = (
     "deltas",
     "lease",
     "log",
-    "head",
     "feed",
 )
 SITE = shop_site(fanout=4, depth=3)
@@ -116,6 +118,10 @@ class Disk:
 
         setattr(self, name, act)
         return act
+
+    def rows(self, table: Table[Any]) -> MemoryRows[Any]:
+        """As ``Store.rows``."""
+        return MemoryRows(cast(RowStore, self), table)
 
     async def close(self) -> None:
         """What is stored stays."""
@@ -331,7 +337,7 @@ class Machine:
     def stored(self, operation: str, args: tuple[Any, ...], result: Any) -> None:
         """The store has changed."""
         world = self.world
-        what = type(args[0]).__name__ if args else ""
+        what = type(args[1] if operation.endswith("_row") else args[0]).__name__ if args else ""
         world.note(f"{self.name} stores {operation} {what}")
         if not self.hostile:
             world.truth.check_stored(self, operation, args, result)

@@ -15,8 +15,9 @@ import msgspec
 from nacl.exceptions import BadSignatureError
 from nacl.signing import VerifyKey
 
-from adapters.log_records import EquivocationRecord, HeadRecord, LeafRecord, LogRecord
+from adapters.log_records import LeafRecord, LogRecord
 from adapters.ports.records import DeltaRecord, LeaseRecord, PeerRecord, SearchRecord
+from node.log.stored import EquivocationRecord, HeadRecord
 from protocol import limits
 from protocol.errors import MeshError
 from protocol.keys.keylog import KeyLog
@@ -142,9 +143,9 @@ class Truth:
                 revoked_s = KeyLog.read(data).revoked_s
                 if revoked_s and self.revoked.get((machine.id, peer.node), (0, 0.0))[0] != revoked_s:
                     self.revoked[machine.id, peer.node] = revoked_s, machine.world.loop.time() + WRITE_S_MAX
-            case "put_head", (HeadRecord() as head,):
+            case "put_row", (_, HeadRecord() as head):
                 self._check_note(head.node, head.checkpoint, f"{machine.name} holds")
-            case "put_equivocation", (EquivocationRecord() as found,):
+            case "add_row", (_, EquivocationRecord() as found):
                 if self.honest(found.node):
                     self._violate(f"3: {machine.name} calls honest {self.name(found.node)} a liar")
                 log_proof.check(log_proof.decode(found.proof))

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from adapters.capsule_records import (
     CapsuleRecord,
     LedgerRecord,
     Taken,
-    WorkRecord,
     entered,
     last_revoked,
     merged,
@@ -31,7 +28,6 @@ class MemoryCapsules:
     def __init__(self) -> None:
         self._capsules: dict[str, tuple[bytes, bytes]] = {}
         self._rows: dict[str, bytes] = {}
-        self._works: dict[str, bytes] = {}
 
     def _open(self) -> None:
         raise NotImplementedError
@@ -111,17 +107,3 @@ class MemoryCapsules:
         if row.id not in self._rows and len(self._rows) >= limits.CAPSULE_LEDGER_MAX:
             raise MeshError("input.too_large", "too many rows")
         self._rows[row.id] = pack(row)
-
-    async def put_work(self, record: WorkRecord) -> None:
-        self._open()
-        assert record.id not in self._works
-        self._works[record.id] = pack(record)
-
-    async def works(self) -> list[WorkRecord]:
-        self._open()
-        return [unpack(body, WorkRecord) for body in self._works.values()]
-
-    async def remove_works(self, ids: Sequence[str]) -> None:
-        self._open()
-        for id in ids:
-            self._works.pop(id, None)

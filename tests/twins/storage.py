@@ -13,18 +13,15 @@ from pathlib import Path
 
 from adapters.audit_records import AuditLine, AuditQuery, stored
 from adapters.feed_records import FeedPage
-from adapters.log_records import CosignedRecord, EquivocationRecord, HeadRecord, LeafRecord, LogRecord, Subtree
+from adapters.log_records import LeafRecord, LogRecord, Subtree
 from adapters.ports.records import (
     PAGE_BYTES,
     PAGE_ROWS,
     AgentRecord,
     ArtefactRecord,
     DeltaRecord,
-    InviteRecord,
     LeaseRecord,
-    LiveRecord,
     PeerRecord,
-    QuestionRecord,
     SearchRecord,
 )
 from adapters.schedule_records import RunRecord, ScheduleRecord
@@ -41,37 +38,32 @@ from protocol.recording.records.session import Session, Step
 from protocol.schedule import RunStatus
 from tests.twins.capsules import MemoryCapsules
 from tests.twins.feed import MemoryFeed
+from tests.twins.tables import MemoryTables
 
 
-class MemoryStore(MemoryCapsules):
+class MemoryStore(MemoryCapsules, MemoryTables):
     """Implements ``adapters.ports.Store``. Nothing in a method waits, so each is atomic on its event loop.
 
     Dictionaries keep the order of first insertion, also when a value is replaced: the ``seq`` of the database.
     """
 
     def __init__(self) -> None:
-        super().__init__()
+        MemoryCapsules.__init__(self)
+        MemoryTables.__init__(self)
         self._meta: dict[str, bytes] = {}
         self._peers: dict[str, bytes] = {}
-        self._invites: dict[bytes, bytes] = {}
         self._sessions: dict[str, bytes] = {}
         self._steps: dict[str, list[bytes]] = {}
         self._artefacts: dict[bytes, bytes] = {}
         self._searches: dict[str, bytes] = {}
         self._deltas: dict[tuple[str, str, int, int], bytes] = {}
         self._leases: dict[str, bytes] = {}
-        self._lives: dict[str, bytes] = {}
         self._agents: dict[str, bytes] = {}
-        self._questions: dict[str, bytes] = {}
-        self._puts = 0
         self._schedules: dict[str, bytes] = {}
         self._runs: dict[tuple[str, int], bytes] = {}
         self._logs: dict[int, bytes] = {}
         self._leaves: dict[int, list[LeafRecord]] = {}
         self._subtrees: dict[tuple[int, int, int], bytes] = {}
-        self._heads: dict[str, bytes] = {}
-        self._cosigned: dict[str, bytes] = {}
-        self._equivocations: dict[str, bytes] = {}
         self._audit: list[AuditLine] = []
         self._feed = MemoryFeed()
         self._blobs: dict[bytes, bytes] = {}
@@ -82,7 +74,7 @@ class MemoryStore(MemoryCapsules):
     def waiting(self) -> int:
         return 0
 
-    # --- meta, peers, invites ---
+    # --- meta, peers ---
 
     async def get_meta(self, key: str) -> bytes | None:
         self._open()
@@ -106,21 +98,6 @@ class MemoryStore(MemoryCapsules):
     async def remove_peer(self, node: str) -> bool:
         self._open()
         return self._peers.pop(node, None) is not None
-
-    async def put_invite(self, invite: InviteRecord) -> None:
-        self._open()
-        integer(invite.expires_s)
-        self._invites[invite.token_hash] = pack(invite)
-
-    async def invites(self) -> list[InviteRecord]:
-        self._open()
-        found = [unpack(body, InviteRecord) for body in self._invites.values()]
-        return sorted(found, key=lambda invite: invite.expires_s)
-
-    async def take_invite(self, token_hash: bytes) -> InviteRecord | None:
-        self._open()
-        body = self._invites.pop(token_hash, None)
-        return None if body is None else unpack(body, InviteRecord)
 
     # --- sessions, artefacts ---
 
@@ -348,26 +325,6 @@ class MemoryStore(MemoryCapsules):
         found = [unpack(body, LeaseRecord) for body in self._leases.values()]
         return [lease for lease in found if lease.search == search_id and status in ("", lease.status)]
 
-    # --- live sessions ---
-
-    async def put_live(self, live: LiveRecord) -> None:
-        self._open()
-        integer(live.opened_ms)
-        integer(live.ended_ms)
-        self._lives[live.id] = pack(live)
-
-    async def live(self, live_id: str) -> LiveRecord | None:
-        self._open()
-        body = self._lives.get(live_id)
-        return None if body is None else unpack(body, LiveRecord)
-
-    async def lives(self, *, caller: str = "", open_only: bool = False, limit: int = 100) -> list[LiveRecord]:
-        self._open()
-        count = records.check_limit(limit)
-        found = [unpack(body, LiveRecord) for body in reversed(self._lives.values())]
-        found = [live for live in found if caller in ("", live.caller) and not (open_only and live.ended_ms)]
-        return sorted(found, key=lambda live: -live.opened_ms)[:count]
-
     # --- agents ---
 
     async def add_agent(self, agent: AgentRecord) -> bool:
@@ -399,21 +356,6 @@ class MemoryStore(MemoryCapsules):
     async def remove_agent(self, name: str) -> bool:
         self._open()
         return self._agents.pop(name, None) is not None
-
-    # --- questions ---
-
-    async def put_question(self, question: QuestionRecord, *, news: News | None = None) -> None:
-        self._open()
-        self._questions[question.id] = pack(question)
-        self._feed.tell(news)
-
-    async def questions(self) -> list[QuestionRecord]:
-        self._open()
-        return [unpack(body, QuestionRecord) for body in self._questions.values()]
-
-    async def remove_question(self, question_id: str) -> bool:
-        self._open()
-        return self._questions.pop(question_id, None) is not None
 
     # --- schedules ---
 
@@ -502,35 +444,6 @@ class MemoryStore(MemoryCapsules):
     async def log_leaves(self, log: int, *, first: int = 0, limit: int = 1_000) -> list[LeafRecord]:
         self._open()
         return self._leaves.get(log, [])[integer(first) : first + records.check_limit(limit)]
-
-    async def put_head(self, head: HeadRecord) -> None:
-        self._open()
-        self._heads[head.node] = pack(head)
-
-    async def heads(self) -> list[HeadRecord]:
-        self._open()
-        return [unpack(body, HeadRecord) for _, body in sorted(self._heads.items())]
-
-    async def put_cosigned(self, cosigned: CosignedRecord) -> None:
-        self._open()
-        self._cosigned[cosigned.witness] = pack(cosigned)
-
-    async def cosigned(self) -> list[CosignedRecord]:
-        self._open()
-        return [unpack(body, CosignedRecord) for _, body in sorted(self._cosigned.items())]
-
-    async def drop_cosigned(self, witness: str) -> bool:
-        self._open()
-        return self._cosigned.pop(witness, None) is not None
-
-    async def put_equivocation(self, found: EquivocationRecord) -> bool:
-        self._open()
-        body = pack(found)
-        return self._equivocations.setdefault(found.node, body) is body
-
-    async def equivocations(self) -> list[EquivocationRecord]:
-        self._open()
-        return [unpack(body, EquivocationRecord) for _, body in sorted(self._equivocations.items())]
 
     # --- audit trail ---
 

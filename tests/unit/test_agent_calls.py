@@ -17,7 +17,6 @@ import msgspec
 import pytest
 from click.testing import CliRunner
 
-from adapters.ports.records import LiveRecord
 from node.api.control import ControlServer
 from node.api.node import Node
 from node.api.sights import SIGHTS
@@ -25,6 +24,7 @@ from node.base.control_file import AGENTS_DIRECTORY, AGENTS_SOCKET_FILE, SOCKET_
 from node.cli import main
 from node.cli.base.build import READERS
 from node.config import ControlConfig
+from node.live.sessions.stored import LIVES, LiveRecord
 from node.process.client import AsAgent, as_agent, call, control_info
 from node.process.setup import init_home
 from node.process.wiring import open_node
@@ -358,7 +358,7 @@ async def test_an_agent_sees_only_the_changes_of_what_it_was_granted(served: Ser
     token = await served.token(capsules=["shop"])
     bounds: Any = {"ttl_s": 1, "idle_s": 1, "actions_max": 1, "pages_max": 1}
     for id, who in ((live, "agent:helper"), (other_live, "owner")):
-        await rooms.store.put_live(LiveRecord(id=id, caller=who, opened_ms=now_ms + 60_000, **bounds))
+        await rooms.store.rows(LIVES).put(LiveRecord(id=id, caller=who, opened_ms=now_ms + 60_000, **bounds))
     own = {"agent": "helper", "node": rooms.identity.node, "cap": granted, "liv": live, "ses": session.id}
     foreign = {"agent": "other", "cap": capsule, "liv": other_live, "ses": other.id}
     since = (await rooms.store.feed()).newest

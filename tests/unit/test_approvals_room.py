@@ -11,6 +11,7 @@ from nacl.signing import SigningKey
 
 from adapters.ports.browser import Leaving
 from node.approvals import Approvals, OwnerKeys
+from node.approvals.stored import QUESTIONS
 from node.live.acting import Asking, Sought
 from node.live.sessions.live_sessions import LiveSessions
 from node.live.sessions.verbs import LiveVerbs
@@ -451,13 +452,13 @@ async def test_what_a_search_left_behind_does_not_keep_the_next_one_from_asking(
 
 async def test_the_same_form_is_counted_and_hardly_ever_written(bench: Asks) -> None:
     written: list[str] = []
-    put = bench.store.put_question
+    put = bench.store.put_row
 
     async def counting(*args: Any, **more: Any) -> None:
         written.append("")
         await put(*args, **more)
 
-    bench.store.put_question = counting  # type: ignore[method-assign]
+    bench.store.put_row = counting  # type: ignore[method-assign]
     asker = bench.approvals.asker(AGENT)
     found = {await asker.ask(made_up(1)) for _ in range(1_000)}
     assert len(found) == 1
@@ -476,7 +477,7 @@ async def test_old_questions_make_room_and_open_ones_do_not_wait_for_ever(bench:
         if number % 50 == 0:
             bench.clock.advance(limits.QUESTION_DAYS * DAY_S * 1000)
     assert len(await bench.questions(every=True)) <= limits.QUESTIONS_KEPT_MAX
-    assert len(await bench.store.questions()) <= limits.QUESTIONS_KEPT_MAX
+    assert len(await bench.store.rows(QUESTIONS).find()) <= limits.QUESTIONS_KEPT_MAX
 
 
 async def test_what_has_no_origin_is_not_asked_about(bench: Asks) -> None:

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from adapters.log_records import COSIGNED
 from protocol import limits
 from protocol.errors import MeshError
 from protocol.keys import keylog
@@ -270,7 +271,7 @@ class PulledPlug(MemoryStore):
 
     def __getattribute__(self, name: str) -> Any:
         value = object.__getattribute__(self, name)
-        if not name.startswith(("put_", "drop_", "append_", "commit_")) or not callable(value):
+        if not name.startswith(("put_", "remove_", "append_", "commit_")) or not callable(value):
             return value
 
         async def write(*args: Any, **options: Any) -> Any:
@@ -294,7 +295,7 @@ async def test_a_node_that_stops_half_way_has_distrusted_it_and_ends_the_rest_wh
         await anna.explorer.stop(search)
         await asyncio.gather(running, return_exceptions=True)
         await anna.log_exchange.sync(bruno.id)
-        assert await anna.store.cosigned()
+        assert await anna.store.rows(COSIGNED).find()
         kept = anna.store
         plug = PulledPlug(kept, writes)
         for room in (
@@ -316,7 +317,7 @@ async def test_a_node_that_stops_half_way_has_distrusted_it_and_ends_the_rest_wh
         assert anna.peers.parting() == []
         assert not await visits(anna, search, bruno)
         assert not [delta for delta in await kept.deltas(search) if delta.peer == bruno.id]
-        assert await kept.cosigned() == []
+        assert await kept.rows(COSIGNED).find() == []
 
 
 # --- by its own word -------------------------------------------------------------------------------------------------

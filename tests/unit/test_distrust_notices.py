@@ -6,6 +6,7 @@ from collections.abc import AsyncIterator
 
 import pytest
 
+from adapters.log_records import COSIGNED
 from node.verbs.nodes.distrust import Distrusted, NoticeList, ShownNotice, Trusted
 from protocol import ids, limits
 from protocol.errors import MeshError
@@ -154,10 +155,10 @@ async def test_interrupted_work_is_continued_when_the_node_starts(three: list[Me
     anna, bruno, _ = three
     await anna.changes.distrust(bruno.id, "")
     assert anna.peers.parting() == [bruno.id]
-    assert [each.witness for each in await anna.store.cosigned() if each.witness == bruno.id] == [bruno.id]
+    assert [each.witness for each in await anna.store.rows(COSIGNED).find() if each.witness == bruno.id] == [bruno.id]
     await anna.distrust.start()
     assert anna.peers.parting() == []
-    assert [each.witness for each in await anna.store.cosigned() if each.witness == bruno.id] == []
+    assert [each.witness for each in await anna.store.rows(COSIGNED).find() if each.witness == bruno.id] == []
     assert anna.log_exchange.peer_logs.held(bruno.id) is None
     with pytest.raises(MeshError):
         anna.peers.check_welcome(bruno.id)

@@ -16,7 +16,7 @@ import msgspec
 import pytest
 from nacl.signing import SigningKey
 
-from adapters.log_records import CosignedRecord
+from adapters.log_records import COSIGNED, CosignedRecord
 from adapters.schedule_records import ScheduleRecord
 from node.config.settings import BrowserConfig, Config, Listen, load, render
 from node.health import doctor, metrics, remedies
@@ -146,7 +146,7 @@ async def test_the_witness_log_is_told_with_who_cosigned_it_as_it_is_now(
             "line": "",
             "time_s": 1,
         }
-        await store.put_cosigned(CosignedRecord(witness=f"W{number}", log=of, **made))
+        await store.rows(COSIGNED).put(CosignedRecord(witness=f"W{number}", log=of, **made))
     seen = rooms(witness=SimpleNamespace(log=log, rollback=None), store=store)
     assert await doctor._witness_log(seen) == [check("witness log", "ok", words)]
     seen.witness.rollback = "later"  # type: ignore[misc,assignment]

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from adapters.ports.records import LiveRecord
 from node.agents.agents import Agents
 from node.config import PolicyConfig
+from node.live.sessions.stored import LIVES, LiveRecord
 from node.verbs.live.live import Opened
 from node.verbs.nodes.agent import AddParams, NameParams
 from protocol.errors import MeshError
@@ -63,7 +63,11 @@ class Rented(Bench):
     async def ended(self, session: str) -> LiveRecord:
         """The record of a live session, once it has ended without being asked."""
         async with asyncio.timeout(120):
-            while not (record := await self.store.live(session)) or not record.ended_ms or self.browsers.contexts:
+            while (
+                not (record := await self.store.rows(LIVES).get(session))
+                or not record.ended_ms
+                or self.browsers.contexts
+            ):
                 await self.clock.run(1)
         return record
 
@@ -101,7 +105,7 @@ async def test_an_agent_that_has_no_time_left_opens_nothing(bench: Rented) -> No
     token = await bench.add(browser_seconds=1)
     await bench.store.charge_agent(token_hash(token), 1_000)
     assert (await bench.denied(token, "open", url=f"{ORIGIN}/")).code == "agent.budget"
-    assert (bench.started, bench.site.reached, await bench.store.lives()) == ([], [], [])
+    assert (bench.started, bench.site.reached, await bench.store.rows(LIVES).find(newest=True)) == ([], [], [])
 
 
 async def test_waiting_for_a_free_browser_is_not_counted() -> None:

@@ -17,6 +17,7 @@ from node.live.browsers.browsers import Browsers
 from node.live.sessions import live_session
 from node.live.sessions.endings import ENDINGS
 from node.live.sessions.live_sessions import LiveSessions
+from node.live.sessions.stored import LIVES
 from node.live.sessions.verbs import LiveVerbs
 from node.sessions.actions.action_files import read_step
 from node.signing.identity import Identity
@@ -501,7 +502,8 @@ async def until_ended(bench: Bench, *sessions: str) -> None:
     """Wait, without calling, until all of them have ended and their places are free."""
     async with asyncio.timeout(120):
         while set(sessions) & set(bench.live._open) or not all(
-            record and record.ended_ms for record in [await bench.store.live(session) for session in sessions]
+            record and record.ended_ms
+            for record in [await bench.store.rows(LIVES).get(session) for session in sessions]
         ):
             await bench.clock.run(1)
 

@@ -9,7 +9,9 @@ import msgspec
 import pytest
 from nacl.signing import SigningKey
 
+from adapters.log_records import COSIGNED
 from node.log.checkpoints import LogExchange
+from node.log.stored import EQUIVOCATIONS
 from node.signing.witness import Witness
 from protocol import limits
 from protocol.errors import MeshError
@@ -94,9 +96,9 @@ async def test_after_a_sync_both_hold_the_newest_checkpoint_of_the_other_cosigne
         await sign(bruno, size + 3 - bruno.witness.log.checkpoint.size)
         await anna.log_exchange.sync(bruno.id)
         assert (size_held(anna, bruno), size_held(bruno, anna)) == (size + 3, size)
-        assert [(c.witness, c.size) for c in await anna.store.cosigned()] == [(bruno.id, size)]
+        assert [(c.witness, c.size) for c in await anna.store.rows(COSIGNED).find()] == [(bruno.id, size)]
     await anna.log_exchange.sync(bruno.id)
-    assert [(c.witness, c.size) for c in await bruno.store.cosigned()] == [(anna.id, 12)]
+    assert [(c.witness, c.size) for c in await bruno.store.rows(COSIGNED).find()] == [(anna.id, 12)]
 
 
 async def test_a_round_syncs_with_every_peer_and_with_few_of_them_at_once(
@@ -227,7 +229,7 @@ async def test_a_split_view_is_found_proved_and_frozen(three: list[MemoryNode], 
         assert node.peers.frozen == {mallory.id: "log.equivocation"}
         finding = log_proof.check(log_proof.decode(node.log_exchange.peer_logs.proof(mallory.id)))
         assert (finding.shows, finding.node) == ("equivocation", mallory.id)
-        assert len(await node.store.equivocations()) == 1
+        assert len(await node.store.rows(EQUIVOCATIONS).find()) == 1
 
 
 async def test_a_proof_reaches_peers_that_saw_no_contradiction_themselves(three: list[MemoryNode]) -> None:

@@ -7,8 +7,10 @@ from collections.abc import AsyncIterator
 import msgspec
 import pytest
 
+from adapters.log_records import COSIGNED
 from node.log.checkpoints import _share, _size_in
 from node.log.log_watch import LogAnswer, LogWatch
+from node.log.stored import HEADS
 from protocol import limits
 from protocol.errors import MeshError
 from protocol.log import note, witness_log
@@ -111,9 +113,9 @@ async def test_what_a_peer_said_is_forgotten_with_it(three: list[MemoryNode]) ->
     assert all(set(book) == {bruno.id, carla.id} for book in books)
     await exchange.forget(bruno.id)
     assert all(set(book) == {carla.id} for book in books)
-    assert [cosigned.witness for cosigned in await anna.store.cosigned()] == [carla.id]
+    assert [cosigned.witness for cosigned in await anna.store.rows(COSIGNED).find()] == [carla.id]
     assert exchange.peer_logs.held(bruno.id) is None
-    kept = {head.node for head in await anna.store.heads()}
+    kept = {head.node for head in await anna.store.rows(HEADS).find()}
     assert kept == {bruno.id, carla.id}, "so that it cannot go back behind it"
     await exchange.forget(bruno.id)
 
@@ -124,7 +126,9 @@ async def test_cosignatures_of_who_may_not_act_are_dropped_at_the_start(three: l
     await anna.changes.distrust(bruno.id, "")
     anna.peers._records.pop(carla.id)
     await anna.log_exchange.load()
-    assert [cosigned.witness for cosigned in await anna.store.cosigned()] == [carla.id], "of strangers they stay"
+    assert [cosigned.witness for cosigned in await anna.store.rows(COSIGNED).find()] == [carla.id], (
+        "of strangers they stay"
+    )
 
 
 async def test_a_round_leaves_out_whom_it_cannot_call(three: list[MemoryNode]) -> None:

@@ -9,6 +9,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from adapters.log_records import COSIGNED
 from node.log.verbs import Logs
 from node.verbs.nodes.log import PeerAudit, ShownCosignature, ShownLog
 from node.verbs.nodes.node import PeerLog
@@ -59,7 +60,7 @@ async def test_the_own_log_is_shown_with_the_cosignatures_of_peers(two: list[Mem
     await anna.witness.artefact("delta", "sea-1", b"x")
     await anna.log_exchange.sync(bruno.id)
     now = anna.witness.log
-    (cosigned,) = await anna.store.cosigned()
+    (cosigned,) = await anna.store.rows(COSIGNED).find()
     assert await logs(anna).show("", "") == ShownLog(
         log=f"trailmesh/{anna.id}/0",
         node=anna.id,

@@ -13,6 +13,7 @@ import msgspec
 import pytest
 
 from node.capsules.exchange import LoginWork, WorkAsking
+from node.capsules.exchange.stored import WORKS
 from node.capsules.mount import Mounting
 from node.sessions.serving import ForPeers, Sessions
 from node.verbs import Caller, CallerKind, called_by
@@ -199,7 +200,7 @@ async def test_a_work_that_ends_by_a_defect_is_not_waited_for(
 
     monkeypatch.setattr(alice.work._performs, "carry_out", fails)
     assert await code_of(bob.ask(alice, actions=ORDERS)) == "work.unknown"
-    assert (alice.work.running, await alice.node.store.works()) == (0, [])
+    assert (alice.work.running, await alice.node.store.rows(WORKS).find()) == (0, [])
     assert [each.name for each in caplog.records if each.levelname == "ERROR"] == ["node.base.tasks"], "once"
 
 
@@ -334,7 +335,7 @@ async def test_work_that_a_restart_ended_is_told_so_to_whoever_asked_and_forgott
     assert (await bob.ask(alice, actions=ORDERS)).verdict == "pass", "under a new id it is done"
     monkeypatch.setattr(limits, "WORK_KEPT_S", -1)
     assert await code_of(alice.work.on_look(bob.node.id, WorkLook(id=ask.id))) == "work.unknown"
-    assert await alice.node.store.works() == []
+    assert await alice.node.store.rows(WORKS).find() == []
 
 
 async def test_a_peer_that_is_distrusted_while_it_asks_has_nothing_done(
@@ -343,15 +344,15 @@ async def test_a_peer_that_is_distrusted_while_it_asks_has_nothing_done(
     """Guard: node/capsules/exchange/work.py, LoginWork.on_ask."""
     alice, bob = nodes
     await alice.capture()
-    real = alice.node.store.put_work
+    real = alice.node.store.put_row
 
-    async def late(record: Any) -> None:
-        await real(record)
+    async def late(*given: Any, **named: Any) -> None:
+        await real(*given, **named)
         await alice.work.drop_peer(bob.node.id)
 
-    monkeypatch.setattr(alice.node.store, "put_work", late)
+    monkeypatch.setattr(alice.node.store, "put_row", late)
     assert await code_of(bob.ask(alice, actions=ORDERS)) == "work.unknown"
-    assert (alice.work.running, await alice.node.store.works()) == (0, [])
+    assert (alice.work.running, await alice.node.store.rows(WORKS).find()) == (0, [])
     assert await alice.node.store.sessions() == []
 
 

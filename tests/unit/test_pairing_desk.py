@@ -8,7 +8,7 @@ from collections.abc import AsyncIterator
 import pytest
 from nacl.signing import SigningKey
 
-from adapters.ports.records import InviteRecord
+from node.pairing.stored import INVITES, InviteRecord
 from protocol import limits
 from protocol.errors import MeshError
 from protocol.keys import keylog
@@ -40,7 +40,7 @@ async def test_an_invite_says_where_who_until_when_and_what_for(desks: tuple[Des
         parse_grants([READ]),
         b"",
     )
-    kept = await anna.node.store.take_invite(token_hash(made.token))
+    kept = await anna.node.store.rows(INVITES).take(token_hash(made.token))
     assert kept == InviteRecord(token_hash=token_hash(made.token), expires_s=expires_s, grants=parse_grants([READ]))
 
 
@@ -95,7 +95,7 @@ async def test_an_invite_that_nobody_used_closes_when_it_expires(desks: tuple[De
     assert anna.network.listening
     await asyncio.sleep(2)
     assert not anna.network.listening
-    assert await anna.node.store.take_invite(token_hash(token)) is None
+    assert await anna.node.store.rows(INVITES).take(token_hash(token)) is None
     assert await code_of(bruno.join(text)) == "invite.expired"
     assert bruno.found == []
 
@@ -103,7 +103,7 @@ async def test_an_invite_that_nobody_used_closes_when_it_expires(desks: tuple[De
 async def test_an_invite_that_was_withdrawn_pairs_nobody(desks: tuple[Desk, Desk]) -> None:
     anna, bruno = desks
     text = await anna.invite()
-    await anna.node.store.take_invite(token_hash(parse_invite(text, anna.now_s).token))
+    await anna.node.store.rows(INVITES).take(token_hash(parse_invite(text, anna.now_s).token))
     assert await code_of(bruno.join(text)) == "invite.refused"
     assert anna.peers() == bruno.peers() == []
 
@@ -168,5 +168,5 @@ async def test_the_end_of_a_node_withdraws_its_invites_also_those_of_this_moment
     assert not anna.network.listening
     for text in texts:
         token = parse_invite(text, anna.now_s).token
-        assert await anna.node.store.take_invite(token_hash(token)) is None
+        assert await anna.node.store.rows(INVITES).take(token_hash(token)) is None
         assert await code_of(bruno.join(text)) == "peer.unreachable"

@@ -7,8 +7,10 @@ from collections.abc import AsyncIterator
 import msgspec
 import pytest
 
+from adapters.log_records import COSIGNED
 from node.log.log_watch import LogAnswer
 from node.log.peer_logs import PeerLogs
+from node.log.stored import EQUIVOCATIONS, HEADS
 from protocol import audit, limits
 from protocol.errors import MeshError
 from protocol.feed import Kind
@@ -81,7 +83,7 @@ async def grown(bruno: MemoryNode, *sizes: int) -> list[bytes]:
 async def test_what_is_held_of_one_peer_or_of_all_is_taken_up_again(three: list[MemoryNode]) -> None:
     anna, bruno, carla = three
     await anna.log_exchange.round()
-    seen_ms = {h.node: h.seen_ms for h in await anna.store.heads()}
+    seen_ms = {h.node: h.seen_ms for h in await anna.store.rows(HEADS).find()}
     for node in (bruno, carla):
         logs(anna).forget(node.id)
     logs(anna).watch.current_ms.clear()
@@ -238,7 +240,10 @@ async def test_another_root_at_a_size_that_is_held_is_a_proof_whoever_shows_it(t
     assert anna.peers.frozen == {bruno.id: "log.equivocation"}
     found = log_proof.check(log_proof.decode(logs(anna).proof(bruno.id)))
     assert (found.size, found.other_size, found.node) == (3, 3, bruno.id)
-    assert (len(await anna.store.equivocations()), await trouble(anna)) == (1, [("peer.frozen", "log.equivocation")])
+    assert (len(await anna.store.rows(EQUIVOCATIONS).find()), await trouble(anna)) == (
+        1,
+        [("peer.frozen", "log.equivocation")],
+    )
     again = PeerLogs(anna.calls, anna.store, anna.mesh.clock)
     anna.peers._frozen.clear()
     await again.load()
@@ -365,7 +370,7 @@ async def test_a_cosignature_is_kept_with_the_key_log_that_it_needs(
     monkeypatch.setattr(limits, "LOG_COSIGNER_KEYS_BYTES_MAX", len(data) + key_log_room)
     await anna.log_exchange.sync(bruno.id)
     await anna.log_exchange.sync(bruno.id)
-    assert [each.key_log for each in await anna.store.cosigned()] == ([data] if key_log_room == 0 else [])
+    assert [each.key_log for each in await anna.store.rows(COSIGNED).find()] == ([data] if key_log_room == 0 else [])
     assert anna.log_exchange._holds[bruno.id].size == 1, "what it holds counts all the same"
 
 
@@ -373,11 +378,11 @@ async def test_a_checkpoint_without_its_cosignature_is_not_held_by_the_peer(thre
     anna, bruno, _ = three
     await sign(anna, 2)
     await anna.log_exchange._take(bruno.id, LogSync(yours=head(anna)))
-    assert (anna.log_exchange._holds[bruno.id].number, await anna.store.cosigned()) == (-1, [])
+    assert (anna.log_exchange._holds[bruno.id].number, await anna.store.rows(COSIGNED).find()) == (-1, [])
     cosigned = note.parse(head(anna)).with_line(bruno.witness.cosign(note.parse(head(anna)))).encode()
     await anna.log_exchange._take(bruno.id, LogSync(yours=cosigned))
     assert anna.log_exchange._holds[bruno.id].size == 3
-    (kept,) = await anna.store.cosigned()
+    (kept,) = await anna.store.rows(COSIGNED).find()
     assert (kept.witness, kept.public_key, kept.key_log, kept.log, kept.size, kept.checkpoint) == (
         bruno.id,
         bruno.identity.public_key,

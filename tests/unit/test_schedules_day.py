@@ -14,11 +14,13 @@ from typing import Any, cast
 import pytest
 
 from adapters.ports.store import Store
+from adapters.ports.tables import Table
 from node.schedules.triggers import Trigger
 from protocol.errors import MeshError
 from protocol.schedule import Misfire, RunStatus
 from tests.schedules import HOUR_MS, SCHEDULE, Bench, SetClock
 from tests.twins.storage import MemoryStore
+from tests.twins.tables import MemoryRows, RowStore
 
 DAY_MS = 24 * HOUR_MS
 SEEDS = 24
@@ -47,6 +49,10 @@ class Disk:
             return found
 
         return call
+
+    def rows(self, table: Table[Any]) -> MemoryRows[Any]:
+        """As ``Store.rows``."""
+        return MemoryRows(cast(RowStore, self), table)
 
     async def _wait(self) -> None:
         for _ in range(self._dice.randrange(3)):

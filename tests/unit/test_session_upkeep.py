@@ -8,7 +8,8 @@ from typing import Any
 import msgspec
 import pytest
 
-from adapters.ports.records import LiveRecord, SearchRecord
+from adapters.ports.records import SearchRecord
+from node.live.sessions.stored import LIVES, LiveRecord
 from node.sessions.keeping.archive import Archive
 from node.verbs.sessions.session_results import RecordedSession, SessionList, Shown
 from protocol.feed import Kind
@@ -235,7 +236,7 @@ async def test_a_live_session_that_is_open_keeps_its_recording(bench: Bench) -> 
         pages_max=1,
         sessions=(kept.id, SESSION_ID),
     )
-    await bench.store.put_live(live)
+    await bench.store.rows(LIVES).put(live)
     assert (await bench.refused("purge", session=kept.id)).code == "session.referenced"
-    await bench.store.put_live(msgspec.structs.replace(live, ended_ms=3, reason="closed"))
+    await bench.store.rows(LIVES).put(msgspec.structs.replace(live, ended_ms=3, reason="closed"))
     await bench.call("purge", session=kept.id)

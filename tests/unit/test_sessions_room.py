@@ -9,7 +9,6 @@ import msgspec
 import pytest
 from nacl.signing import SigningKey
 
-from adapters.ports.records import LiveRecord
 from adapters.storage.files.records import pack
 from node.config.settings import Config, PolicyConfig
 from node.live.browsers.browsers import Browsers
@@ -458,11 +457,11 @@ class Slow(MemoryStore):
         super().__init__()
         self.asked, self.may = asyncio.Event(), asyncio.Event()
 
-    async def lives(self, **kwargs: Any) -> list[LiveRecord]:
+    async def find_rows(self, *given: Any) -> list[Any]:
         """As of any store, later."""
         self.asked.set()
         await self.may.wait()
-        return await super().lives(**kwargs)
+        return await super().find_rows(*given)
 
 
 async def test_nobody_begins_to_replay_a_session_that_is_being_removed() -> None:

@@ -10,35 +10,29 @@ from pathlib import Path
 from typing import Any, Final
 
 from adapters.audit_records import AuditQuery
-from adapters.log_records import CosignedRecord, EquivocationRecord, HeadRecord, LeafRecord, LogRecord
+from adapters.log_records import LeafRecord, LogRecord
 from adapters.ports.store import Store
 from adapters.storage.sqlite import SqliteStore
 from protocol.audit import Draft, Outcome
 from protocol.feed import Kind, News
-from tests.contract.test_store import artefact, delta, invite, lease, peer, search, session, step
+from tests.contract.test_store import artefact, delta, lease, peer, search, session, step
 from tests.contract.test_store_agents import agent
-from tests.contract.test_store_capsules import capsule, ledger, taken, work
-from tests.contract.test_store_live import live
-from tests.contract.test_store_questions import question
+from tests.contract.test_store_capsules import capsule, ledger, taken
 from tests.contract.test_store_schedules import run
+from tests.memory_rooms import sample, tables
 from tests.schedules import SCHEDULE, schedule
 
 SMALL: Final = {
     "peers": "limits.PEERS_MAX",
-    "invites": "limits.INVITES_OPEN_MAX",
     "agents": "limits.AGENTS_MAX",
     "schedules": "limits.SCHEDULES_MAX",
-    "questions": "limits.QUESTIONS_KEPT_MAX",
     "capsules": "limits.CAPSULES_MAX",
     "capsule_ledger": "limits.CAPSULE_LEDGER_MAX",
-    "works": "limits.WORK_KEPT_MAX",
     "logs": "one for each time a log was renewed",
-    "log_heads": "one of each peer",
-    "log_cosigned": "one of each peer",
-    "log_equivocations": "one of each peer",
     "feed": "limits.FEED_ROWS_MAX",
     "sqlite_sequence": "one of each table whose numbers are never given again",
-}
+    "tables": "one of each table that a room describes",
+} | {table.name: table.bound for table in tables() if table.bound}
 """Tables that are read whole, and what bounds them."""
 WHOLE: Final = {
     "SELECT count(*) FROM sessions": "counted, not read",
@@ -56,7 +50,6 @@ WHOLE: Final = {
 """How statements begin that read a whole table on purpose, and why."""
 SORTED: Final = {
     "SELECT body FROM peers": "limits.PEERS_MAX",
-    "SELECT body FROM invites": "limits.INVITES_OPEN_MAX",
     "SELECT session, number, snapshot FROM steps": "the check of the whole store",
     "SELECT subject, names FROM artefacts": "the check of the whole store",
     "SELECT number, at_ms, who, what, line, digest FROM audit WHERE at_ms >= 1 AND at_ms < 9": "rows of the time asked for",
@@ -67,17 +60,17 @@ SORTED: Final = {
 
 async def fill(store: Store) -> None:
     """A row in every table."""
+    await store.hold(tables())
+    for table in tables():
+        await store.rows(table).put(sample(table))
     await store.put_meta("key", b"value")
     await store.put_peer(peer("A", 1))
-    await store.put_invite(invite())
     await store.put_session(session())
     await store.append_step("ses-1", step(1, snapshot=await store.put_blob(b"data")))
     await store.put_artefact(artefact())
     await store.put_search(search())
     await store.append_delta(delta())
     await store.put_lease(lease())
-    await store.put_live(live())
-    await store.put_question(question())
     await store.add_agent(agent())
     await store.keep_schedule(schedule(), was=0, runs=[run(1)])
     await store.put_capsule(capsule(), b"stream", expires_ms=9)
@@ -88,14 +81,12 @@ async def fill(store: Store) -> None:
 
 async def _everything(store: Store) -> None:
     """Call every method of the port, lists with each of their filters."""
+    await _tables(store)
     await store.put_meta("key", b"")
     await store.get_meta("key")
     await store.put_peer(peer("A", 1))
     await store.peers()
     await store.remove_peer("A")
-    await store.put_invite(invite())
-    await store.invites()
-    await store.take_invite(b"t")
     await store.put_session(session())
     await store.append_step("ses-1", step(1, snapshot=await store.put_blob(b"data")))
     await store.amend_step("ses-1", step(1, screenshot=await store.put_blob(b"picture")))
@@ -128,10 +119,6 @@ async def _everything(store: Store) -> None:
     await store.drop_deltas("sea-1", "P")
     await store.drop_deltas("sea-1", "P", before_epoch=2)
     await store.put_lease(lease())
-    await store.put_live(live())
-    await store.live("liv-1")
-    for caller, open_only in itertools.product(("", "owner"), (False, True)):
-        await store.lives(caller=caller, open_only=open_only)
     await store.add_agent(agent("other", b"o" * 32))
     await store.agents()
     await store.agent(b"o" * 32)
@@ -139,13 +126,9 @@ async def _everything(store: Store) -> None:
     await store.charge_agent(b"o" * 32, 1)
     await store.remove_agent("other")
     await _schedules(store)
-    await store.put_question(question())
-    await store.questions()
-    await store.remove_question("que-1")
     await _capsules(store)
     await store.lease("lea-1")
     await _logs(store)
-    await store.drop_cosigned("A")
     await _audit(store)
     await _feed(store)
     await store.usage()
@@ -156,13 +139,28 @@ async def _everything(store: Store) -> None:
     await store.check()
 
 
+async def _tables(store: Store) -> None:
+    await store.hold(tables())
+    for table in tables():
+        rows, record = store.rows(table), sample(table)
+        key = getattr(record, table.key)
+        await rows.put(record)
+        await rows.add(record)
+        await rows.get(key)
+        if table.bound:
+            await rows.find()
+        await rows.find(newest=True, limit=10)
+        for count in range(1, len(table.filters) + 1):
+            for names in itertools.combinations(table.filters, count):
+                await rows.find(newest=True, **{name: getattr(record, name) for name in names})
+        await rows.take(key)
+        await rows.remove(key)
+
+
 async def _capsules(store: Store) -> None:
     await store.put_capsule(capsule(), b"stream", expires_ms=9)
     await store.capsule(capsule().id)
     await store.capsules()
-    await store.put_work(work())
-    await store.works()
-    await store.remove_works([work().id])
     await store.capsule_stream(capsule().id)
     await store.raise_ledger(ledger())
     await store.ledger(capsule().id)
@@ -193,15 +191,6 @@ async def _logs(store: Store) -> None:
     await store.log_leaf(bytes(32))
     await store.log_leaves(0)
     await store.leaves_of(["approval", "owners"])
-    await store.put_head(HeadRecord(node="A", checkpoint=b"", seen_ms=1))
-    await store.heads()
-    cosigned = CosignedRecord(
-        witness="A", public_key=bytes(32), key_log=b"", log=0, size=1, checkpoint=b"", line="", time_s=1
-    )
-    await store.put_cosigned(cosigned)
-    await store.cosigned()
-    await store.put_equivocation(EquivocationRecord(node="A", proof=b"", found_ms=1))
-    await store.equivocations()
 
 
 async def _audit(store: Store) -> None:

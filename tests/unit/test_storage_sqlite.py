@@ -17,6 +17,7 @@ from adapters.ports.records import DeltaRecord, PeerRecord
 from adapters.storage.files import migrations
 from adapters.storage.files.database import Database
 from adapters.storage.sqlite import DATABASE_FILE, SqliteStore
+from node.pairing.stored import INVITES
 from protocol.errors import MeshError
 from protocol.wire import cbor
 
@@ -276,7 +277,7 @@ async def test_scopes_of_a_store_from_before_origins_become_grants_for_every_ori
     assert await store.peers() == [
         msgspec.structs.replace(peer("A"), grants=everywhere, granted_us={"deltas:read": ("*",)})
     ]
-    assert await store.invites() == []
+    assert await store.rows(INVITES).find() == []
     await store.close()
 
 

@@ -17,10 +17,10 @@ import pytest
 from nacl.signing import SigningKey
 
 from adapters.log_records import LogRecord
-from adapters.ports.records import QuestionRecord
 from adapters.storage.files.records import pack, unpack
 from adapters.storage.sqlite import SqliteStore
 from node.approvals import end_answers
+from node.approvals.stored import QuestionRecord
 from node.verbs.nodes.approve import ShowParams
 from protocol.approval.owners import Owners
 from protocol.wire import envelope

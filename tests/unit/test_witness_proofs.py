@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from nacl.signing import SigningKey
 
-from adapters.log_records import CosignedRecord, LeafRecord, LogRecord
+from adapters.log_records import COSIGNED, CosignedRecord, LeafRecord, LogRecord
 from adapters.ports.records import DeltaRecord, LeaseRecord, SearchRecord
 from node.signing.identity import Identity
 from node.signing.log_check import audit_own, own_artefacts
@@ -72,7 +72,7 @@ async def cosigned(made: Witness, by: int, at: tuple[Checkpoint, note.Note]) -> 
     key = SigningKey(bytes([100 + by]) * 32)
     node = ids.node_id(bytes(key.verify_key))
     line = witness_log.cosign(at[1], node, key, 5)
-    await made._store.put_cosigned(
+    await made._store.rows(COSIGNED).put(
         CosignedRecord(
             witness=node,
             public_key=bytes(key.verify_key),

@@ -165,6 +165,9 @@ _WORKS: Final = ("CREATE TABLE works (seq INTEGER PRIMARY KEY, id TEXT NOT NULL 
 # Read whole when the node starts: the signed entries that take effect here.
 _LEAVES: Final = ("CREATE INDEX log_leaves_by_kind ON log_leaves (kind, log, number)",)
 
+# The names of the tables that rooms describe (``adapters.storage.tables.rows``): a program that knows fewer must not open it.
+_TABLES: Final = ("CREATE TABLE tables (name TEXT PRIMARY KEY) STRICT",)
+
 MIGRATIONS: Final[Sequence[Sequence[str]]] = (
     _FIRST,
     _WITNESS_LOG,
@@ -181,6 +184,7 @@ MIGRATIONS: Final[Sequence[Sequence[str]]] = (
     _WORKS,
     _LEAVES,
     _NO_HISTORY,
+    _TABLES,
 )
 VERSION: Final = len(MIGRATIONS)
 

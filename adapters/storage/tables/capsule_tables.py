@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Sequence
 
 from adapters.capsule_records import (
     CapsuleRecord,
     LedgerRecord,
     Taken,
-    WorkRecord,
     entered,
     last_revoked,
     merged,
@@ -118,21 +116,6 @@ def _keep(db: sqlite3.Connection, row: LedgerRecord) -> None:
     )
 
 
-def put_work(db: sqlite3.Connection, record: WorkRecord) -> None:
-    """Implements ``Store.put_work``."""
-    db.execute("INSERT INTO works (id, body) VALUES (?, ?)", (record.id, pack(record)))
-
-
-def works(db: sqlite3.Connection) -> list[WorkRecord]:
-    """Implements ``Store.works``."""
-    return [unpack(body, WorkRecord) for (body,) in db.execute("SELECT body FROM works ORDER BY seq")]
-
-
-def remove_works(db: sqlite3.Connection, ids: Sequence[str]) -> None:
-    """Implements ``Store.remove_works``."""
-    db.executemany("DELETE FROM works WHERE id = ?", [(each,) for each in ids])
-
-
 class CapsuleMethods:
     """The methods of ``SqliteStore`` about capsules."""
 
@@ -175,12 +158,3 @@ class CapsuleMethods:
 
     async def prune_ledger(self, now_ms: int) -> int:
         return await self._database.write(lambda db: prune(db, now_ms))
-
-    async def put_work(self, record: WorkRecord) -> None:
-        await self._database.write(lambda db: put_work(db, record))
-
-    async def works(self) -> list[WorkRecord]:
-        return await self._database.read(works)
-
-    async def remove_works(self, ids: Sequence[str]) -> None:
-        await self._database.write(lambda db: remove_works(db, ids))

@@ -4,23 +4,12 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Mapping, Sequence
-from typing import Final, TypeVar
-
-import msgspec
 
 from adapters.log_records import LeafRecord, LogRecord, Subtree
 from adapters.ports.records import ArtefactRecord
 from adapters.storage.files import records
 from adapters.storage.files.records import pack, unpack
 from adapters.storage.tables import artefact_table
-
-T = TypeVar("T", bound=msgspec.Struct)
-
-HEADS: Final = ("log_heads", "node")
-COSIGNED: Final = ("log_cosigned", "witness")
-EQUIVOCATIONS: Final = ("log_equivocations", "node")
-Table = tuple[str, str]
-"""A table of one record per node: its name and the column with the node id."""
 
 
 def append(
@@ -92,30 +81,3 @@ def leaves_of(db: sqlite3.Connection, kinds: Sequence[str]) -> list[LeafRecord]:
 
 def _leaf(row: tuple[object, ...]) -> LeafRecord:
     return records.of_columns(LeafRecord, row)
-
-
-def put(db: sqlite3.Connection, table: Table, node: str, record: msgspec.Struct) -> None:
-    """Insert or replace the one record of ``node``."""
-    name, column = table  # both are constants of this module
-    sql = f"INSERT INTO {name} ({column}, body) VALUES (?, ?) ON CONFLICT ({column}) DO UPDATE SET body = excluded.body"  # noqa: S608
-    db.execute(sql, (node, pack(record)))
-
-
-def put_first(db: sqlite3.Connection, table: Table, node: str, record: msgspec.Struct) -> bool:
-    """Insert the one record of ``node``; False if there is one already, which stays."""
-    name, column = table
-    sql = f"INSERT INTO {name} ({column}, body) VALUES (?, ?) ON CONFLICT ({column}) DO NOTHING"  # noqa: S608
-    return db.execute(sql, (node, pack(record))).rowcount > 0
-
-
-def drop(db: sqlite3.Connection, table: Table, node: str) -> bool:
-    """Remove the one record of ``node``. True if there was one."""
-    name, column = table
-    return db.execute(f"DELETE FROM {name} WHERE {column} = ?", (node,)).rowcount > 0  # noqa: S608
-
-
-def every(db: sqlite3.Connection, table: Table, record: type[T]) -> list[T]:
-    """All records, by node id."""
-    name, column = table
-    sql = f"SELECT body FROM {name} ORDER BY {column}"  # noqa: S608
-    return [unpack(body, record) for (body,) in db.execute(sql)]

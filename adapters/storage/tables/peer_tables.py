@@ -1,10 +1,10 @@
-"""The tables of single values, peers and invites. Each function runs inside a transaction of the store's database."""
+"""The tables of single values and of peers. Each function runs inside a transaction of the store's database."""
 
 from __future__ import annotations
 
 import sqlite3
 
-from adapters.ports.records import InviteRecord, PeerRecord
+from adapters.ports.records import PeerRecord
 from adapters.storage.files import records
 from adapters.storage.files.records import pack, unpack
 
@@ -39,24 +39,3 @@ def peers(db: sqlite3.Connection) -> list[PeerRecord]:
 def remove_peer(db: sqlite3.Connection, node: str) -> bool:
     """Implements ``Store.remove_peer``."""
     return db.execute("DELETE FROM peers WHERE node = ?", (node,)).rowcount > 0
-
-
-def put_invite(db: sqlite3.Connection, invite: InviteRecord) -> None:
-    """Implements ``Store.put_invite``."""
-    db.execute(
-        "INSERT INTO invites (token_hash, expires_s, body) VALUES (?, ?, ?)"
-        " ON CONFLICT (token_hash) DO UPDATE SET expires_s = excluded.expires_s, body = excluded.body",
-        (invite.token_hash, invite.expires_s, pack(invite)),
-    )
-
-
-def invites(db: sqlite3.Connection) -> list[InviteRecord]:
-    """Implements ``Store.invites``."""
-    rows = db.execute("SELECT body FROM invites ORDER BY expires_s, seq")
-    return [unpack(body, InviteRecord) for (body,) in rows]
-
-
-def take_invite(db: sqlite3.Connection, token_hash: bytes) -> InviteRecord | None:
-    """Implements ``Store.take_invite``: one statement reads and deletes it, so that nobody else can take it too."""
-    rows = db.execute("DELETE FROM invites WHERE token_hash = ? RETURNING body", (token_hash,)).fetchall()
-    return unpack(rows[0][0], InviteRecord) if rows else None

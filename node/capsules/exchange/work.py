@@ -16,8 +16,8 @@ from weakref import WeakValueDictionary
 
 import msgspec
 
-from adapters.capsule_records import WorkRecord
 from node.base.tasks import Tasks
+from node.capsules.exchange.stored import WORKS, WorkRecord
 from node.capsules.seal.capsules import Capsules
 from node.trust import Calls
 from node.verbs import Caller, CallerKind, Handler, Tell, called_by
@@ -99,7 +99,7 @@ class LoginWork:
 
     async def load(self) -> None:
         """Read the work from before the restart. Signs nothing. Errors: ``store.*``."""
-        for record in await self._kept.store.works():
+        for record in await self._kept.store.rows(WORKS).find():
             ask = cbor.decode_as(record.ask, WorkAsk, bytes_max=limits.WORK_MESSAGE_BYTES_MAX)
             work = _Work(ask=ask, asker=record.asker, began_ms=record.began_ms, interrupted=True)
             for artefact in await self._kept.store.artefacts(subject=record.id, kind=KIND_WORK):
@@ -132,9 +132,9 @@ class LoginWork:
             start = origin_of(await self._performs.start_of(ask))
             who = self._granted(caller, start)
             capsule = await self._kept.own_login(start, ask.task)
-            await self._kept.store.put_work(_record(work))
+            await self._kept.store.rows(WORKS).put(_record(work))
             if self._works.get(ask.id) is not work:  # its peer was dropped meanwhile
-                await self._kept.store.remove_works([ask.id.hex()])
+                await self._kept.store.rows(WORKS).remove(ask.id.hex())
                 raise MeshError("work.unknown")
             self._running[ask.id] = self._tasks.start(self._do(work, capsule, who, start), f"work {ask.id.hex()}")
         except BaseException:
@@ -266,7 +266,7 @@ class LoginWork:
         for id in ids:
             self._works.pop(id, None)
         if ids:
-            await self._kept.store.remove_works([id.hex() for id in ids])
+            await self._kept.store.rows(WORKS).remove(*(id.hex() for id in ids))
 
     async def drop_peer(self, node: str) -> None:
         """End the work of a peer that is distrusted, and forget what it asked for."""

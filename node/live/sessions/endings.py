@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from adapters.ports.records import LiveRecord
+from node.live.sessions.stored import LiveRecord
 from protocol.errors import MeshError
 
 ENDINGS: Final = {

@@ -15,7 +15,6 @@ import msgspec
 
 from adapters.ports.browser import BrowserState, Outcome, Page
 from adapters.ports.clock import Clock
-from adapters.ports.records import LiveRecord
 from adapters.ports.store import Store
 from node.base.tasks import to_its_end
 from node.live.acting.asking import HoldAsking
@@ -30,6 +29,7 @@ from node.live.recording.recorder import Recorder
 from node.live.recording.signer import Signer
 from node.live.sessions.endings import ended, kept
 from node.live.sessions.live_pages import LivePage, LivePages
+from node.live.sessions.stored import LIVES, LiveRecord
 from node.verbs.live.live import Acted, HeldRequest, Observed, PageInfo
 from protocol import limits
 from protocol.errors import MeshError
@@ -189,7 +189,7 @@ class LiveSession:
             await self._context.close()
         finally:
             await self.meter.stop()
-        await self._store.put_live(self.record)
+        await self._store.rows(LIVES).put(self.record)
 
     # --- acting ------------------------------------------------------------------------------------------------------
 
@@ -311,7 +311,7 @@ class LiveSession:
         await recorder.begin()
         page.recorder = recorder
         self.record = msgspec.structs.replace(self.record, sessions=(*self.record.sessions, recorder.session.id))
-        await self._store.put_live(self.record)
+        await self._store.rows(LIVES).put(self.record)
         return recorder
 
     def _holder(self, page: Page, sent: Sent) -> Holder:

@@ -16,8 +16,8 @@ from typing import Any, Final
 import msgspec
 
 from adapters.ports.clock import Clock
-from adapters.ports.records import LiveRecord
 from adapters.ports.store import Store
+from adapters.ports.tables import Value
 from node.base.serving import Serving
 from node.base.tasks import Tasks, any_of, to_its_end
 from node.config import Config, invalid_in_words
@@ -32,6 +32,7 @@ from node.live.browsers.policy import guard_for
 from node.live.recording.keeping import Recording
 from node.live.sessions.endings import ended, kept
 from node.live.sessions.live_session import LiveSession, Means, Plan
+from node.live.sessions.stored import LIVES, LiveRecord
 from node.signing import Witness
 from node.verbs import CallerKind, current_caller
 from node.verbs.live.live import LiveSummary, Opened, Recorded
@@ -83,11 +84,9 @@ class LiveSessions:
 
         Errors: ``store.*``.
         """
-        # In pages, because the store returns a limited number of rows at a time.
-        while left := await self._store.lives(open_only=True):
-            for record in left:
-                await self._store.put_live(await self._interrupted(record))
-                await self._witness.feed.tell(Kind.LIVE_ENDED, record.id, who=NODE)
+        for record in await self._store.rows(LIVES).find(newest=True, ended_ms=0):
+            await self._store.rows(LIVES).put(await self._interrupted(record))
+            await self._witness.feed.tell(Kind.LIVE_ENDED, record.id, who=NODE)
 
     async def _interrupted(self, record: LiveRecord) -> LiveRecord:
         """``record``, which was never ended, with the end that its recordings show."""
@@ -235,7 +234,7 @@ class LiveSessions:
         """The caller's live session, open or ended. Errors: ``id.invalid``, ``live.not_found``."""
         live_id = ids.parse_id("liv", live_id)
         session = self._open.get(live_id)
-        record = session.record if session else await self._store.live(live_id)
+        record = session.record if session else await self._store.rows(LIVES).get(live_id)
         caller = current_caller()
         # Another caller's session gives the same error as one that does not exist.
         if record is None or not caller.owns(record.caller, record.opened_ms if record.reason else None):
@@ -249,8 +248,10 @@ class LiveSessions:
     async def list(self, *, ended_too: bool, limit: int) -> list[LiveSummary]:
         """The live sessions of the caller, newest first; for the owner of the node, all of them."""
         caller = current_caller()
-        whose = "" if caller.kind is CallerKind.OWNER else str(caller)
-        found = await self._store.lives(caller=whose, open_only=not ended_too, limit=limit)
+        where: dict[str, Value] = {} if ended_too else {"ended_ms": 0}
+        if caller.kind is not CallerKind.OWNER:
+            where["caller"] = str(caller)
+        found = await self._store.rows(LIVES).find(newest=True, limit=limit, **where)
         own = [each for each in found if caller.owns(each.caller, each.opened_ms if each.reason else None)]
         return [self.summary(record) for record in own]
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from adapters.ports.store import Store
+from node.live.sessions import LIVES
 from node.trust import Peers
 from node.verbs.sessions.session_upkeep import MayHold
 from protocol.messages import KIND_REPLAY_REPORT
@@ -20,7 +21,7 @@ async def named_by(store: Store, session: Session, own: str) -> tuple[str, ...]:
         found.append(f"search {session.search} found it")
     forks = [other.id for other in await store.sessions(limit=_ALL) if other.parent == session.id]
     found += [f"session {fork} names it as its parent" for fork in forks]
-    lives = await store.lives(open_only=True, limit=_ALL)
+    lives = await store.rows(LIVES).find(newest=True, ended_ms=0, limit=_ALL)
     found += [f"live session {live.id} is recorded in it" for live in lives if session.id in live.sessions]
     reports = await store.artefacts(subject=session.id, kind=KIND_REPLAY_REPORT)
     others = len([report for report in reports if report.issuer != own])
