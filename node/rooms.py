@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -18,7 +19,7 @@ from adapters.ports.keys import KeyStore
 from adapters.ports.search import NewTreeWriter
 from adapters.ports.store import Store
 from adapters.ports.tables import Table
-from adapters.ports.transport import PairingClient, PairingServer, PeerClient, PeerServer
+from adapters.ports.transport import PairingClient, PairingServer, PeerClient, PeerHandler, PeerServer
 from node.agents import Agents
 from node.approvals import QUESTIONS, Approvals, Explaining, OwnerKeys
 from node.base.loop_watch import LoopWatch
@@ -42,7 +43,7 @@ from node.signing import Identity, Witness, contents
 from node.sites import Sites
 from node.trust import Calls, ClockMark, OwnKeys, Peers, Reach, RecoveryKey, RefusalBook, TrustChanges
 from node.verbs import Room
-from protocol import ids
+from protocol import ids, limits
 from protocol.refusals import Refusals
 
 
@@ -170,6 +171,20 @@ class Rooms:
         for room in self.every:
             for step in room.start:
                 await step()
+
+    async def serve(self, handle: PeerHandler) -> None:
+        """Take up what was stored, then answer peers with ``handle``. Errors: ``node.address_in_use``, ``store.*``."""
+        # Before anything is signed, ask the peers if they hold a later state of our log.
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(limits.LOG_START_SYNC_TIMEOUT_S):
+                await self.log.exchange.round()
+        await self.revocation.distrust.start()
+        # Before peers can call: a result for a search that is not open yet would be rejected as late.
+        await self.explorer.start()
+        # Before peers can call: the node would refuse their new messages as issued before the mark.
+        await self.trust.clock_mark.settle()
+        self.serving.address = await self.ports.server.start(handle)
+        self.trust.reach.start(handle)
 
     async def close(self) -> None:
         """Close everything, dependents before what they depend on. Twice is once."""

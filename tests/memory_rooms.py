@@ -32,7 +32,7 @@ async def no_browser() -> Browser:
 
 
 def memory_ports(own: Identity, clock: Clock, **given: Any) -> Ports:
-    """Ports of ``own`` without a disk and a network; ``given``: the fields of ``Ports`` that differ. Server and client are given."""
+    """Ports of ``own`` without disk and network. given: fields of ``Ports`` that differ, and the server and the client."""
     usual: dict[str, Any] = {
         "store": MemoryStore(),
         "clock": clock,

@@ -65,17 +65,7 @@ async def _doors_open(home: Path, node: Node, ready: Callable[[dict[str, Any]], 
     watched = metrics_server(rooms)
     rooms.loop_watch.start()
     try:
-        # Before anything is signed, ask the peers if they hold a later state of our log.
-        with contextlib.suppress(TimeoutError):
-            async with asyncio.timeout(limits.LOG_START_SYNC_TIMEOUT_S):
-                await rooms.log.exchange.round()
-        await rooms.revocation.distrust.start()
-        # Before peers can call: a result for a search that is not open yet would be rejected as late.
-        await rooms.explorer.start()
-        # Before peers can call: the node would refuse their new messages as issued before the mark.
-        await rooms.trust.clock_mark.settle()
-        rooms.serving.address = await rooms.ports.server.start(node.federation.handle)
-        rooms.trust.reach.start(node.federation.handle)
+        await rooms.serve(node.federation.handle)
         if rooms.config.discovery.announce:
             await _announce(rooms)
         await control.start()

@@ -7,35 +7,30 @@ A life is one run of a node's process. At a crash the life ends: whatever it was
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import hashlib
 from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING, Any, NoReturn, cast
 
 from nacl.signing import SigningKey
 
-from adapters.keys import words
 from adapters.keys.file import MemoryKeyStore
 from adapters.ports.records import LeaseRecord
 from adapters.ports.store import Store
 from adapters.ports.tables import Table
 from adapters.ports.transport import PeerAddress, PeerHandler
-from adapters.search.writer import TreeWriter
 from adapters.storage.files.records import unpack
-from adapters.transport.pairing import TlsPairingClient, TlsPairingServer
 from node.api.node import Node
 from node.config.settings import Config, ExploreConfig
-from node.rooms import Ports, assemble
+from node.rooms import assemble
 from node.signing import identity
 from protocol import limits
 from protocol.errors import MeshError
 from protocol.keys import recovery
+from tests.memory_rooms import memory_ports
 from tests.mesh_memory import SlowBrowser, shop_site
 from tests.sim.truth import WRITE_S_MAX
 from tests.twins.browser import MemoryBrowser
 from tests.twins.clock import START_MS
-from tests.twins.discovery import MemoryDiscovery, MemoryNeighbourhood
-from tests.twins.notify import MemoryNotifier
 from tests.twins.storage import MemoryStore
 from tests.twins.tables import MemoryRows, RowStore
 from tests.twins.transport import Leg, MemoryClient, MemoryServer
@@ -57,6 +52,10 @@ _READS = (
     "lease",
     "log",
     "feed",
+    "agents",
+    "capsule",
+    "running_",
+    "schedules",
 )
 SITE = shop_site(fanout=4, depth=3)
 
@@ -118,6 +117,9 @@ class Disk:
 
         setattr(self, name, act)
         return act
+
+    async def hold(self, tables: object) -> None:
+        """A store in memory has every table."""
 
     def rows(self, table: Table[Any]) -> MemoryRows[Any]:
         """As ``Store.rows``."""
@@ -208,20 +210,14 @@ class Life:
             machine.home,
             machine.config,
             own,
-            Ports(
+            memory_ports(
+                own,
+                clock,
                 store=store,
-                clock=clock,
                 keys=machine.keys,
                 open_browser=self._open_browser,
                 server=self.server,
                 client=wire,
-                pairing_server=lambda: TlsPairingServer(own.key, "127.0.0.1"),
-                pairing_client=TlsPairingClient(),
-                discovery=MemoryDiscovery(MemoryNeighbourhood()),
-                tree_writer=TreeWriter,
-                notifier=MemoryNotifier(),
-                to_words=bytes.hex,
-                from_words=words.from_words,
                 addresses=(machine.address,),
             ),
         )
@@ -243,22 +239,9 @@ class Life:
     async def serve(self) -> None:
         """As ``node.process.runtime.serve`` begins: what was stored is taken up, then the door opens."""
         rooms = self.rooms
-        await rooms.witness.load()
-        await rooms.trust.peers.load()
-        await rooms.trust.clock_mark.load()
-        await rooms.trust.refusal_book.load()
-        await rooms.trust.refusal_book.load()
+        await rooms.start()
         self.node = Node(rooms)
-        await rooms.log.exchange.load()
-        await rooms.revocation.notices.load()
-        with contextlib.suppress(TimeoutError):
-            async with asyncio.timeout(limits.LOG_START_SYNC_TIMEOUT_S):
-                await rooms.log.exchange.round()
-        await rooms.revocation.distrust.start()
-        await rooms.explorer.start()
-        await rooms.trust.clock_mark.settle()
-        rooms.serving.address = await self.server.start(self._handle)
-        rooms.trust.reach.start(self.node.federation.handle)
+        await rooms.serve(self._handle)
         self.start(self._every(_SWEEP_EVERY_S, rooms.explorer.sweep))
         self.start(self._every(limits.LOG_SYNC_EVERY_S, self._log_round))
         self.start(self._every(limits.KEY_FOLLOW_EVERY_S, rooms.trust.calls.refresh, at_once=True))
