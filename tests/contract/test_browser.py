@@ -267,7 +267,7 @@ async def test_a_secret_in_a_password_field_shows_nowhere(page: Page, world: Bac
 
 
 async def test_a_secret_in_a_plain_field_shows_by_its_name(page: Page, world: Backend) -> None:
-    """Guard: adapters/browser/page/page.py, ChromiumPage._look."""
+    """Guard: adapters/browser/page/readable.py, ReadablePage._look."""
     await form(page, world)
     outcome = await use(page, Fill(target=ANY, value=Secret(secret=WHO)), "textbox", "Your name", who="Ada L.")
     field = element(outcome.observation, "textbox", "Your name")
