@@ -1,4 +1,4 @@
-"""What a capsule with 1 MB of state costs from its capture to a browser of another node.
+"""Measures the cost of a capsule with 1 MB of state, from its capture to a browser of another node.
 
 Conditions: two nodes in this process with SQLite stores and mutual TLS over loopback; one headless Chromium at the node that
 imports. The state: 64 entries of localStorage and 64 of IndexedDB with 8 KiB each, half of them text of an application, half what

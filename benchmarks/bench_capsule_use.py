@@ -1,4 +1,4 @@
-"""Whether a login that was done once can be used often, on two nodes and by every mechanism by which sites keep logins.
+"""Checks that a login performed once can be used often, on two nodes and for every mechanism by which sites keep logins.
 
 Conditions: two nodes in this process with SQLite stores, mutual TLS over loopback and a headless Chromium each. On the one a file
 logs in, once for each site; the login is exported to the other one; both use it in turn. A use is a recording of its own that

@@ -121,7 +121,7 @@ def _workers(search: Open) -> set[str]:
 
 
 def _without(alice: LiveNode, bob: LiveNode, search: Open) -> bool:
-    """Whether nothing on ``alice`` has to do with ``bob`` any more."""
+    """True if nothing on ``alice`` involves ``bob`` any more."""
     return (
         bob.id not in alice.rooms.ports.server.held
         and bob.id not in alice.rooms.trust.reach.holds

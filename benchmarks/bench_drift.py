@@ -31,7 +31,7 @@ from benchmarks.drift.served import REPOSITORY, installed
 from benchmarks.registry import Benchmark, Direction
 
 BEFORE: Final = HERE / "before.json"
-"""What commit 5d4cf22 reached; made by ``--before CHECKOUT``."""
+"""The results of commit 5d4cf22; made by ``--before CHECKOUT``."""
 OUT: Final = Path(os.environ.get("TRAILMESH_DRIFT_OUT", REPOSITORY / "drift-out")).absolute()
 _CONSOLE: Final = Console(soft_wrap=True, highlight=False)
 
@@ -58,7 +58,7 @@ class Book:
 
 
 def key_of(flow: Flow, revision: str) -> str:
-    """What a run depends on: the product's commit and the flow, but not what is expected of it."""
+    """The key of a run: the product's commit and the flow, without the expected result."""
     flow = msgspec.structs.replace(flow, stops="")
     return f"{revision}:{hashlib.sha256(flow.text.encode() + msgspec.json.encode(flow)).hexdigest()[:12]}"
 

@@ -1,10 +1,10 @@
-"""What the tunnel adds to loading a page.
+"""Measures the time that the tunnel adds to loading a page.
 
 Conditions: the demo shop in a process of its own on loopback, without added delay; two headless Chromiums with the same guard, one
 whose connections go through the tunnel and its wall, one that is configured to connect directly. Each round opens a fresh context
 at both, and with it new connections, and loads the same pages in it, one after another; the clock runs until each has loaded.
-Rounds alternate, so does who begins, and half of them are with the other browser started first.
-The fastest load of each page counts: whatever else the machine does can only add to it.
+Rounds alternate, so does who begins, and half of them are with the other browser started first. The fastest load of each page
+counts: whatever else the machine does can only add to it.
 """
 
 from __future__ import annotations

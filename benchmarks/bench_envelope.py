@@ -1,4 +1,4 @@
-"""What a verified message costs beside the signature itself."""
+"""Measures the cost of verifying a message beyond its signature."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
-"""What a live session costs at its beginning, and how long an idle browser lingers.
+"""Measures the cost of opening a live session, and how long an idle browser stays open.
 
 Conditions: one headless Chromium, launched here. ``live.open_ms``: a context and its first page in a browser that runs already,
-from the call of the pool until the page is ready; each is closed before the next is opened. ``live.idle_close_s``: from the
-end of the configured pause until no process of the browser is left and its directory is gone.
+from the call of the pool until the page is ready; each is closed before the next is opened. ``live.idle_close_s``: from the end of
+the configured pause until no process of the browser is left and its directory is gone.
 """
 
 from __future__ import annotations

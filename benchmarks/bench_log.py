@@ -1,4 +1,4 @@
-"""What the witness log costs: entering what is signed, and proving one artefact of many."""
+"""Measures the cost of the witness log: entering signed artefacts, and proving one of many."""
 
 from __future__ import annotations
 

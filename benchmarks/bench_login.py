@@ -1,13 +1,13 @@
-"""What it takes to be logged in by a capsule, against logging in by the form of the same site.
+"""Compares a login by a capsule with a login by the form of the same site.
 
 Conditions: the demo shop in a process of its own on loopback, without added delay; one node in this process with an SQLite store,
 and one headless Chromium, which runs already. By form: from a live session with an open page of the shop that asks for nothing,
 over the form with its two fields and its button, until the page of the account was seen. By capsule: from the call that opens a
-live session with it, so opening its context and page, judging, counting, signing and opening the capsule are in, until the page
-of the account was seen: the same probe. Rounds alternate; medians.
+live session with it, so opening its context and page, judging, counting, signing and opening the capsule are in, until the page of
+the account was seen: the same probe. Rounds alternate; medians.
 
-``capsule.login_ratio``: the state is what the shop gives, one cookie. ``capsule.login_ratio_64k``: with 32 entries of 1 KiB each in
-localStorage, and as many in IndexedDB, as applications keep them beside their login.
+``capsule.login_ratio``: the state is what the shop gives, one cookie. ``capsule.login_ratio_64k``: with 32 entries of 1 KiB each
+in localStorage, and as many in IndexedDB, as applications keep them beside their login.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What a node takes of its machine while nobody asks anything of it."""
+"""Measures the resources of an idle node."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a large page costs against bare Playwright: a table of 10,000 rows, each with a link, a box and a button.
+"""Compares the cost of a large page with bare Playwright: a table of 10,000 rows, each with a link, a box and a button.
 
 Conditions: the page is served on loopback; one headless Chromium for each side, started with the same arguments; a viewport of
 1280 by 800; rounds alternate, and both figures are of the same rounds.

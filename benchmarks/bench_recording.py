@@ -1,8 +1,8 @@
-"""What recording costs: its time against a bare Playwright script that keeps the same.
+"""Compares the time of recording with a bare Playwright script that stores the same data.
 
-As ``bench_session``, ten steps in the demo shop, one headless Chromium for each side, rounds in turn. After each step
-the script takes a screenshot and the accessibility snapshot and writes both to files. The recording does the same, classifies each
-action, looks a second time for what changes by itself, redacts, stores on disk so that a power cut takes nothing, and signs.
+As ``bench_session``, ten steps in the demo shop, one headless Chromium for each side, rounds in turn. After each step the script
+takes a screenshot and the accessibility snapshot and writes both to files. The recording does the same, classifies each action,
+looks a second time for what changes by itself, redacts, stores on disk so that a power cut takes nothing, and signs.
 """
 
 from __future__ import annotations

@@ -91,7 +91,7 @@ async def run_collect(options: argparse.Namespace) -> None:
 
 
 def found_here(target: Target) -> Collected | None:
-    """What was collected here of one application; of each action the last run."""
+    """The runs collected here for one application: for each action, the last one."""
     file = OUT / "maps" / f"{target.name}.json"
     here = [each for each in Book(OUT / "truth.jsonl").read(Truth) if each.application == target.name]
     if not here or not file.is_file():

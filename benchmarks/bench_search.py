@@ -1,4 +1,4 @@
-"""What it costs to hand a long share to a peer that comes late."""
+"""Measures the cost of sending a long share to a peer that joins late."""
 
 from __future__ import annotations
 

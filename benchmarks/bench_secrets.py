@@ -1,4 +1,4 @@
-"""Whether a given secret is found again in what pages make of it, wherever they say it."""
+"""Checks that a given secret is found in every form and place in which pages repeat it."""
 
 from __future__ import annotations
 

@@ -1,10 +1,9 @@
-"""What a replay costs against a bare Playwright script that does the same.
+"""Compares the cost of a replay with a bare Playwright script that performs the same steps.
 
-Conditions: the demo shop, served by its own process on loopback without added delay; one headless Chromium for each
-side, started with the same arguments; fresh context per round, opened before the clock starts. Ten steps: one
-address, eight links, one text read. The script clicks by role and name and waits for the address of the next page,
-which includes its load event; the replay does the same, and observes, classifies and compares every step, takes no
-pictures, and signs its report. Rounds alternate.
+Conditions: the demo shop, served by its own process on loopback without added delay; one headless Chromium for each side, started
+with the same arguments; fresh context per round, opened before the clock starts. Ten steps: one address, eight links, one text
+read. The script clicks by role and name and waits for the address of the next page, which includes its load event; the replay does
+the same, and observes, classifies and compares every step, takes no pictures, and signs its report. Rounds alternate.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What the store costs: durable writes of many callers at once, and lists that grow long."""
+"""Measures the cost of the store: durable writes of many callers at once, and long lists."""
 
 from __future__ import annotations
 

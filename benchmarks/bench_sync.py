@@ -1,4 +1,4 @@
-"""Whether a node with as many peers as it may have stands still while it tells all of them about its log."""
+"""Checks that a node with the maximum number of peers does not block while it tells all of them about its log."""
 
 from __future__ import annotations
 

@@ -24,7 +24,7 @@ class LiveNode:
 
     @property
     def rooms(self) -> Rooms:
-        """What it is made of."""
+        """The rooms of the node."""
         return self.node.rooms
 
     @property

@@ -28,7 +28,7 @@ class Way(msgspec.Struct, frozen=True, kw_only=True):
     password: str
     until: dict[str, Any] = {}
     moves: bool = False
-    """Whether the work is moved to the login in the place of giving the login away."""
+    """True if the work is moved to the login instead of the login to the work."""
 
 
 def way_of(site: MechanismSite) -> Way:
@@ -94,7 +94,7 @@ def actions_of(way: Way) -> str:
 
 
 async def use(node: LiveNode, way: Way, *, at: str = "") -> bool:
-    """Whether one use shows the page of somebody who is logged in. at: have this peer do the work."""
+    """True if one use shows the page of a logged-in user. at: let this peer do the work."""
     if at:
         done = await node.run("capsule.work", peer=at, actions=actions_of(way))
     else:

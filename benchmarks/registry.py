@@ -30,7 +30,7 @@ class Benchmark(msgspec.Struct, frozen=True, kw_only=True):
     run: Callable[[], float]
 
     def met(self, value: float) -> bool:
-        """Whether ``value`` reaches the target."""
+        """True if ``value`` reaches the target."""
         return value >= self.target if self.direction == "at least" else value <= self.target
 
 

@@ -65,7 +65,7 @@ def development(name: str) -> Target:
 
 
 def installed(name: str) -> bool:
-    """Whether the application can be served here."""
+    """True if the application can be served here."""
     found = development(name)
     return programs(found.on.environment(found.side)).is_dir()
 

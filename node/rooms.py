@@ -93,7 +93,7 @@ class Trust:
 
 @dataclass(frozen=True, kw_only=True)
 class Log:
-    """What this node has signed, and what its peers have."""
+    """The log of this node, and the logs of its peers."""
 
     exchange: LogExchange
     logs: Logs
@@ -147,7 +147,7 @@ class Rooms:
     revocation: Revocation
     pairing: PairingDesk
     every: tuple[Room, ...]
-    """What each offers, in the order in which they start."""
+    """The offers of all rooms, in the order in which they start."""
     loop_watch: LoopWatch = field(default_factory=LoopWatch)
 
     @property

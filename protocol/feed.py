@@ -23,7 +23,7 @@ _Who = Annotated[str, msgspec.Meta(pattern="^[A-Za-z0-9:_.-]+$", max_length=limi
 
 
 class Kind(StrEnum):
-    """What happened. A kind never changes its meaning."""
+    """The kind of a change. A kind never changes its meaning."""
 
     NODE_SERVING = "node.serving"
     NODE_STOPPED = "node.stopped"
@@ -88,10 +88,10 @@ class Kind(StrEnum):
 
 
 class About(NamedTuple):
-    """What a kind says."""
+    """The description of a kind."""
 
     ids: tuple[str, ...]
-    """What its ids are, in their order: ``node``, ``agent`` (a name), or a kind of ``protocol.ids``."""
+    """The meaning of its ids, in their order: ``node``, ``agent`` (a name), or a kind of ``protocol.ids``."""
     meaning: str
 
 

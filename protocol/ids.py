@@ -102,7 +102,7 @@ def parse_id(kind: str, text: str) -> str:
 
 
 def is_id(kind: str, text: str) -> bool:
-    """Whether ``text`` is an id of ``kind`` (one of ``KINDS``, or ``NODE``) in its canonical form, the only one on the wire."""
+    """True if ``text`` is an id of ``kind`` (one of ``KINDS``, or ``NODE``) in its canonical form, the only one on the wire."""
     try:
         return (parse_node_id(text) if kind == NODE else parse_id(kind, text)) == text
     except MeshError:

@@ -93,7 +93,7 @@ def _most(hint: Any) -> int | None:
 
 @cache
 def _of_record(record: type) -> _Walk | None:
-    """What walks a record of this type; None if no text of it ever changes."""
+    """The walk through a record of this type; None if no text in it is ever changed."""
     hints = get_type_hints(record, include_extras=True)
     found = {name: _of_type(hints[name]) for name in record.__struct_fields__}  # type: ignore[attr-defined]
     walks = tuple((name, walk) for name, walk in found.items() if walk is not None)
@@ -116,7 +116,7 @@ def _of_record(record: type) -> _Walk | None:
 
 
 def _of_type(hint: Any) -> _Walk | None:
-    """What walks a value of this type; None if nothing of it changes."""
+    """The walk through a value of this type; None if nothing in it is ever changed."""
     kind, inner = kind_of(hint), bare(hint)
     if kind in (Kind.PLAIN, Kind.DONE):
         return None

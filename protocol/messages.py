@@ -59,7 +59,7 @@ BranchOutcome = Literal["claim", "spent", "closed", "failed"]
 
 
 class BranchLimits(_Record, frozen=True, kw_only=True):
-    """What one lease may spend; the worker stops by itself."""
+    """The limits of one lease; the worker stops by itself when it reaches one."""
 
     iterations: Annotated[int, msgspec.Meta(ge=1, le=1_000)]
     steps: Annotated[int, msgspec.Meta(ge=1, le=10_000)]
@@ -81,7 +81,7 @@ class SearchSpec(_Record, frozen=True, kw_only=True):
     created_ms: Count
     seed: Count
     login: bool = False
-    """Whether it goes on behind a login: each node explores with a login of its own."""
+    """True if the search continues behind a login: each node explores with a login of its own."""
 
 
 class Assignment(_Record, frozen=True, kw_only=True):
@@ -99,7 +99,7 @@ class Assignment(_Record, frozen=True, kw_only=True):
 
 
 class Spend(_Record, frozen=True, kw_only=True):
-    """What exploring has cost."""
+    """The cost of exploring."""
 
     iterations: Count = 0
     steps: Count = 0
@@ -132,11 +132,11 @@ class StatusTell(_Record, frozen=True, kw_only=True):
     protocol: Count
     now_ms: Count
     grants: GrantMap
-    """What the asker may do here: scope to origins ([pairing](pairing.md))."""
+    """The grants of the asker here: scope to origins ([pairing](pairing.md))."""
 
 
 class GrantsPush(_Record, frozen=True, kw_only=True):
-    """What the reader may do at the sender from now on."""
+    """The grants of the reader at the sender from now on."""
 
     grants: GrantMap
     """Scope to origins ([pairing](pairing.md))."""
@@ -340,7 +340,7 @@ class DeltaPush(_Record, frozen=True, kw_only=True):
 
 
 class DeltaHave(_Record, frozen=True, kw_only=True):
-    """What the answering node holds of the asker's deltas."""
+    """The deltas of the asking node that the answering node has."""
 
     epoch: Count
     seq: Count

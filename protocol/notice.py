@@ -74,7 +74,7 @@ def _signed(opened: envelope.Envelope, sealed: bytes) -> SignedNotice:
 
 
 def keep(kept: Iterable[SignedNotice], new: SignedNotice) -> tuple[SignedNotice, ...]:
-    """What is kept of one signer once ``new`` has come, oldest first (rules 3 and 4); as it was if ``new`` is older."""
+    """The notices of one signer to keep after ``new`` has come, oldest first (rules 3 and 4); unchanged if ``new`` is older."""
     notices = {signed.notice.about: signed for signed in kept}
     known = notices.get(new.notice.about)
     if known is not None and known.issued_s > new.issued_s:

@@ -63,7 +63,7 @@ class Route(NamedTuple):
     bytes_max: int = limits.MESSAGE_BYTES_MAX
     """Of the request, in its envelope; no more of it is ever read."""
     keeps: bool = False
-    """Whether what the caller sends is stored: it is put down to the caller's account of disk."""
+    """True if the data of the caller is stored: it is charged to the caller's disk account."""
 
 
 ROUTES: Final[dict[str, Route]] = {

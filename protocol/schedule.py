@@ -13,7 +13,7 @@ from typing import Final, NamedTuple
 
 
 class RunStatus(enum.StrEnum):
-    """What became of a due time."""
+    """The result of a due time."""
 
     RUNNING = "running"
     DONE = "done"
@@ -30,7 +30,7 @@ class RunStatus(enum.StrEnum):
 
 
 class Misfire(enum.StrEnum):
-    """What happens to due times that passed while the node did not run, or that its clock jumped over."""
+    """The treatment of due times that passed while the node was not running, or that its clock skipped."""
 
     RUN_ONCE = "run-once"
     """The last of them runs, late; the others are coalesced into it."""
@@ -62,10 +62,10 @@ def delay_ms(schedule: str, due_ms: int, jitter_s: int) -> int:
 def decide(
     ripe: Sequence[Due], *, now_ms: int, misfire: Misfire, running: bool, more: bool = False, may_run: bool = True
 ) -> list[tuple[int, RunStatus]]:
-    """What becomes of each due time of ``ripe``, which are in order and have no record; at most one of them runs: the last.
+    """The result of each due time in ``ripe``, which are in order and have no record. At most one of them runs: the last.
 
-    running: whether the run before has not ended. more: whether further due times are ripe, so that the last one is not among
-    these. may_run: False of a schedule that has expired or is being paused: what passed is written down, and nothing runs.
+    running: True if the previous run has not ended. more: True if further due times are ripe, so that the last one is not in
+    ``ripe``. may_run: False for a schedule that has expired or is being paused: its due times are recorded, and nothing runs.
     """
     passed = RunStatus.COALESCED if misfire is Misfire.RUN_ONCE and may_run else RunStatus.MISSED
     decided = [(due.due_ms, passed) for due in ripe]

@@ -30,7 +30,7 @@ class Application(msgspec.Struct, frozen=True, kw_only=True):
     """Commands that make the data once. ``write FILE TEXT`` writes a file in the data folder."""
     serve: tuple[str, ...]
     path: str = "/"
-    """What is answered as soon as it is ready."""
+    """The address that is answered as soon as the application is ready."""
 
     def environment(self, side: Side) -> str:
         """The environment of one of the versions."""

@@ -42,7 +42,7 @@ class Planned(msgspec.Struct, frozen=True):
 
 
 def shown(snapshot: str) -> Iterator[Shown]:
-    """What the lines of a snapshot say."""
+    """The text of the lines of a snapshot."""
     for line in snapshot.split("\n"):
         found = _LINE.fullmatch(line.strip())
         role, text = (found[1], found[2] or found[3] or "") if found else ("text", line.strip().removeprefix("- "))

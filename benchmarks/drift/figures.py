@@ -35,9 +35,9 @@ class Run(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     stopped: str = ""
     """Why a step that writes was not performed."""
     wrong: tuple[str, ...] = ()
-    """What was sent and should not have been, or was read and should not have been."""
+    """Requests that were sent, or values that were read, but should not have been."""
     effect: bool = True
-    """Whether what proves the flow was sent."""
+    """True if the request that proves the flow was sent."""
     differences: tuple[str, ...] = ()
     lines: int = 0
     masked: int = 0
@@ -45,9 +45,9 @@ class Run(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """Of the exported bundle."""
     seconds: float = 0
     change: str = ""
-    """What was changed between server and browser."""
+    """The change made between server and browser."""
     applied: bool = False
-    """Whether the change reached the browser."""
+    """True if the change reached the browser."""
 
 
 def _ratio(part: float, whole: float) -> float:

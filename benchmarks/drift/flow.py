@@ -28,7 +28,7 @@ class Flow(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     must: str = ""
     """Pattern of what is sent if every step is performed."""
     reads: dict[str, str] = {}
-    """What the recording must read: a pattern of the whole value, by name."""
+    """The values that the recording must read: a pattern of the whole value, by name."""
     approve: int = 0
     secret: str = ""
     allow: tuple[str, ...] = ()
@@ -72,7 +72,7 @@ def load() -> tuple[Flow, ...]:
 
 
 def secret() -> str:
-    """What is typed into password fields."""
+    """The text typed into password fields."""
     return PASSWORD
 
 
@@ -98,11 +98,11 @@ def acts(sent: Iterable[Sent]) -> list[Sent]:
 
 
 def wrong_acts(flow: Flow, sent: Iterable[Sent]) -> list[str]:
-    """What was sent and fits no pattern of the flow."""
+    """The sent requests that fit no pattern of the flow."""
     patterns = [re.compile(each) for each in flow.sends]
     return [each.said for each in acts(sent) if not any(pattern.match(each.said) for pattern in patterns)]
 
 
 def had_effect(flow: Flow, sent: Iterable[Sent]) -> bool:
-    """Whether what proves the flow was sent."""
+    """True if the request that proves the flow was sent."""
     return not flow.must or any(re.match(flow.must, each.said) for each in sent)

@@ -28,7 +28,7 @@ class Sent(msgspec.Struct, frozen=True, kw_only=True):
     path: str
     """With its query."""
     document: bool
-    """Whether it was for the page itself."""
+    """True if it was for the page itself."""
     body: str = ""
     status: int = 0
 

@@ -33,7 +33,7 @@ def programs(environment: str) -> Path:
 
 
 def installed(application: Application) -> bool:
-    """Whether both versions are there."""
+    """True if both versions are installed."""
     return all(programs(each).is_dir() for each in (application.older, application.newer))
 
 

@@ -1,1 +1,3 @@
-"""What controls of real applications send and change, and what of it the product holds (``make bench-risk``, ADR 45)."""
+"""Measures what controls of real applications send and change, and which of these requests the product holds (``make bench-risk``,
+ADR 45).
+"""

@@ -46,7 +46,7 @@ class Map(msgspec.Struct, kw_only=True):
     quiet: list[str] = []
     """Addresses whose loading changed nothing: a plain link to one of them is harmless."""
     loads: list[Request] = []
-    """What loading the pages sent, but for those that changed something or logged out."""
+    """The requests sent by loading the pages, without those that changed something or logged out."""
 
 
 def _masked(path: str) -> str:
@@ -125,8 +125,8 @@ async def crawl(browser: Browser, copy: Copy, state: Any) -> Map:
 
 
 async def _without_acting(browser: Browser, copy: Copy, state: Any, places: Sequence[Place]) -> frozenset[str]:
-    """What changes while a page is only watched, as long as an action is, each time: an application of one page cannot show that by
-    its pages, and counters that go on by themselves come with every action.
+    """The changes while a page is only watched, for as long as an action takes. A single-page application may show such changes on
+    none of its pages, and counters that run by themselves would come with every action.
     """
     found: set[str] = set()
     for place in places[:_WATCHED]:

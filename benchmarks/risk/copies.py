@@ -73,7 +73,7 @@ class Copy:
         self._process = await served.start(self.target.on, self.target.side, self._cache)
 
     async def _state(self) -> dict[str, str]:
-        """What the state addresses say, numbers masked: counters and times go on without anybody acting."""
+        """The answers of the state addresses with numbers masked, because counters and times change by themselves."""
         told = {}
         async with aiohttp.ClientSession(timeout=aiohttp.ClientTimeout(total=10)) as session:
             for path in self.target.state:

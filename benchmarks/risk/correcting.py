@@ -62,10 +62,7 @@ def fits(addition: Addition, truth: Truth) -> bool:
 
 
 def sent_nothing(truth: Truth, loads: Collection[Request]) -> bool:
-    """Whether nothing followed the action but what a browser asks for by itself, as the icon of the page.
-
-    loads: what loading the pages sends.
-    """
+    """True if nothing followed the action but a request that a browser sends by itself, such as one for the icon of the page."""
     known = {(each.method, each.url) for each in loads}
     own = (each for each in truth.requests if each.acted)
     return all(each.kind == "other" and (each.method, each.url) in known for each in own)

@@ -60,7 +60,7 @@ class Visit:
         self.requests: list[Request] = []
         self.acted = False
         self.rejected = False
-        """Whether the server refused a request of the action that is no GET."""
+        """True if the server refused a request of the action that is no GET."""
         self.alerts = 0
         """Dialogs since the action began that only say something."""
         self._context = context
@@ -134,8 +134,8 @@ class Visit:
         return asyncio.ensure_future(_accept(dialog))
 
     async def kept_back(self, control: Control) -> bool:
-        """Whether a form by POST was not even sent, since the page or the browser complained of what stands in it: what it does is
-        not known then either.
+        """True if a form by POST was not even sent, because the page or the browser complained about its content. The effect of
+        the control is then unknown.
         """
         if not control.form.startswith("post ") or any(
             each.acted and each.method not in _READS for each in self.requests
@@ -146,7 +146,7 @@ class Visit:
         return False
 
     async def took_nothing(self) -> bool:
-        """Whether something was sent that writes, and the application did not take it: what it does is not known then."""
+        """True if a write was sent that the application did not accept. The effect of the control is then unknown."""
         if not any(each.acted and each.method not in _READS for each in self.requests):
             return False
         with suppress(PlaywrightError):
@@ -260,7 +260,9 @@ class Driver:
         self._runs = 0
 
     async def run(self, place: Place, control: Control) -> tuple[list[Truth], list[Control]]:
-        """What acting on ``control`` does, a record for each action; the controls that stand there afterwards if nothing."""
+        """The effects of acting on ``control``, a record for each action; and if there were none, the controls on the page
+        afterwards.
+        """
         truths: list[Truth] = []
         visit = await self._visit()
         try:
@@ -286,7 +288,9 @@ class Driver:
         return truths, after
 
     async def only_opened(self, place: Place, times: int = 1) -> list[str]:
-        """What opening ``place`` changes, watched for as long as an action is: it is nobody's who acts there afterwards."""
+        """The changes that opening ``place`` causes, watched for as long as an action takes. No action there is responsible for
+        them.
+        """
         try:
             for _ in range(times):
                 await self.close()

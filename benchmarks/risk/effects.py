@@ -1,4 +1,4 @@
-"""What a copy holds, and what changed in it: rows of SQLite by table, other files by content."""
+"""The state of a copy and its changes: rows of SQLite by table, other files by content."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _BUSY_TIMEOUT_S: Final = 5
 
 
 def is_sqlite(file: Path) -> bool:
-    """Whether it is a database of SQLite."""
+    """True if it is a database of SQLite."""
     try:
         with file.open("rb") as opened:
             return opened.read(len(_MAGIC)) == _MAGIC
@@ -62,7 +62,7 @@ def _copied(source: Path, target: Path) -> None:
 
 
 class Kept:
-    """What a folder held at one moment; it can be compared with, and restored."""
+    """The content of a folder at one moment, which can be compared and restored."""
 
     def __init__(self, live: Path, kept: Path) -> None:
         """Keep ``live`` in ``kept``, which is emptied."""
@@ -196,7 +196,7 @@ def _key(database: sqlite3.Connection, name: str) -> list[int]:
 
 
 def noisy_by_name(change: str) -> bool:
-    """Whether a change is noise in any application. A deleted session is not: it ended a login."""
+    """True if a change is noise in any application. A deleted session is not, because it ended a login."""
     parts = change.split(":")
     if len(parts) < 3:
         return False
@@ -228,8 +228,8 @@ def effects(changes: Iterable[str], noise: frozenset[str]) -> list[str]:
 
 
 def learned(loads: Iterable[Iterable[str]], pages_min: int = 3) -> frozenset[str]:
-    """What comes with loading pages: insertions and updates in ``pages_min`` of the ``loads``. A deletion is never noise, nor is
-    being logged out.
+    """The changes that come with loading pages: insertions and updates in ``pages_min`` of the ``loads``. A deletion is never
+    noise, nor is a logout.
     """
     count = Counter(change for load in loads for change in set(load))
     return frozenset(

@@ -123,7 +123,7 @@ def _named(verdict: Verdict) -> str:
 
 
 class RequestVerdict(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """What the guard says of one form of request."""
+    """The guard's verdict on one form of request."""
 
     application: str
     part: str

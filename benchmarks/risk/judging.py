@@ -1,4 +1,6 @@
-"""What the product's guard says of the requests of the truth runs, and of nothing else: only what leaves changes anything."""
+"""Lets the product's guard judge the requests of the truth runs, and nothing else: only a request that leaves can change
+anything.
+"""
 
 from __future__ import annotations
 
@@ -40,7 +42,7 @@ def refusal(request: Request, policy: GuardPolicy = NOBODY) -> str | None:
 
 
 def verdicts(target: Target, known: Collected, policy: GuardPolicy = NOBODY) -> Iterator[Verdict]:
-    """What the guard says of each action whose effect is known."""
+    """The guard's verdict on each action whose effect is known."""
     by_itself = {_addressed(each) for each in known.head.loads if each.method not in _READS}
     for truth in known.truths:
         if not truth.error:
@@ -89,7 +91,7 @@ def _masked(text: str) -> str:
 
 
 def judged_requests(target: Target, known: Collected) -> Iterator[RequestVerdict]:
-    """What the guard says of each form of request, of loading pages too."""
+    """The guard's verdict on each form of request, including those of loading pages."""
     for request, changes in requests_of(known.truths, known.head.loads).values():
         yield RequestVerdict(
             application=target.name, part=target.part, request=request, changes=changes, refused=refusal(request) or ""

@@ -25,18 +25,18 @@ _BODY_CHARS_MAX: Final = 2_000
 
 
 class Head(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """What goes for all actions of one application."""
+    """The facts that apply to all actions of one application."""
 
     origin: str
     """At which the application was served."""
     noise: tuple[str, ...] = ()
     """Kinds of changes that come without acting."""
     loads: tuple[Request, ...] = ()
-    """What loading its pages sends."""
+    """The requests sent by loading its pages."""
 
 
 class Collected(msgspec.Struct, frozen=True, kw_only=True):
-    """What is known of one application."""
+    """All facts about one application."""
 
     head: Head
     truths: tuple[Truth, ...]
@@ -80,7 +80,9 @@ def _once(requests: Iterable[Request]) -> tuple[Request, ...]:
 
 
 def read(name: str, origin: str, folder: Path = FOLDER) -> Collected | None:
-    """What is kept of the application ``name``, corrected, as if it had been served at ``origin``; None if nothing is."""
+    """The stored facts about the application ``name``, corrected, as if it had been served at ``origin``; None if nothing is
+    stored.
+    """
     file = folder / f"{name}.jsonl.gz"
     if not file.is_file():
         return None

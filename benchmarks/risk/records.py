@@ -1,4 +1,4 @@
-"""What is stored between the stages."""
+"""The records that are stored between the stages."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ class Control(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
     @property
     def shape(self) -> str:
-        """What is the same of controls that do the same to different things."""
+        """The key that is equal for controls that do the same to different things."""
         if self.plain:
             return f"a {self.href}"
         label = (
@@ -72,11 +72,11 @@ class Request(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     override: str = ""
     """The method that a header names in place of it."""
     acted: bool = False
-    """Whether it came after the action."""
+    """True if it came after the action."""
 
 
 class Truth(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """What one action on one control did."""
+    """The effect of one action on one control."""
 
     application: str
     place: Place
@@ -87,7 +87,7 @@ class Truth(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     error: str = ""
     """Why it could not be acted on, or why what it does is not known: it then counts nowhere."""
     repeated: bool = False
-    """Whether it had an effect, and was done once more."""
+    """True if it had an effect and was done once more."""
     requests: tuple[Request, ...] = ()
     seconds: float = 0
 
@@ -103,7 +103,7 @@ class Truth(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class Verdict(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """What the guard says of what one action sent."""
+    """The guard's verdict on the requests of one action."""
 
     application: str
     part: str
@@ -114,18 +114,18 @@ class Verdict(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     passed: str = ""
     """Of what may have made the effect, the first request that is sent; a dash if none is known. Empty: all of it is held."""
     held: tuple[str, ...] = ()
-    """What is held of the action's own requests, with the reason."""
+    """The held requests of the action itself, with the reason."""
     loading: bool = False
-    """Whether something is held that loading pages sends by itself too."""
+    """True if a request is held that loading pages also sends by itself."""
 
 
 class Searched(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """What a search of one application reached and changed."""
+    """The reach and the changes of a search in one application."""
 
     application: str
     part: str
     login: bool
-    """Whether it began with a capsule."""
+    """True if it began with a capsule."""
     seconds: float
     states: int = 0
     """Different states of pages that it saw."""

@@ -34,9 +34,9 @@ class Target(msgspec.Struct, frozen=True, kw_only=True):
     fields: tuple[tuple[str, str], ...] = ()
     """CSS selector and value; the last one is submitted by Enter."""
     each_load: bool = False
-    """Whether the login is in the memory of the page, so that it is done at each load."""
+    """True if the page keeps the login in its memory, so that the login is repeated at each load."""
     in_memory: bool = False
-    """Whether the server holds state in memory: it is started anew after an effect."""
+    """True if the server keeps state in memory, so that it is restarted after an effect."""
     state: tuple[str, ...] = ()
     """Paths that tell what it holds in memory."""
     alike: int = 3
@@ -48,14 +48,14 @@ class Target(msgspec.Struct, frozen=True, kw_only=True):
     ready_s: float = 0
     """How long it is still waited for at least after that."""
     by_cookie: bool = False
-    """Whether the login is in cookies alone: what else pages store is not kept with it, so that one page can be used again."""
+    """True if the login is in cookies alone. Other storage of pages is then dropped, so that one page can be reused."""
     leave: str = ""
     """Regular expression of names of fields that stay as they are, since the values of forms are not plausible there."""
     skip: str = ""
     """Regular expression of paths that are not opened: one login for each page load, or without end."""
 
     posts: tuple[str, ...] = ()
-    """What its owner would allow it to send, each ``METHOD path``: without it no page opens."""
+    """The requests that the owner would allow, each ``METHOD path``; without them no page opens."""
     connect: tuple[str, ...] = ()
     """Paths of the WebSockets that its owner would allow, for the same reason."""
 

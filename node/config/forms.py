@@ -52,7 +52,7 @@ _PATTERN: Final = re.compile(r"""`str` matching regex ('(?:[^'\\]|\\.)*'|"(?:[^"
 
 
 def invalid_in_words(error: msgspec.DecodeError, read_as: Any) -> str:
-    """What is wrong, for people. read_as: the type that was being decoded when msgspec raised ``error``."""
+    """The fault of a value, in words for people. read_as: the type that was being decoded when msgspec raised ``error``."""
     said = str(error)
     if not isinstance(error, msgspec.ValidationError):
         return f"not valid JSON: {said.removeprefix('JSON is malformed: ')}"[:_SAID_CHARS_MAX]
@@ -118,7 +118,7 @@ def _wrong_field(path: str, missing: bool, name: str, at: list[types.Type]) -> s
 
 
 def form_in_words(found: types.Type) -> str:
-    """What a value of this type must be, for people; empty if nothing better can be said than msgspec does."""
+    """The expected form of a value of this type, in words for people; empty if the words of msgspec are as good."""
     match found:
         case types.Metadata():
             return form_in_words(found.type)

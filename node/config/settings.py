@@ -109,11 +109,11 @@ class BrowserConfig(_Record, frozen=True, kw_only=True):
     upload_folders: Annotated[tuple[UploadFolder, ...], msgspec.Meta(max_length=32)] = ()
     """Folders whose files an action may upload: absolute paths. Empty allows no upload. Links in them are not followed."""
     profile: Profile = Profile()
-    """What pages are told about the screen and the person, unless a session says otherwise."""
+    """The screen and the preferences that are reported to pages, unless a session says otherwise."""
 
 
 class PolicyConfig(_Record, frozen=True, kw_only=True):
-    """What this node is allowed to do, for every caller. A coordinator cannot relax it."""
+    """The limits of this node, for every caller. A coordinator cannot relax them."""
 
     origins: tuple[Origin, ...] = ()
     """Origins that may be visited, in lower case and without a default port (``https://shop.example``); ``https://*.shop.example``
@@ -121,7 +121,9 @@ class PolicyConfig(_Record, frozen=True, kw_only=True):
     allow_requests: tuple[AllowedRequest, ...] = ()
     """Requests other than GET that may be sent: ``METHOD URL-glob``."""
     sites: Annotated[tuple[SiteRule, ...], msgspec.Meta(max_length=limits.SITE_RULES_MAX)] = ()
-    """What may be read and sent at single sites, and why. Of several rules that name an origin the most specific one decides."""
+    """The reads and requests that are allowed at single sites, with reasons. If several rules name an origin, the most specific
+    rule decides.
+    """
     risk_class_max: Annotated[int, msgspec.Meta(ge=1, le=3)] = 3
     """Highest risk class performed without an approval; classes 4 and above always need one."""
     probe: bool = True
@@ -129,8 +131,9 @@ class PolicyConfig(_Record, frozen=True, kw_only=True):
     peer_disk_mib: Annotated[int, msgspec.Meta(ge=1, le=1_048_576)] = limits.PEER_DISK_MIB
     """How much of the store one peer may use, in MiB; more is refused."""
     log_silence: Literal["warn", "freeze"] = "warn"
-    """What to do about a peer that does not show its log, shows an older state of it, or declares lost entries. ``warn``: inform
-    the owner. ``freeze``: also suspend the peer's scopes until it shows the log or the owner trusts it again (``node trust``)."""
+    """The reaction to a peer that does not show its log, shows an older state of it, or declares lost entries. ``warn``: inform
+    the owner. ``freeze``: also suspend the peer's scopes until it shows the log or the owner trusts it again (``node trust``).
+    """
     log_age_s: Annotated[int, msgspec.Meta(ge=300, le=31_536_000)] = 86_400
     """Maximum age of the last head that a peer showed, in seconds. After that the peer counts as not showing its log."""
 
@@ -244,7 +247,7 @@ def starting(given: str) -> Path:
 
 
 def is_example(path: Path) -> bool:
-    """Whether it is one of the configurations that come with the program: who can change those can change the program."""
+    """True if it is a configuration that belongs to the program: whoever can change that can change the program too."""
     return path.parent == _EXAMPLES
 
 

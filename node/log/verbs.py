@@ -45,7 +45,7 @@ class Logs:
         self._store = store
         self._name = name
         self.watch = exchange.peer_logs.watch
-        """What each peer showed of its log."""
+        """The last answer of each peer about its log."""
         self.bound: Bound = {
             verbs.SHOW: lambda params, tell: self.show(params.peer, params.out),
             verbs.PROVE: lambda params, tell: self.prove(params.target, params.out),

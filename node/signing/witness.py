@@ -73,7 +73,7 @@ class Witness:
         self._lost: list[bytes] = []
         """Own checkpoints that this node's logs do not extend, as signed notes."""
         self.tampered: tuple[str, ...] = ()
-        """What of the register was found changed in the store when it was read, one sentence each."""
+        """Changes of the register in the store that were found when it was read, one sentence each."""
         self._entries: dict[str, list[LeafRecord]] = {}
         """The entries of the register, by subject."""
 

@@ -78,7 +78,9 @@ class Calls:
         self._client = client
         self._clock = clock
         self._introduced: dict[str, tuple[tuple[bytes, bytes], int]] = {}
-        """What each peer was last shown, under which key it listened, and when (milliseconds since 1970)."""
+        """For each peer: the entries that it was last shown, the key under which it listened, and the time (milliseconds since
+        1970).
+        """
         self.contacts = Contacts(clock)
 
     async def call(self, node: str, route: str, record: msgspec.Struct, answer: type[T]) -> T:

@@ -100,7 +100,7 @@ class Halving:
 
     def __init__(self, parts: Iterable[Part]) -> None:
         self.kept = tuple(parts)
-        """What is left. Each time it was changed, the login was seen to hold with exactly this."""
+        """The remaining state. After each change, the login was seen to work with exactly this state."""
         self._pieces = _HALVES
         self._next = 0
         self._proposed: tuple[Part, ...] = ()

@@ -1,4 +1,4 @@
-"""What is known about one error code."""
+"""The definition of an error code."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class Blame(enum.StrEnum):
 
 
 class Code(NamedTuple):
-    """What is known about one error code."""
+    """The definition of one error code."""
 
     blame: Blame
     retryable: bool

@@ -28,7 +28,7 @@ class MeshError(Exception):
 
     @property
     def retryable(self) -> bool:
-        """Whether the same call can succeed later without a change by the caller."""
+        """True if the same call can succeed later without a change by the caller."""
         return CODES[self.code].retryable
 
     @property
@@ -54,10 +54,10 @@ class MeshError(Exception):
 
 
 class PeerError(MeshError):
-    """What a peer answered in place of what it was asked for.
+    """An error that a peer has answered.
 
-    Its ``code`` and ``detail`` decide how the two nodes go on with each other. People and other nodes are told ``shown``: a code
-    of this node would say that the fault is here, and bring its remedy and exit code.
+    Its ``code`` and ``detail`` decide how the two nodes continue with each other. People and other nodes see ``shown``, because
+    the code itself would suggest a fault of this node, with its remedy and exit code.
     """
 
     def __init__(self, code: str, message: str = "", /, *, peer: str, name: str = "", **detail: Any) -> None:

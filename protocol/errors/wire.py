@@ -1,4 +1,4 @@
-"""What arrives: encoding, ids, signed envelopes."""
+"""Errors in received data: encoding, ids, signed envelopes."""
 
 from __future__ import annotations
 

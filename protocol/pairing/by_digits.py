@@ -68,14 +68,14 @@ class Reveal(_Record, frozen=True, kw_only=True, tag="reveal", tag_field="step")
 
 
 class Decide(_Record, frozen=True, kw_only=True, tag="decide", tag_field="step"):
-    """What the person at the joiner says."""
+    """The decision of the person at the joiner."""
 
     agreed: bool
     signature: bytes
 
 
 class Request(_Record, frozen=True, kw_only=True):
-    """What a joiner sends."""
+    """The first message of a joiner."""
 
     ask: Commit | Reveal | Decide
 
@@ -103,7 +103,7 @@ class Decided(_Record, frozen=True, kw_only=True):
 
 
 def commitment(leaf_hash: bytes, body: bytes) -> bytes:
-    """What binds a joiner to ``body`` towards the window with this TLS leaf, 32 bytes."""
+    """The commitment of a joiner to ``body`` towards the window with this TLS leaf, 32 bytes."""
     return hashlib.sha256(cbor.encode([_COMMIT, leaf_hash, body])).digest()
 
 
@@ -142,7 +142,7 @@ class Pin(msgspec.Struct, frozen=True, kw_only=True):
             raise MeshError("peer.identity", "the answering node is not the one in the fingerprint", node=log.node)
 
     def check_signer(self, signer: bytes) -> None:
-        """What a TLS leaf alone can disprove: its signer is not the expected key. Errors: ``peer.identity``."""
+        """Check that a TLS leaf was signed by the expected key, as far as the leaf alone shows. Errors: ``peer.identity``."""
         if self.key and not hmac.compare_digest(self.key, signer):
             raise MeshError("peer.identity", "the answering key is not the one in the fingerprint")
 
@@ -159,7 +159,7 @@ def parse_pin(text: str) -> Pin:
 
 
 class Party:
-    """What a node says about itself, and with which key it signs that."""
+    """The self-description of a node, and the key that signs it."""
 
     def __init__(
         self, key: SigningKey, *, log: KeyLog, name: str, addresses: tuple[str, ...], grants: Grants, asks: Grants
@@ -288,7 +288,7 @@ class SasWindow:
 
     @property
     def is_open(self) -> bool:
-        """Whether a joiner can still come; expiry is a matter of the time handed in."""
+        """True if a joiner can still come. Expiry depends on the time that callers pass in."""
         return self.other is None and self._failures < limits.PAIRING_FAILURES_MAX
 
     @property
@@ -305,12 +305,16 @@ class SasWindow:
         return "declined" if self._own_word is False or self._their_word is False else "waiting"
 
     def settle(self) -> bool:
-        """Whether both people have said yes. From then on the joiner's word counts no more: the other side may be stored."""
+        """True if both people have said yes. From then on the joiner's decision no longer counts, and the other side may be
+        stored.
+        """
         self._settled = self._settled or (self._own_word is True and self._their_word is True)
         return self._settled
 
     def decide(self, agreed: bool) -> None:
-        """What the person here said. A no stays a no; after ``settle`` it means that the other side could not be stored."""
+        """Note the decision of the person here. A no is final; after ``settle`` it means that the other side could not be
+        stored.
+        """
         assert self.other is not None
         self._own_word = agreed and self._own_word is not False
 

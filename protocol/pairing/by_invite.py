@@ -40,7 +40,7 @@ _DESCRIPTION_ITEMS_MAX: Final = 512
 
 
 class SelfDescription(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """What a node says about itself when pairing."""
+    """The self-description of a node when pairing."""
 
     log: bytes
     """Its key log, encoded: who it is, and which key it holds now."""
@@ -102,7 +102,7 @@ def check_description(said: SelfDescription, nonce_bytes: int) -> None:
 
 
 def read_description(body: bytes, nonce_bytes: int) -> tuple[SelfDescription, KeyLog]:
-    """What a node says about itself, and its key log, neither frozen nor revoked.
+    """The self-description of a node, and its key log, which is neither frozen nor revoked.
 
     Errors: ``cbor.*``, ``message.invalid``, ``input.invalid``, ``invite.url``, ``keylog.*``.
     """

@@ -28,7 +28,7 @@ _CHECKSUM_DOMAIN: Final = b"trailmesh-invite-v1\x00"
 
 
 class Invite(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
-    """What the invite string says."""
+    """The content of an invite string."""
 
     address: str
     """``https://host:port`` of the pairing listener."""
@@ -39,12 +39,12 @@ class Invite(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     expires_s: int
     """Seconds since 1970."""
     grants: Grants = {}
-    """What the inviter offers, for display; its answer says what it granted."""
+    """The grants that the inviter offers, for display; its answer contains the actual grants."""
     key: bytes = b""
     """The inviter's current key, 32 bytes, if it is not the one with its node id."""
 
     def is_key(self, candidate: bytes) -> bool:
-        """Whether ``candidate`` is the key the inviter's listener must hold."""
+        """True if ``candidate`` is the key that the inviter's listener must hold."""
         if self.key:
             return hmac.compare_digest(candidate, self.key)
         return len(candidate) == PUBLIC_KEY_BYTES and hmac.compare_digest(ids.node_id(candidate), self.node)

@@ -1,4 +1,4 @@
-"""What kind of place an IP address is: anybody's, this machine's own network, or one where no site and no peer can be."""
+"""Classifies IP addresses: public, in this machine's own network, or reserved, where no site and no peer can be."""
 
 from __future__ import annotations
 

@@ -107,7 +107,7 @@ def read_mark(text: str) -> tuple[str, int]:
 
 
 def by_its_rules(name: str, version: int, error: MeshError) -> MeshError:
-    """What ``error`` of a rule is told as: the rules that an older version was made by may have been others."""
+    """The error to report for ``error`` of a rule: an older version of the format may have had other rules."""
     if version >= version_of(name):
         return error
     return MeshError("format.older", f"{name} of version {version}: {error.message}", format=name, version=version)

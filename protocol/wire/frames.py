@@ -37,7 +37,7 @@ class AnswerFrame(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
 
     number: _Number
     refused: bool
-    """Whether the body is an error."""
+    """True if the body is an error."""
     body_bytes: _Size
 
 

@@ -42,7 +42,7 @@ KeyOf = Callable[[str], bytes | None]
 
 
 class HttpMessage(msgspec.Struct, frozen=True, kw_only=True):
-    """What of a request or an answer is covered, as the side that checks it knows it to be."""
+    """The covered parts of a request or an answer, as the checking side knows them."""
 
     components: tuple[str, ...]
     values: tuple[str, ...]
@@ -85,7 +85,7 @@ def sign(message: HttpMessage, *, key: SigningKey, node: str, now_s: int, nonce:
 
 
 def _base(message: HttpMessage, parameters: str) -> bytes:
-    """What is signed (RFC 9421, 2.5)."""
+    """The signature base (RFC 9421, 2.5)."""
     lines = [f"{name}: {value}" for name, value in zip(message.components, message.values, strict=True)]
     return "\n".join([*lines, f'"@signature-params": {parameters}']).encode()
 

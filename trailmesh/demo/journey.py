@@ -29,7 +29,7 @@ _SCHEDULED_S = 8
 
 
 class Task(msgspec.Struct, frozen=True, kw_only=True):
-    """What to explore."""
+    """The task to explore."""
 
     title: str
     goal: str
@@ -41,7 +41,7 @@ class Task(msgspec.Struct, frozen=True, kw_only=True):
     account: Account | None = None
     """Of the site, for the chapter about a login; None to leave it out."""
     far: bool = False
-    """Whether the goal lies so far that no peer finds it before every other has visited a page."""
+    """True if the goal is so far away that no peer finds it before every other peer has visited a page."""
 
 
 class Outcome(msgspec.Struct, kw_only=True):

@@ -12,7 +12,7 @@ from rich.text import Text
 from trailmesh.demo.mesh import CommandFailed, MeshNode
 
 USES: Final = 2
-"""What the policy of the login that is given away allows."""
+"""The limits of the exported login's policy."""
 _STEPS: Final = """\
 title: Sign in
 start: {url}/login
@@ -39,7 +39,7 @@ class Account(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class LoginOutcome(msgspec.Struct, kw_only=True):
-    """What the chapter showed."""
+    """The results of the chapter."""
 
     capsule: str = ""
     uses: int = 0
@@ -64,7 +64,7 @@ class LoginChapter:
         self.outcome = LoginOutcome()
 
     def promises(self) -> dict[str, bool]:
-        """What has to hold."""
+        """The conditions that must hold."""
         done = self.outcome
         return {
             "the login was used on another node as often as its policy allows": done.uses == USES,

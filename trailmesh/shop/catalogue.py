@@ -82,7 +82,7 @@ class Product:
 
 @dataclass(frozen=True, slots=True)
 class Review:
-    """What one customer wrote about one product."""
+    """A review of a product by a customer."""
 
     author: str
     stars: int

@@ -7,12 +7,7 @@ from pathlib import Path
 
 @dataclass(frozen=True, slots=True)
 class ShopConfig:
-    """What one shop serves: its version, its speed and where its effects are written.
-
-    ``seed=0`` is the base version, whatever ``drift`` says. Any other seed changes the markup;
-    ``drift`` (0.0 to 1.0) is the share of wordings that change with it. ``sold_out`` is the slug of a product that this
-    version no longer sells; empty for none.
-    """
+    """The configuration of one shop: its version, its speed, and the file for its effects."""
 
     port: int = 0
     seed: int = 0

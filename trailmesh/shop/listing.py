@@ -20,7 +20,7 @@ RATINGS: Final = (3.0, 4.0, 4.5)
 
 @dataclass(frozen=True, slots=True)
 class Query:
-    """What a visitor asked the catalogue for. Prices are in whole pounds."""
+    """The query of a visitor to the catalogue. Prices are in whole pounds."""
 
     q: str = ""
     category: str = ""
@@ -75,7 +75,7 @@ def parse_query(values: Mapping[str, str]) -> Query:
 
 
 def matches_text(product: Product, text: str) -> bool:
-    """Whether every word of the text occurs in the product's name, category or colour."""
+    """True if every word of the text occurs in the product's name, category or colour."""
     haystack = f"{product.name} {product.category} {product.colour}".lower()
     return all(word in haystack for word in text.lower().split())
 

@@ -1,4 +1,4 @@
-"""What the server remembers of each visitor, by session cookie."""
+"""The state that the server keeps for each visitor, by session cookie."""
 
 import secrets
 from collections import OrderedDict
@@ -48,7 +48,7 @@ class Session:
 
     @property
     def cart_total(self) -> int:
-        """What the cart costs, in pence."""
+        """The price of the cart, in pence."""
         lines = ((find_product(slug), quantity) for slug, quantity in self.cart.items())
         return sum(product.price * quantity for product, quantity in lines if product is not None)
 

@@ -138,5 +138,5 @@ async def close_account(request: web.Request) -> web.Response:
 
 @routes.get("/goodbye")
 async def goodbye(request: web.Request) -> web.Response:
-    """What is left after an account is gone."""
+    """The page after an account was deleted."""
     return show(request, "goodbye.html")

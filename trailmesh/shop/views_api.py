@@ -1,4 +1,4 @@
-"""What the pages' script asks for."""
+"""Answers the requests of the pages' script."""
 
 from dataclasses import asdict
 

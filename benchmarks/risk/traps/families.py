@@ -23,12 +23,12 @@ NAMES: Final[dict[int, str]] = {}
 LANGUAGES: Final[dict[int, str]] = {}
 """Of the families whose page is in another language than English."""
 TOPS: Final[dict[int, str]] = {}
-"""What stands above the traps of a family: its heading, and the scripts of its page."""
+"""The HTML above the traps of a family: its heading, and the scripts of its page."""
 HARMLESS: Final = (
     *("Next", "Show more", "View", "Details", "Search", "Weiter", "Ver más", "Suivant", "Dalej", "Daha fazla"),
     *("Подробнее", "続きを表示", "다음", "下一页", "المزيد", "הבא", "Επόμενο", "आगे", "ถัดไป", "Xem thêm"),
 )
-"""What only shows something, in 16 languages."""
+"""Labels that only show something, in 16 languages."""
 DANGEROUS: Final = (
     *("Delete", "Remove all", "Pay now", "Send", "Löschen", "Supprimer", "Borrar cuenta", "Usuń", "Sil", "Poista"),
     *("Удалить", "Видалити", "削除", "今すぐ支払う", "삭제", "删除", "حذف", "מחק", "Διαγραφή", "हटाएं", "ลบ", "Xóa"),

@@ -15,7 +15,7 @@ class Trap:
     writes: tuple[str, ...] = ()
     """``METHOD PATH`` of the requests that change something; ``METHOD PATH ~ TEXT`` of those whose body holds the text."""
     idiom: bool = False
-    """Whether its page has the scripts that stand for frameworks."""
+    """True if its page has the scripts that stand for frameworks."""
 
 
 class Maker:

@@ -36,7 +36,7 @@ def page(family: int) -> str:
 
 
 def writes(said: str, body: bytes) -> bool:
-    """Whether the request ``METHOD PATH`` changes something."""
+    """True if the request ``METHOD PATH`` changes something."""
     # A form by GET without a field sends a bare question mark; an image button sends where it was clicked.
     if said in _WRITES or f"{said}?" in _WRITES or said.rstrip("?") in _WRITES:
         return True

@@ -64,7 +64,7 @@ def replay(home: str | None, verb: str, params: Result, typed: Result, line: Cal
 
 
 def _is_apart(home: str | None, typed: Result) -> bool:
-    """Whether ``--trust`` is given. Errors: ``input.invalid``, ``caller.refused``."""
+    """True if ``--trust`` is given. Errors: ``input.invalid``, ``caller.refused``."""
     if not typed["trust"]:
         if typed["config"]:
             raise MeshError("input.invalid", "--config belongs to --trust: a node has a configuration of its own")

@@ -26,7 +26,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 @dataclass(frozen=True, kw_only=True)
 class Look:
-    """What a command adds to its verb: output, progress lines, confirmation, exit code."""
+    """The presentation of a verb as a command: output, progress lines, confirmation, exit code."""
 
     text: Callable[[Any], None] | None = None
     """Prints a result that is more than its fields, such as a picture; by default they are printed as they are declared."""

@@ -195,8 +195,9 @@ def owner_only(what: str) -> None:
 
 
 def _is_news(record: logging.LogRecord) -> bool:
-    """Whether it says more than the error that this command ends with: it is the only caller on the control channel of a node in
-    its process, which counts what it refuses."""
+    """True if a log line says more than the error with which this command ends. A command is the only caller on the control
+    channel in its process, so a refusal counted there is its own error.
+    """
     return not record.getMessage().startswith("refused on the control channel: ")
 
 
@@ -232,7 +233,7 @@ def run_async(work: Any) -> Any:
 
 
 def is_session_id(text: str) -> bool:
-    """Whether ``text`` is a session id and not a file. Bundle files are usually named after their session."""
+    """True if ``text`` is a session id and not a file. Bundle files are usually named after their session."""
     return text.lower().startswith("ses-") and not text.endswith(BUNDLE_SUFFIX) and not Path(text).is_file()
 
 

@@ -171,7 +171,7 @@ def _command(source: Source) -> str:
 
 
 def _of(source: Source, read: Callable[[], str]) -> str:
-    """What ``read`` returns; its error says which secret it is about."""
+    """The result of ``read``; its error names the secret."""
     try:
         return read()
     except MeshError as error:

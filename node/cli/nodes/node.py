@@ -234,7 +234,7 @@ def _show_peers(r: Result) -> None:
 
 
 def _may_do(peer: Result) -> str:
-    """What a peer may do here, or why nothing."""
+    """The grants of a peer here, or the reason why it has none."""
     standing = peer["standing"]
     return f"nothing ({_STANDINGS.get(standing, standing)})" if standing else in_words(peer["grants"])
 

@@ -1,4 +1,4 @@
-"""What `session show` says of personal data and of text that speaks to models."""
+"""Shows the findings of `session show`: personal data, and text that addresses models."""
 
 from __future__ import annotations
 

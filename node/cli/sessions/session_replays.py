@@ -118,7 +118,7 @@ def unreached(code: str) -> str:
 
 
 def show_sends(r: Result) -> None:
-    """What a session sends that changes something, and how a replay is told to send it again."""
+    """Show the requests of a session that change something, and the option with which a replay sends them again."""
     for one in r["sends"]:
         click.echo(f"step {one['step']} sends {one['what']}, class {one['level']}")
     if r["sends_digest"]:

@@ -337,7 +337,7 @@ class CapturedCapsule(KeptCapsule, frozen=True, kw_only=True):
     ]
     """Number of cookies and storages in the file that belong to other origins."""
     proven: Annotated[Proven, shown("proven")]
-    """Whether the site showed a fresh browser with this state as logged in."""
+    """The site's answer to a fresh browser with this state: logged in or not."""
     proof: Annotated[tuple[str, ...], shown("proof", into="proven", words=": {}")]
     """The evidence for or against it, without text of a page."""
     not_needed: Annotated[

@@ -282,8 +282,8 @@ class Replayed(msgspec.Struct, frozen=True, kw_only=True):
     stopped_at: int = 0
     """Number of the step that the replay could not or must not perform; 0 if there was none."""
     lacking: str = ""
-    """What the call lacked at the first step that did not match, and the option to add: an approval, an allowed request, or the
-    site of a secret. Empty if it lacked nothing; otherwise the report says nothing about the site.
+    """The permission that the call lacked at the first step that did not match, and the option to add: an approval, an allowed
+    request, or the site of a secret. Empty if it lacked nothing; otherwise the report says nothing about the site.
     """
     call_log: tuple[str, ...] = ()
     """The attempts at the last step, if it was not performed or its assertion failed: how its element was looked for, on which

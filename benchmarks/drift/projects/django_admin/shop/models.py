@@ -1,5 +1,5 @@
 # mypy: ignore-errors
-"""What the shop sells."""
+"""The products of the shop."""
 
 from django.db import models
 
