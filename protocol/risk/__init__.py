@@ -1,1 +1,1 @@
-"""Risk classification of actions and requests by words and addresses."""
+"""Classifies the risk of actions and requests, by the words of controls and by addresses."""

@@ -1,7 +1,7 @@
-"""True if a GraphQL document holds nothing but queries.
+"""Recognises GraphQL documents that contain only queries.
 
-A scanner, no parser: which kinds of operations there are stands at the top level, and needs neither schema nor tree. It takes each
-token once. What it cannot read to the end is no query.
+This is a scanner and not a parser: the kinds of operations are at the top level, so neither schema nor tree is needed. It reads
+each token once. A document that it cannot read to the end counts as no query.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ _CLOSES: Final = {"{": "}", "(": ")", "[": "]"}
 DOCUMENT_CHARS_MAX: Final = 65_536
 _DEPTH_MAX: Final = 128
 _LINE_ENDS: Final = re.compile("[\0\v\f\x1c-\x1e\x85\u2028\u2029]")
-"""To some readers these end a line, and with it a comment."""
+"""Some readers treat these as line ends, which also end a comment."""
 
 
 def names(document: str) -> set[str]:
-    """The names of the operations of a document that ``is_query``; empty if it is none."""
+    """The names of the operations in a document that ``is_query``; empty for any other document."""
     if not is_query(document):
         return set()
     found, depth, before = set(), 0, ""
@@ -36,7 +36,9 @@ def names(document: str) -> set[str]:
 
 
 def is_query(document: str) -> bool:
-    """True if every operation of ``document`` is a query, there is one, and no field at its root says to delete."""
+    """True if ``document`` has at least one operation, all operations are queries, and no field at the root has a deleting
+    name.
+    """
     if len(document) > DOCUMENT_CHARS_MAX or _LINE_ENDS.search(document):
         return False
     position, begins, queries, brackets = 0, True, 0, ""

@@ -1,1 +1,1 @@
-"""Orders, records and tokens that an address names."""
+"""Finds orders, records and tokens in addresses. An order tells the site to change something."""

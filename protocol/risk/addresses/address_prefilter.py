@@ -1,5 +1,6 @@
-"""Parts of which an address must hold one to be judged at all, so that every other one need not be read
-(``adapters/browser/egress/plain.py``)."""
+"""A fast filter before the judgement of addresses: an address without any of these parts needs no judgement
+(``adapters/browser/egress/plain.py``).
+"""
 
 from __future__ import annotations
 
@@ -11,12 +12,12 @@ from protocol.risk.addresses.known_applications import literals
 from protocol.risk.addresses.segments import folded
 
 PLAIN_CHARACTERS: Final = "abcdefghijklmnopqrstuvwxyz0123456789&+,-./:=?_~"
-"""Addresses of these alone are read without decoding. Any other character can hide a word."""
+"""An address with only these characters is read without decoding. Any other character can hide a word."""
 _BEFORE_WORD: Final = "/-_.=?&+,:~"
 _SHORT_CHARS: Final = 4
-"""A verb as short as this stands within many words, so it is looked for behind a sign only."""
+"""A verb of at most this length occurs inside many words, so it counts only after a punctuation character."""
 _LONG_CHARS: Final = 8
-"""A verb as long as this is looked for anywhere: one part for many."""
+"""A verb of at least this length counts anywhere, so that one part covers many addresses."""
 _MORE: Final = word_set(
     "mutation add-to add_to /set_ /set- =set /confirm /verify /optin /opt- /query? /exec? /sql? /execute? del. del? del="
 )
@@ -63,16 +64,17 @@ def _holds_another(part: str, parts: set[str]) -> bool:
 
 
 DOUBTFUL_PARTS: Final = _parts()
-"""One of these stands in every address of ``PLAIN_CHARACTERS`` that is judged at all. Between the two words of one with a blank
-anything can stand."""
+"""Every address of ``PLAIN_CHARACTERS`` that needs judgement contains one of these. Between two words with a blank, any text may
+stand.
+"""
 _PAIRED: Final = tuple(tuple(part.split()) for part in DOUBTFUL_PARTS if " " in part)
 _WORDS: Final = tuple(part for part in DOUBTFUL_PARTS if " " not in part)
 _FOLDED: Final = tuple({folded(part) for part in (*_WORDS, *V.CLEAR)})
-"""The same for addresses that are read only once they are decoded (``segments.folded_twice``)."""
+"""The same for addresses that are decoded before reading (``segments.folded_twice``)."""
 
 
 def is_doubtful(text: str, *, folds: bool) -> bool:
-    """True if ``text``, an address or what ``folded_twice`` makes of one, must be judged."""
+    """True if ``text``, an address or the result of ``folded_twice``, must be judged."""
     return any(part in text for part in (_FOLDED if folds else _WORDS)) or any(
         first in text and second in text.partition(first)[2] for first, second in _PAIRED
     )

@@ -7,7 +7,7 @@ from typing import Final, Literal
 from protocol.risk.addresses.letters import plain
 
 Kind = Literal["clear", "weak", "changing", "name", "token"]
-"""How much a verb needs beside it to be an order: that of the first rows."""
+"""The company that a verb needs to be an order; the first rows explain each kind."""
 
 
 def word_set(words: str) -> frozenset[str]:
@@ -371,4 +371,4 @@ LEAVING_PAIRS: Final = frozenset(
 PAIRS: Final = LEAVING_PAIRS | {
     *("opt out", "factory reset", "mark read", "mark unread", "mark seen", "mark done", "mark paid", "mass action")
 }
-"""Two words, side by side, that are one verb."""
+"""Pairs of adjacent words that form one verb."""

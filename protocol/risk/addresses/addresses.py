@@ -1,12 +1,16 @@
-"""Addresses that may change or destroy something when they are only read: on a careless site a GET of ``/items/3/delete`` suffices.
+"""Finds addresses that may change or destroy something although they are only read: on a careless site, a GET of
+``/items/3/delete`` is enough.
 
-The rule, in five sentences. Each segment of the path, each key, and the value of each key that says what is to be done, is read
-as words. A verb that deletes or ends something is an order; any other one is an order only with what it is done to: a record by its
-id, beside it or in a parameter, or what there is one of (``/cart/clear``). Where texts stand (``/wiki/…``, ``docs.example``), and
-in the names of files in folders of files, words are titles and names, unless an id is near. Beside a token against forgery every
-verb is an order, as what only reads needs none; so are a method that replaces GET, a statement that writes, and a mutation.
+The rule has five parts.
+1. Each path segment, each key, and each value of a key that names an operation is split into words.
+2. A verb that deletes or ends something is an order. Any other verb is an order only together with its object: the id of a record
+beside it or in a parameter, or something that exists only once (``/cart/clear``).
+3. On sites with texts (``/wiki/…``, ``docs.example``), and in names of files in folders of files, words are titles and names,
+unless an id is near.
+4. Beside a token against forgery every verb is an order, because mere reading needs no token.
+5. A method that replaces GET, a statement that writes, and a mutation are orders too.
 
-The words stand with their reasons in ``address_words.py``, what known applications do otherwise in ``known_applications.py``.
+The words and their reasons are in ``address_words.py``; exceptions of known applications are in ``known_applications.py``.
 """
 
 from __future__ import annotations
@@ -35,25 +39,27 @@ from protocol.risk.judgement import Evidence
 
 _PLAIN: Final = re.compile(f"[{re.escape(PLAIN_CHARACTERS)}]*")
 URL_CHARS_MAX: Final = 16_384
-"""So much of an address is read: the usual servers take no longer line."""
+"""The part of an address that is read: common servers accept no longer request line."""
 _SEGMENTS_MAX: Final = 1_000
 _LOADED: Final = frozenset({"image", "stylesheet", "font", "media", "manifest"})
-"""Files that a page loads by itself. A script outside of a folder of files is one that the site runs as often: ``/logout.js``."""
+"""Kinds of files that a page loads by itself. A script outside of a folder of files may be run by the site as well
+(``/logout.js``).
+"""
 _BUILT: Final = frozenset({"script", "stylesheet", "font"})
 _BUILT_NAME: Final = re.compile(
     r"page|layout|index|main|route|template|loading|error|.*[-._](?=[0-9a-zA-Z]*\d)[0-9a-zA-Z]{6,64}"
 )
-"""How builders call a file: by its part in a page, or with a hash of what is in it."""
+"""File names made by build tools: the name of a page part, or a hash of the content."""
 _LOOKS: Final = word_set("v ver w h width height size color q quality format fit t ts dpr")
-"""Parameters that say how a picture is to look, …"""
+"""Parameters for the appearance of a picture."""
 _LOOK: Final = re.compile(r"[\w.#]{1,8}|\d{1,13}")
-"""… and their values."""
+"""The values of such parameters."""
 _SIZES: Final = re.compile(r"[1-9]?[02468]|1[0-9][0248]|256|512")
-"""Of pictures, as folders are called by them."""
+"""Sizes of pictures, which occur as names of folders."""
 _TEXTS: Final = frozenset({"html", "htm", "xhtml", "txt", "pdf"})
 _YEAR: Final = re.compile(r"(?:19|20)\d\d")
 _CODE: Final = re.compile(r"(?=[A-Z0-9-]*\d)(?=[A-Z0-9-]*[A-Z])[A-Z0-9-]{5,40}")
-"""The name of a booking or a coupon."""
+"""The code of a booking or a coupon."""
 _TOKEN_CHARS: Final = 8
 _CONFIRMING: Final = word_set(
     "confirm confirm-email activate optin opt-in verify-email verify accept approve reject decline enable"
@@ -61,10 +67,10 @@ _CONFIRMING: Final = word_set(
 
 
 def judge_address(url: str, method: str = "GET", *, kind: str = "") -> Evidence | None:
-    """The evidence against a request to ``url`` (or a path), by its address alone; None if nothing does.
+    """The evidence against a request to ``url`` (or a path), from its address alone; None if there is none.
 
-    kind: what the browser loads it as (``image``, ``document`` …); empty if that is not known. A file that a page loads may be
-    called anything. Time and memory grow linearly with the address.
+    kind: the type with which the browser loads it (``image``, ``document`` …); empty if unknown. A file that a page loads may have
+    any name. Time and memory grow linearly with the address.
     """
     order = _order(url, kind)
     if order is None:
@@ -74,7 +80,7 @@ def judge_address(url: str, method: str = "GET", *, kind: str = "") -> Evidence 
 
 
 def destructive_url(url: str, kind: str = "") -> str:
-    """The word for which a GET of ``url`` (or of a path) may change or destroy something; empty if there is none."""
+    """The word that makes a GET of ``url`` (or of a path) look as if it changes or destroys something; empty if there is none."""
     order = _order(url, kind)
     return "" if order is None else order.word
 
@@ -112,7 +118,7 @@ def _order(url: str, kind: str) -> Order | None:
 
 
 def _segments(path: str, parameters: Parameters) -> list[str]:
-    """The segments of a path, decoded; what stands behind a semicolon in one of them are parameters."""
+    """The decoded segments of a path. Text after a semicolon in a segment counts as parameters."""
     segments = []
     for segment in decoded(path.replace("+", "%2B")).replace("\\", "/").split("/"):
         name, _, more = segment.partition("?")[0].partition(";")
@@ -134,7 +140,7 @@ def _resolved(segments: list[str]) -> list[str]:
 
 
 class Path:
-    """The segments of one address, and what is near each of them."""
+    """The segments of one address, with their surroundings."""
 
     def __init__(self, segments: list[str], host: str, parameters: Parameters, kind: str) -> None:
         self._segments = segments
@@ -147,7 +153,7 @@ class Path:
         self._office = False
 
     def order(self) -> Order | None:
-        """The first order among the segments that counts where it stands."""
+        """The first order among the segments that counts in its place."""
         built = self._built()
         for at, segment in enumerate(self._segments[:built]):
             stem, extension = without_extension(segment)
@@ -159,14 +165,14 @@ class Path:
         return None
 
     def order_in_query(self) -> Order | None:
-        """The order of the parameters, or of the last segment beside a token."""
+        """The order in the parameters, or in the last segment beside a token."""
         end, extension = without_extension(self._segments[-1]) if self._segments else ("", "")
         has_id = any(map(is_id, self._segments))
         found = self._parameters.order(_routed(self._parameters), path_has_id=has_id, end=end)
         return found or (None if extension in V.DOWNLOADS else self._proved(end, has_id))
 
     def _proved(self, end: str, has_id: bool) -> Order | None:
-        """The verb of the last segment beside a token, or with one of a framework all that does not only show."""
+        """The verb of the last segment beside a token; beside a framework's token, any last segment that does more than show."""
         order, parameters = order_of(end), self._parameters
         texts = self._titled or any(name in V.TITLES for name in self._names[-2:-1])
         if parameters.guarded and order:
@@ -180,7 +186,7 @@ class Path:
         )
 
     def _put(self, at: int) -> Order | None:
-        """``/cart/add``, ``/relay/on``, ``/26/on``: verbs only behind what they are done to."""
+        """An order such as ``/cart/add``, ``/relay/on`` or ``/26/on``: such verbs count only after their object."""
         name, behind = self._names[at], self._names[at - 1] if at else ""
         if name in V.ADDS and at:
             cart = (words_in(behind) or [""])[-1]
@@ -201,7 +207,7 @@ class Path:
             self._titled = self._titled or name in V.TITLES or _YEAR.fullmatch(name) is not None
 
     def _built(self) -> int:
-        """Before which segment those of a built file begin: ``/_next/static/chunks/app/logout/page-4f5a6b7c.js``."""
+        """The index at which the segments of a built file begin, as in ``/_next/static/chunks/app/logout/page-4f5a6b7c.js``."""
         stem, extension = without_extension(self._segments[-1]) if self._segments else ("", "")
         named = self._parameters.has_id or any(map(is_id, self._segments))
         if extension in V.MODULES and self._kind == "script" and not named:
@@ -211,11 +217,12 @@ class Path:
         return next((at for at, name in enumerate(self._names) if name in V.BUILDS), len(self._segments))
 
     def _is_file(self, order: Order, at: int, extension: str) -> bool:
-        """True if the last segment is a file of a page: in a folder of files, or loaded as one, and no record of anything."""
+        """True if the last segment is a file of a page and no record: it is in a folder of files, or is loaded as a file."""
         if at + 1 < len(self._segments) or extension not in V.FILES or self._parameters.has_id:
             return False
         behind = self._segments[at - 1] if at else ""
-        record = is_id(behind) and not (at > 1 and _YEAR.fullmatch(self._segments[at - 2]))  # of an upload by its month
+        # the id of an upload folder by year and month is no record
+        record = is_id(behind) and not (at > 1 and _YEAR.fullmatch(self._segments[at - 2]))
         if record and not _SIZES.fullmatch(behind) and order.kind == "clear" and not order.titled:
             return False
         if any(name in V.FOLDERS for name in self._names[:at]):
@@ -243,7 +250,7 @@ class Path:
         return self._changes(order, at, before, after, extension)
 
     def _is_name(self, order: Order, at: int, out: bool) -> bool:
-        """True if names, titles or texts stand where this stands."""
+        """True if names, titles or texts occur in this position."""
         behind = self._names[at - 1] if at else ""
         last = at + 1 == len(self._names)
         if self._reading or (self._titled and not order.whole and (order.titled or order.long) and not out):
@@ -254,18 +261,18 @@ class Path:
         return helps and order.whole and last and not out and (V.PEOPLE | V.IMPLIED).isdisjoint(self._names[:at])
 
     def _beside(self, at: int) -> tuple[bool, bool]:
-        """True if the id of a record stands right before, or right behind."""
+        """True, twice, if the id of a record is directly before, and directly after."""
         behind = self._segments[at + 1 : at + 2]
         after = bool(behind) and (is_id(behind[0]) or _CODE.fullmatch(behind[0]) is not None)
         return at > 0 and is_id(self._segments[at - 1]), after or self._named(at)
 
     def _named(self, at: int) -> bool:
-        """True if a record is named behind it as Magento does: ``/hold/order_id/7``."""
+        """True if a record is named after it in the way of Magento: ``/hold/order_id/7``."""
         behind = self._segments[at + 1 : at + 3]
         return len(behind) > 1 and is_id(behind[1]) and plain(behind[0]).endswith("_id")
 
     def _of_person(self, at: int) -> bool:
-        """True if it stands between the word for people and a name: ``/user/block/ann``."""
+        """True if it is between a word for people and a name: ``/user/block/ann``."""
         return at > 0 and self._names[at - 1] in V.PEOPLE and at + 2 == len(self._segments)
 
     def _changes(self, order: Order, at: int, before: bool, after: bool, extension: str) -> bool:
@@ -293,17 +300,17 @@ class Path:
         return ends or self._of_person(at) or pair
 
     def _of_one(self, at: int) -> bool:
-        """True if it is done to what there is one of: ``/cart/clear``."""
+        """True if its object is something that exists only once: ``/cart/clear``."""
         words = words_in(self._names[at - 1]) if at else []
         return bool(words) and words[-1] in V.IMPLIED and self._names[at] != "trash"
 
     def _of_member(self, at: int) -> bool:
-        """True if it is done to a member of a collection, by its name: ``/users/ann/ban``."""
+        """True if its object is a member of a collection, by name: ``/users/ann/ban``."""
         if at < 2 or at + 1 < len(self._segments) or self._names[at - 1] in V.NOUNS | V.PAGING:
             return False
         return self._names[at - 2] in V.NOUNS
 
 
 def _routed(parameters: Parameters) -> Route:
-    """Reads the value of a parameter that is a path within the application."""
+    """Reads the value of a parameter as a path within the application."""
     return lambda value: Path([part for part in re.split(r"[/:]", value) if part], "", parameters, "").order()

@@ -1,8 +1,9 @@
-"""Addresses of known applications that the rules for words would misread: orders that hold no verb, and titles that are one.
+"""Addresses of known applications that the rules for words would misread: orders without a verb, and titles that look like an
+order.
 
-Written as the paths of ``policy.sites``: ``*`` any text within a segment, ``**`` any text; also ``#``, a number. Behind a ``?``
-stand the parameters that it has, each a name or ``name=value``. All is in small letters, as the address is compared. The first row
-that fits decides.
+They are written like the paths of ``policy.sites``: ``*`` is any text within a segment, ``**`` any text; also ``#``, a number.
+After a ``?`` come the parameters that the address must have, each a name or ``name=value``. All is in lower case, like the
+compared address. The first row that fits decides.
 """
 
 from __future__ import annotations
@@ -94,13 +95,13 @@ KNOWN: Final = (
 
 
 _PATH_CHARS_MAX: Final = 512
-"""No address of a known application is longer; a pattern takes longer than one look for each part of a path."""
+"""No address of a known application is longer, and a pattern takes longer than one comparison for each part of a path."""
 
 
 def known_verdict(path: str, pairs: Sequence[tuple[str, str]]) -> tuple[Known, str] | None:
-    """The row that fits an address, and the parameter that says so, if one does; None if no row fits.
+    """The row that fits an address, and the deciding parameter, if there is one; None if no row fits.
 
-    path, pairs: decoded, in small letters. What reads has no other parameters than those that stand here.
+    path, pairs: decoded, in lower case. An address of a row for reading must have no further parameters.
     """
     if len(path) > _PATH_CHARS_MAX:
         return None
@@ -113,7 +114,7 @@ def known_verdict(path: str, pairs: Sequence[tuple[str, str]]) -> tuple[Known, s
 
 
 def literals() -> frozenset[str]:
-    """Of each pattern of an order the longest text that an address must hold to fit it."""
+    """For each pattern of an order, the longest text that every matching address contains."""
     found = set()
     for row in KNOWN:
         for pattern in row.patterns if row.verdict == "order" else ():

@@ -1,4 +1,4 @@
-"""The letters of an address in one form, however they are written in it."""
+"""Brings the letters of an address into one form, whatever their encoding."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from urllib.parse import unquote
 
 _DECODINGS_MAX: Final = 5  # servers and the frameworks behind them decode once or twice
 _LETTERS: Final = str.maketrans({"ł": "l", "ı": "i", "ø": "o", "đ": "d"})
-"""Letters of their own to Unicode that people write as these."""
+"""Letters that Unicode does not decompose, with the plain letters that people write instead."""
 
 
 def decoded(text: str) -> str:
-    """``text`` without escapes, however often it was escaped, each letter in its usual form."""
+    """``text`` decoded repeatedly until no escapes are left, with each letter in its usual form."""
     for _ in range(_DECODINGS_MAX):
         if "%" not in text:
             break

@@ -1,6 +1,7 @@
-"""Addresses that say nothing a person can read, and values that no address should hold: ``/u/Zx81kq``, a card number.
+"""Recognises addresses without a readable meaning (``/u/Zx81kq``), and values that no address should contain, such as a card
+number.
 
-Whoever has such an address may order something by it. So it is stopped while a control of grave words is at work.
+An unreadable address may be an order. So it is stopped while a control with grave words takes effect.
 """
 
 from __future__ import annotations
@@ -22,18 +23,18 @@ _TOKEN_CHARS: Final = 6
 _LETTERS_TOKEN_CHARS: Final = 12
 _WORD_CHARS: Final = 3
 _WORD_CHARS_IN_TOKEN: Final = 3.0
-"""The words of a name have more letters on average; those of random letters, told by their capitals, have fewer."""
+"""The minimum average word length in a readable name. Random letters, split at their capitals, have shorter words."""
 _CAPABILITIES: Final = word_set(
     "email emails mail mails link links token tokens key keys invite invitation sub subscriber subscription list lists "
     "newsletter newsletters confirm location"
 )
-"""Nouns behind which a token orders something as often as it names a record."""
+"""Nouns after which a token is as often an order as the name of a record."""
 _STATES: Final = word_set(
     "v ver version rev hash build cb ts cursor after before page etag lang locale session sid state code nonce challenge"
 )
-"""Keys whose value says which part, or which edition, is read; and those by which a login goes from page to page (OAuth)."""
+"""Keys whose value selects a part or a version to read, and keys of a login that moves between pages (OAuth)."""
 _LOGINS: Final = frozenset({"access token", "auth token", "id token", "csrf token", "xsrf token"})
-"""Keys by which a page says who asks."""
+"""Keys with which a page identifies its sender."""
 _CARD_KEYS: Final = re.compile(
     r"(?:cc|card|credit card|debit card)(?: ?(?:no|nr|num|number))?|pan|(?:(?:cc|card) )?(?:cvc2?|cvv2?|csc|security code)|iban"
 )
@@ -42,7 +43,7 @@ _IBAN: Final = re.compile(r"[A-Za-z]{2}\d{2}[ A-Za-z0-9]{11,38}")
 
 
 def is_opaque(url: str) -> bool:
-    """True if an address holds a token or an id, and names no page that a person would expect behind it."""
+    """True if an address contains a token or an id, and does not name a page that usually has one."""
     try:
         parts = urlsplit(url[:_READ_CHARS_MAX])
         pairs = parse_qsl(parts.query, keep_blank_values=True, max_num_fields=_PAIRS_MAX)
@@ -52,7 +53,7 @@ def is_opaque(url: str) -> bool:
     given = any(_orders(key, value) for key, value in pairs)
     _, extension = without_extension(segments[-1]) if segments else ("", "")
     if extension in FILES - {"gif"} and not given:
-        return False  # a file whose name has a hash of what is in it
+        return False  # a file with a hash of its content in its name
     named = [without_extension(each)[0] for each in segments]
     for at, name in enumerate(named):
         if is_token(name) and not (at and _is_noun(named[at - 1])):
@@ -62,7 +63,7 @@ def is_opaque(url: str) -> bool:
 
 
 def is_token(text: str) -> bool:
-    """True if decoded text is made of random characters: ``Zx81kq``, ``8f14e45fceea167a``; not ``mug-7``, ``v2`` or ``3d``."""
+    """True if decoded text consists of random characters: ``Zx81kq``, ``8f14e45fceea167a``; not ``mug-7``, ``v2`` or ``3d``."""
     if len(text) >= _TOKEN_CHARS and _MIXED.fullmatch(text):
         return True
     words = words_in(text)
@@ -71,7 +72,7 @@ def is_token(text: str) -> bool:
 
 
 def _orders(key: str, value: str) -> bool:
-    """True if a parameter is a token for which no noun or state stands."""
+    """True if a parameter is a token without a noun or a state as its key."""
     if not value:
         return is_token(key)
     names = words_in(key)
@@ -89,7 +90,7 @@ def _is_word(name: str) -> bool:
 
 
 def holds_card(url: str) -> bool:
-    """True if a parameter of an address is the number or the code of a card, or an IBAN, by what it is called and what it holds."""
+    """True if a parameter of an address is the number or the code of a card, or an IBAN, according to its name and its value."""
     if "=" not in url:
         return False
     return any(_is_card(key, value) for key, value in _pairs(url))

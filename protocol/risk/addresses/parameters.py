@@ -1,4 +1,4 @@
-"""The parameters of an address: whether one of them says what is to be done, names a record, or proves where a link stood."""
+"""Reads the parameters of an address: finds orders, ids of records, and tokens that prove where a link came from."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ _ROUTE: Final = re.compile(r"[\w./:~-]{1,200}")
 _PROOF: Final = re.compile(r"t|tok|sig|signature|code|\w*(?:token|key|hash)")
 _PROOF_CHARS: Final = 3
 _TIME: Final = re.compile(r"\d{1,13}|(?:\d+[hms])+|all|day|week|month|year")
-"""``t`` is as often the time when something was loaded, or the place where a film begins."""
+"""``t`` is often the time of loading, or a position in a video."""
 _CURRENCY: Final = re.compile(r"[A-Z]{2,3}")
-_PAIRS_MAX: Final = 1_000  # as PHP
+_PAIRS_MAX: Final = 1_000  # the limit of PHP
 _VALUE_CHARS_MAX: Final = 200
 _JSON_CHARS_MAX: Final = 8_192
 _JSON_PAIRS_MAX: Final = 256
 _PERIODS: Final = word_set("start end order close reset clear exit save disable enable leave")
-"""Verbs that as a key name a period, a button or an option."""
+"""Verbs that, as a key, name a period, a button or an option."""
 _BUTTONS: Final = V.NOUNS | word_set("btn button do bulk mass submit action confirm")
 _QUERIES: Final = word_set("query exec sql execute")
 Route = Callable[[str], Order | None]
@@ -40,26 +40,28 @@ class Parameters:
         self.pairs: list[tuple[str, str]] = []
         """Names and values, decoded."""
         self.has_id = False
-        """True if one of them names a record, …"""
+        """True if one of them names a record."""
         self.has_number = False
-        """… and does so by an id."""
+        """True if one of them names a record by an id."""
         self.guarded = False
-        """True if one of them is a token of a framework against forgery."""
+        """True if one of them is a framework's token against forgery."""
         self.nonce = False
-        """True if it is the one of WordPress, which every action there needs."""
+        """True if one of them is WordPress's token, which every action there needs."""
         self._proofs: set[str] = set()
-        """The names of tokens of any kind, as links in mails have them."""
+        """The names of tokens of any kind, as in links in mails."""
         self.add(query)
 
     @property
     def proves(self) -> bool:
-        """True if one of them is a token of any kind; but who logs in with another site comes back with a code and a state."""
+        """True if one of them is a token of any kind. A code together with a state is none: both come back from a login at another
+        site.
+        """
         return bool(self._proofs - {"code"}) or (
             "code" in self._proofs and all(key != "state" for key, _ in self.pairs)
         )
 
     def add(self, text: str) -> None:
-        """More of them, as they are written in an address."""
+        """Add further parameters, given as they are written in an address."""
         for piece in re.split("[&;]", text):
             if piece and len(self.pairs) < _PAIRS_MAX:
                 key, _, value = piece.partition("=")
@@ -77,7 +79,9 @@ class Parameters:
             self._proofs |= {name} - ({"t"} if _TIME.fullmatch(value) else set())
 
     def order(self, route: Route, *, path_has_id: bool, end: str) -> Order | None:
-        """The order of the first of them that gives one. path_has_id: whether the path names a record. end: its last segment."""
+        """The first order that one of them gives. path_has_id: True if the path names a record. end: the last segment of the
+        path.
+        """
         record = path_has_id or self.has_id
         keys = {plain(key) for key, _ in self.pairs}
         looked_up = not V.LOGS.isdisjoint(words_in(end)[:1]) and not (path_has_id or self.has_number)
@@ -100,7 +104,7 @@ class Parameters:
                 yield from _flat(value)
 
     def _key(self, key: str, value: str) -> Order | None:
-        """The order in a key: ``?delete=7``, ``op[delete]``, ``remove_item``, ``empty-cart``, ``like=7``."""
+        """The order in a key, such as ``?delete=7``, ``op[delete]``, ``remove_item``, ``empty-cart`` or ``like=7``."""
         for part in _KEY_PARTS.split(key) if plain(value) not in V.NO else ():
             order, words = order_of(part), words_in(part)
             if order and self._keyed(order, words, value):
@@ -117,7 +121,7 @@ class Parameters:
         if order.kind == "clear":
             return order.whole or real or not value or len(words) == 1 or not _BUTTONS.isdisjoint(words)
         if plain(value) == "".join(words) and order.whole and order.word not in _PERIODS:
-            return order.kind != "token"  # a button of a form, which is called as it says
+            return order.kind != "token"  # the button of a form, whose name is its label
         if order.word in ("del", "rm"):
             return "_" not in value
         if order.kind == "weak" and plain(value) in V.IMPLIED:
@@ -129,7 +133,7 @@ class Parameters:
         return real or (switched and (order.own or (order.whole and self.has_number)))
 
     def _value(self, key: str, value: str, record: bool) -> Order | None:
-        """The order in the value of a key that says what is to be done: ``action=delete``, ``do=markRead``, ``op=ban&id=7``."""
+        """The order in the value of a key for operations, such as ``action=delete``, ``do=markRead`` or ``op=ban&id=7``."""
         words = words_in(_last_part(key))
         name = "".join(words)
         core = name in V.ACTIONS or name.endswith(("action", "cmd"))
@@ -163,14 +167,16 @@ class Parameters:
         return self.guarded or (core and record and order.kind == "name")
 
     def _elsewhere(self, name: str, value: str) -> Order | None:
-        """A decision on a record, by any key: ``decision=approve``; or a clear verb: ``x=delete&id=7``."""
+        """A decision about a record under any key (``decision=approve``), or a clear verb (``x=delete&id=7``)."""
         said = plain(value)
         decides = name in V.DECISIONS and (kind_of(said) or said in V.YES | {"no"})
         shown = name in V.SEARCHED | V.QUIET or name.startswith("utm_") or leaves(said)
         return Order(said, "clear") if self.has_number and (decides or (said in V.CLEAR and not shown)) else None
 
     def _put(self, name: str, value: str, end: str) -> Order | None:
-        """Puts something into a cart (``/cart?add=7``, ``/cart.php?do=add&item=7``), or switches it on (``/set?lamp=on``)."""
+        """The order to put something into a cart (``/cart?add=7``, ``/cart.php?do=add&item=7``), or to switch something on
+        (``/set?lamp=on``).
+        """
         there = plain(end)
         puts = (name in V.ADDS and is_id(value)) or (name in V.ACTIONS and plain(value) in V.ADDS and self.has_id)
         if there in V.CARTS and puts:
@@ -180,7 +186,7 @@ class Parameters:
 
 
 def _looks_for(name: str, value: str) -> bool:
-    """True if a parameter of a log says what is looked for in it, and not what is done to the log."""
+    """True if a parameter filters the entries of a log instead of changing the log."""
     words = words_in(value)
     return name in ("action", "event", "type", "operation") and len(words) <= 2 and V.LOG_ORDERS.isdisjoint(words)
 
@@ -196,7 +202,7 @@ def _edge(said: list[str]) -> Order | None:
 
 
 def _hidden(name: str, value: str, end: str) -> Order | None:
-    """An order that replaces the method, or is in a language of its own."""
+    """An order that overrides the method, or is written in a query language."""
     lowered, said = value.lower(), words_in(value[:64])
     if (name in V.OVERRIDES or name == "method") and lowered in V.METHODS and (name, lowered) != ("method", "post"):
         return Order(f"{name}={value.upper()}", "clear")
@@ -221,7 +227,7 @@ def _routed(key: str, value: str, route: Route, record: bool) -> Order | None:
     if name not in V.ROUTES or "://" in value or not _ROUTE.fullmatch(value) or extension in V.FILES:
         return None
     if name == "q" and "/" not in stem:
-        return None  # a search, perhaps in a field: “delete:true”
+        return None  # a search, perhaps within a field: “delete:true”
     if "/" in stem or ":" in stem:
         return route(stem)
     if leaves(stem):
@@ -231,14 +237,14 @@ def _routed(key: str, value: str, route: Route, record: bool) -> Order | None:
 
 
 def _pays(end: str, pairs: list[tuple[str, str]]) -> Order | None:
-    """``/transfer?to=bob&amount=100``; not what converts into another currency."""
+    """The order in ``/transfer?to=bob&amount=100``; a conversion into another currency is none."""
     to = [value for key, value in pairs if plain(key) in V.PAYEES and value]
     moves = words_in(end)[:1] and words_in(end)[0] in V.MONEY
     return Order(end, "changing") if moves and to and not all(map(_CURRENCY.fullmatch, to)) else None
 
 
 def _last_part(key: str) -> str:
-    """The last name in a key: ``id`` of ``item[id]``, ``op`` of ``op[7]``."""
+    """The last name in a key: ``id`` in ``item[id]``, ``op`` in ``op[7]``."""
     parts = [part for part in _KEY_PARTS.split(key) if part]
     names = [part for part in parts if not part.isdigit()]
     return (names or parts or [""])[-1]

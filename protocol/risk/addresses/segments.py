@@ -1,4 +1,4 @@
-"""One part of an address: its words, and the verb in it that orders something."""
+"""Reads one part of an address: its words, and the verb in it that gives an order."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _TITLE_WORDS: Final = 3
 _NAME_WORDS_MAX: Final = 6
 _GLUED_CHARS_MAX: Final = 40
 _REST_CHARS: Final = 3
-"""A clear verb that goes on with so many letters is one with something behind it, whatever that is: ``deleteEverything``."""
+"""If a clear verb is followed by at least this many letters, the letters count as its object: ``deleteEverything``."""
 _ASKS: Final = V.STOPS - word_set("or of and do i")
 _BESIDE: Final = (
     V.NOUNS
@@ -34,7 +34,7 @@ _BESIDE: Final = (
     | V.OWN
     | word_set("do mass ajax soft hard force really quick confirm btn button submit action bulk")
 )
-"""Beside one of these a clear verb is a command: ``delete-item``, ``force-delete``."""
+"""Beside one of these words a clear verb is an order: ``delete-item``, ``force-delete``."""
 _LISTED: Final = frozenset({"list", "lists", "info", "form", "count"})
 _OBJECTS: Final = (V.NOUNS | V.IMPLIED) - word_set(
     "list lists log page view pass password space trip key quote block policy name"
@@ -51,32 +51,32 @@ _OUT: Final = ("logout", "logoff", "signout", "signoff")
 
 
 class Order(NamedTuple):
-    """A verb in a part of an address."""
+    """A verb that gives an order in a part of an address."""
 
     word: str
     kind: Kind
     whole: bool = True
-    """The part is the verb, and nothing else."""
+    """True if the part is the verb and nothing else."""
     own: bool = False
-    """It names what it is done to: a number, or what there is one of."""
+    """True if it names its own object: a number, or something that exists only once."""
     titled: bool = False
-    """Its words are joined as in a title."""
+    """True if its words are joined like those of a title."""
     long: bool = False
-    """It has as many words as titles have."""
+    """True if it has as many words as titles have."""
 
 
 def words_in(text: str) -> list[str]:
-    """The words of decoded text, those of ``camelCase`` too; numbers by themselves."""
+    """The words of decoded text, with ``camelCase`` split; numbers are words of their own."""
     return _WORD.findall(plain(_CAMEL.sub("_", text)))
 
 
 def folded(text: str) -> str:
-    """Decoded text with a slash for each sign."""
+    """Decoded text with a slash in place of each punctuation character."""
     return _SIGNS.sub("/", plain(text))
 
 
 def folded_twice(text: str) -> str:
-    """The same, with the words of ``camelCase`` apart and together."""
+    """The same twice: with the words of ``camelCase`` split, and joined."""
     return f"/{folded(_CAMEL.sub('_', text))}/{folded(text)}/"
 
 
@@ -92,7 +92,7 @@ def without_extension(text: str) -> tuple[str, str]:
 
 
 def kind_of(word: str) -> Kind | None:
-    """How much a verb needs beside it to be an order."""
+    """The company that a verb needs to be an order; None for other words."""
     kinds: tuple[tuple[frozenset[str], Kind], ...] = (
         (V.CLEAR, "clear"),
         (V.WEAK, "weak"),
@@ -104,7 +104,7 @@ def kind_of(word: str) -> Kind | None:
 
 
 def leaves(text: str) -> bool:
-    """True if decoded text is about logging out, by itself or behind a prefix (``UserLogout``)."""
+    """True if decoded text is about logging out, alone or after a prefix (``UserLogout``)."""
     words = [word for word in words_in(text) if not word.isdigit()]
     pair = " ".join(words[-2:])
     return 0 < len(words) <= _TITLE_WORDS and (
@@ -113,12 +113,12 @@ def leaves(text: str) -> bool:
 
 
 def opens_password_form(text: str) -> bool:
-    """True if decoded text names the form for a new password, which only shows: ``reset-password``."""
+    """True if decoded text names the form for a new password, which is only shown: ``reset-password``."""
     return _PASSWORD_FORM.search(plain(text)) is not None
 
 
 def order_of(text: str) -> Order | None:
-    """The verb of decoded text without an extension; None if it has none, or is text that somebody wrote."""
+    """The verb of decoded text without an extension; None if it has none, or is running text."""
     words = words_in(text) if len(text) <= _PART_CHARS_MAX else []
     names = [word for word in words if not word.isdigit()]
     if not names or opens_password_form(text):
@@ -127,7 +127,7 @@ def order_of(text: str) -> Order | None:
     bare = plain(text).strip("-_.~!*@:$()'\" ").replace("_", "-")
     single = bare if bare in V.CLEAR else "".join(names) if len(names) <= 2 else ""
     if (kind := kind_of(single)) and len(words) <= len(names) + 1 and not (numbered and len(single) <= _REST_CHARS):
-        return Order(single, kind, own=numbered and kind != "weak")  # “block-7” is the seventh block
+        return Order(single, kind, own=numbered and kind != "weak")  # “block-7” means the seventh block
     if " ".join(names) in V.PAIRS and kind is None:
         return Order(" ".join(names), "changing", own=numbered)
     if bare in V.OPERATIONS:
@@ -140,7 +140,7 @@ def order_of(text: str) -> Order | None:
 
 
 def _glued(word: str, own: bool = False) -> Order | None:
-    """A verb and what it is done to, without a sign between them: ``deleteitem``, ``userdelete``."""
+    """A verb and its object without a separator: ``deleteitem``, ``userdelete``."""
     if word in V.NOT_GLUED or len(word) > _GLUED_CHARS_MAX:
         return None
     if (ends := _ENDS.fullmatch(word)) and (ends[2] in _OUT or _FRONT.sub("", ends[1]) in _BESIDE | {""}):
@@ -157,7 +157,9 @@ def _glued(word: str, own: bool = False) -> Order | None:
 
 
 def _phrase(text: str, words: list[str]) -> Order | None:
-    """Several words: a title says little, so it must be short and name what applications keep; the name of a function need not."""
+    """The order in several words. A title must be short and name an object of applications to count; the name of a function need
+    not.
+    """
     titled, long = _TITLE_SIGN.search(text) is not None, len(words) >= _TITLE_WORDS
     implied, numbered = not V.IMPLIED.isdisjoint(words), any(map(str.isdigit, words))
     if said := _says(words):
@@ -182,7 +184,7 @@ def _readable(words: list[str]) -> bool:
 
 
 def _orders(words: list[str], at: int, kind: Kind, titled: bool) -> bool:
-    """True if the verb at ``at`` is what is done, and its neighbour what it is done to."""
+    """True if the verb at ``at`` is the operation and its neighbour the object."""
     word, first, last, length = words[at], at == 0, at + 1 == len(words), len(words)
     after = "" if last else words[at + 1]
     near = after or words[at - 1]
@@ -204,7 +206,7 @@ def _orders(words: list[str], at: int, kind: Kind, titled: bool) -> bool:
 
 
 def _says(words: list[str]) -> str:
-    """Words that order together and say nothing alone: ``mark-as-read``, ``add-to-cart``, ``make_admin``, ``relayOn``."""
+    """Words that are an order only together: ``mark-as-read``, ``add-to-cart``, ``make_admin``, ``relayOn``."""
     first, last, length = words[0], words[-1], len(words)
     if first == "mark" and last in V.MARKS and length < _NAME_WORDS_MAX:
         return f"mark {last}"

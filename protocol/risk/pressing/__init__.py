@@ -1,1 +1,1 @@
-"""The class of an action on a control."""
+"""The risk class of an action on a control."""

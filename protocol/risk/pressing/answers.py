@@ -1,4 +1,4 @@
-"""The risk class of an action that causes a dialog, with the answer that is given to it."""
+"""The risk class of an action that causes a dialog, including the given answer."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ def accepts(answer: Answer | None) -> bool:
 
 
 def with_answer(risk: Risk, answer: Answer | None, *, free: bool = False) -> Risk:
-    """``risk`` of an action, or that of accepting the dialog that it causes, if that is higher.
+    """``risk`` of an action, or the risk of accepting the dialog that it causes, if that is higher.
 
-    A question counts as a button with its text would. One whose text is not given is not understood (class 4).
-    free: the action needs no yes by itself, so that an ordinary press adds nothing to the class of what is accepted.
+    A question is judged like a button with its text. A question without a given text is not understood (class 4). free: the action
+    needs no yes by itself, so an ordinary press does not raise the class of the accepted question.
     """
     if answer is None or not accepts(answer):
         return risk
@@ -32,7 +32,9 @@ def with_answer(risk: Risk, answer: Answer | None, *, free: bool = False) -> Ris
 
 
 def _accepted(text: str) -> Risk:
-    """A question is no label: one that asks for nothing that is known counts as the action that causes it."""
+    """The risk of accepting the question ``text``. Unlike a label, a question without known words gets the class of the action
+    that causes it.
+    """
     spoken = say(text)
     level = spoken.level if spoken.certain else max(spoken.level, spoken.leans)
     found = [Evidence(level=level, certain=spoken.certain, says=f"accepts “{spoken.text}”")] if level else []

@@ -6,12 +6,12 @@
 | 3 | typing outside search fields, choosing in a form |
 | 4 | everything else that acts |
 | 5 | pay, buy, place order, transfer, card or IBAN fields |
-| 6 | password, new e-mail address, permissions, API key, second factor, authorise |
-| 7 | delete, remove, wipe, reset, close account, revoke, bin icon |
+| 6 | password, new e-mail address, permissions, API key, second factor, authorise | | 7 | delete, remove, wipe, reset, close
+account, revoke, bin icon |
 
-``classify`` begins with what an action does (``structure.py``, ``keys.py``, ``fields.py``), and weighs what sounds grave
-(``judgement.py``): what the element says (``words``, ``marks.py``), what it would send, and where it stands (``surroundings.py``).
-Where each message out is judged by itself, a press needs no yes for its class (``pressing.py``).
+``classify`` begins with the kind of the action (``structure.py``, ``keys.py``, ``fields.py``), and weighs the grave evidence
+(``judgement.py``): the text of the element (``words``, ``marks.py``), the request that it would send, and its surroundings
+(``surroundings.py``). If each outgoing message is judged by itself, the class of a press needs no yes (``pressing.py``).
 """
 
 from __future__ import annotations
@@ -60,10 +60,10 @@ __all__ = ["APPROVAL_CLASS", "WRITE_CLASS", "Risk", "classify"]
 
 
 def classify(action: Action, element: Element | None, page: Observation) -> Risk:
-    """The risk of ``action`` on ``element`` (None when it has no target) of ``page``."""
+    """The risk of ``action`` on ``element`` (None if it has no target) of ``page``."""
     risk = _judged(action, element, page)
     if element is not None and element.traits.label:
-        # A person who presses the label reads what it says.
+        # A person who presses the label reads its text.
         risk = worst(risk, _judged(action, msgspec.structs.replace(element, name=element.traits.label), page))
     return risk
 
@@ -74,23 +74,23 @@ def _judged(action: Action, element: Element | None, page: Observation) -> Risk:
             reason = destructive_url(url)
             return settled(7, f"address says {reason}") if reason else settled(1, "opens a page")
         case Back():
-            # It was open in this context before; what the way back would send, the network guard judges as ever.
+            # The page was open in this context before; the network guard judges the requests on the way back.
             return settled(1, "goes back to a page")
         case Forward():
             return settled(1, "goes forward to a page")
         case Reload():
             return settled(1, "loads the page again")
         case SwitchTab() | CloseTab():
-            # What a page sends as it is closed, the network guard judges.
+            # The network guard judges the requests of a page that is being closed.
             return settled(1, "leaves a tab")
         case Hover() | Focus() | ScrollTo():
-            # Scripts of the page may act on it, as they may at any time: what they send, the network guard judges.
+            # Scripts of the page may react to it, as they may at any time; the network guard judges their requests.
             return settled(1, "moves the pointer, the focus or the view")
         case Scroll() | Wait() | Extract() | Assert():
             return settled(1, "reads the page")
         case Press(key=key):
             return pressed(key, element, page)
-        # Without an element nothing is known about the effect, so it fails closed.
+        # Without an element nothing is known about the effect, so the class is that of an unknown action.
         case _ if element is None:
             return settled(4, "its element is unknown")
         case Fill():
@@ -103,10 +103,10 @@ def _judged(action: Action, element: Element | None, page: Observation) -> Risk:
         case Select() | Check():
             return _no_control(element)
         case Drag():
-            # Where it is dropped counts too: ``drops.dropped``.
+            # The element that the drag ends on counts too (``drag.dropped``).
             return raised(clicked(element, page), 4, "drags something")
         case Upload():
-            # Scripts of the page can read the file at once, whatever is sent later.
+            # Scripts of the page can read the file at once, whether or not a form is sent later.
             return raised(clicked(element, page), 4, "hands over a file")
         case Click(button="right"):
             return _menu(clicked(element, page))
@@ -117,7 +117,7 @@ def _judged(action: Action, element: Element | None, page: Observation) -> Risk:
 def _filled(action: Fill, element: Element, page: Observation) -> Risk:
     if action.typed:
         if isinstance(action.value, str) and not action.value.isprintable():
-            # A line break is the key Enter, and a tab leads to another field.
+            # A line break is the key Enter, and a tab moves to another field.
             sent = worst(typed(element), entered(ENTER, element, page))
             return sent if element.traits.tag == "textarea" else raised(sent, 4, "types keys that act")
         if element.role in LIST_ROLES and not takes_text(element):
@@ -136,5 +136,5 @@ def _no_control(element: Element) -> Risk:
 
 
 def _menu(risk: Risk) -> Risk:
-    """A right click opens a menu of the page, whose entries are judged when they are clicked; the page may do more by it."""
+    """A right click opens a menu of the page, whose entries are judged when they are clicked. The page may also do more."""
     return settled(3, "may open a menu of the page") if risk.level == APPROVAL_CLASS else risk

@@ -8,8 +8,8 @@ from protocol.risk.pressing.structure import label_risk
 
 
 def dropped(source: Element, onto: Element) -> Risk:
-    """A drag counts as a button that says what either element says: a thing dropped on “Bin” is deleted.
+    """The risk of a drag. It counts as a button with the text of either element: a thing dropped on “Bin” is deleted.
 
-    What the page does with it is not known otherwise, so it is at least class 4.
+    The further effect is unknown, so the class is at least 4.
     """
     return worst(label_risk(source), label_risk(onto))

@@ -1,4 +1,4 @@
-"""The class of typing into a field and of choosing in a list or a box."""
+"""The class of typing into a field, and of choosing in a list or a box."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ from protocol.risk.words import field_says, grave, say
 FIELD_ROLES: Final = frozenset({"textbox", "searchbox", "spinbutton", "slider"})
 LIST_ROLES: Final = frozenset({"combobox", "listbox", "option"})
 _CHOSEN_MAX: Final = 8
-"""More choices than these make a form no graver."""
+"""Only this many choices are weighed; more of them make a form no graver."""
 
 
 def takes_text(element: Element) -> bool:
-    """True if keys of characters are typed into it."""
+    """True if characters can be typed into it."""
     return element.role in FIELD_ROLES or (element.role == "combobox" and element.traits.tag in ("input", "textarea"))
 
 
 def reads_by_get(element: Element) -> bool:
-    """True if its form states that it sends a GET, to an address that is judged harmless, and nothing in it says that it writes:
-    what only reads needs no token against forged requests.
+    """True if its form states a GET to an address that is judged harmless, and nothing in the form suggests a write: mere reading
+    needs no token against forged requests.
     """
     traits = element.traits
     stated = traits.form_method == "get" and bool(traits.form_action) and not traits.guarded
@@ -35,7 +35,7 @@ def reads_by_get(element: Element) -> bool:
 
 
 def searches(element: Element) -> bool:
-    """True if it is a field or list that searches, sorts or filters. What a form by POST is for, its marks do not tell."""
+    """True if it is a field or list that searches, sorts or filters. For a form by POST, its markup does not tell the purpose."""
     traits = element.traits
     if element.role == "searchbox" or traits.input_type == "search" or reads_by_get(element):
         return True
@@ -43,7 +43,7 @@ def searches(element: Element) -> bool:
 
 
 def says_search(element: Element) -> bool:
-    """True if ``element`` is a search field, or a button that says so."""
+    """True if ``element`` is a search field, or a button with the text of one."""
     field = element.role == "searchbox" or element.traits.input_type == "search"
     return field or (element.traits.submits and say(element.name).kind == "search")
 
@@ -59,9 +59,9 @@ def payment(element: Element) -> bool:
 
 
 def mail_address(element: Element) -> bool:
-    """True if it is a field for an e-mail address and for nothing else of a login.
+    """True if it is a field for an e-mail address and for no other part of a login.
 
-    To type one there is a draft. What becomes of it, the button says that sends it: “Subscribe”, “Change e-mail”.
+    Typing an address there is only a draft. The button that sends it tells the effect: “Subscribe”, “Change e-mail”.
     """
     traits = element.traits
     if marks.of_field(traits.tokens, traits.attributes) or not takes_text(element):
@@ -71,9 +71,10 @@ def mail_address(element: Element) -> bool:
 
 
 def typed(element: Element) -> Risk:
-    """Typing into a field: by its type, its label, then its form."""
+    """The risk of typing into a field: judged by its type, its label, then its form."""
     traits = element.traits
-    # Behind words that say which of several is meant (“billing cc-number”), or how it is filled in (“one-time-code webauthn”).
+    # The words around the hint are ignored: which of several fields is meant (“billing cc-number”), and how it is filled in
+    # (“one-time-code webauthn”).
     hints = traits.autocomplete.split()
     if traits.input_type == "password" or any(hint.endswith(("password", "one-time-code")) for hint in hints):
         return settled(6, "a password or one-time code field")
@@ -89,7 +90,7 @@ def typed(element: Element) -> Risk:
         return settled(6, "a field of identity or access")
     if (said.certain and said.kind == "card") or marked == 5:
         return settled(5, "a field of payment")
-    # A script in a field that searches most often suggests what to search for.
+    # A script in a search field usually suggests search terms.
     if searches(element) and not (traits.reacts == "submit" and _changing(element)):
         return settled(1, "a search or filter field")
     leans = said.leans if said.kind in ("card", "secret") else 0
@@ -99,9 +100,9 @@ def typed(element: Element) -> Risk:
 
 
 def chosen(element: Element, option: str, *, sent_later: bool = False) -> Risk:
-    """Choosing ``option`` in a list, or switching a box; ``option`` is empty for a box and where it is not known.
+    """The risk of choosing ``option`` in a list, or of switching a box. ``option`` is empty for a box, and if it is unknown.
 
-    sent_later: ``sent_by_a_button``; then the button takes the class of what the option or the box says.
+    sent_later: the result of ``sent_by_a_button``. If True, the button gets the class of the option's or the box's text.
     """
     return weigh(_of_choice(element), _said(element, option, sent_later))
 
@@ -109,7 +110,7 @@ def chosen(element: Element, option: str, *, sent_later: bool = False) -> Risk:
 def _said(element: Element, option: str, sent_later: bool) -> Iterator[Evidence]:
     box = element.role in CHECKABLE_ROLES
     for label in (element.name, option):
-        # The label of a list says what its options are about, that of a box what it means.
+        # The label of a list names the topic of its options; the label of a box names its effect.
         yield from grave(label, leans=sent_later and (label is option or box))
     if token := marks.destroying(element.traits.tokens, element.name):
         yield Evidence(level=7, certain=not (sent_later and box), says=f"its id, class or icon says “{token}”")
@@ -131,14 +132,14 @@ def _of_choice(element: Element) -> Risk:
         return settled(4, "submits a form", sure=False)
     if element.role in LIST_ROLES and searches(element):
         return settled(1, "sorts or filters", sure=False)
-    # A switch says that it acts at once. Outside of a form nothing is left that could send a box later.
+    # A switch has an immediate effect. Outside of a form, nothing could send a box later.
     if element.role in LIST_ROLES or (traits.form_method and element.role != "switch"):
         return settled(3, "changes a form", sure=element.role in LIST_ROLES or traits.tag == "input")
     return _at_once()
 
 
 def _changing(element: Element) -> Risk | None:
-    """The reaction that the page states to a change of ``element``, unless that only reads."""
+    """The risk of the reaction that the page declares for a change of ``element``; None if the reaction only reads."""
     match element.traits.reacts:
         case "script":
             return settled(4, "runs a script when it changes", sure=False)
@@ -153,9 +154,9 @@ def _at_once() -> Risk:
 
 
 def sent_by_a_button(element: Element, page: Observation) -> bool:
-    """True if what is chosen in a list or with a box is sent only later, as far as the page tells: it is a native one of a form,
-    states no reaction to a change, and the form has a button that sends it. All forms that do not say where they send look like
-    one; those are of scripts, which often keep a box as soon as it is ticked.
+    """True if the choice in a list or box is sent only later, as far as the page tells: it is a native element of a form, declares
+    no reaction to a change, and the form has a button that sends it. Forms without an address are treated alike: they belong to
+    scripts, which often send a box as soon as it is ticked.
     """
     if element.traits.tag != "select" and not element.traits.form_action:
         return False
@@ -163,7 +164,7 @@ def sent_by_a_button(element: Element, page: Observation) -> bool:
 
 
 def _sent_of(other: Element) -> Iterator[Evidence]:
-    """The class that a list or a box that waits in a form adds to sending it."""
+    """The evidence that a list or a box in a form adds to sending the form."""
     lists = other.traits.tag == "select"
     if not lists and "checked" not in other.states:
         return
@@ -181,8 +182,8 @@ def _waits(element: Element) -> bool:
 
 
 class Form:
-    """The controls of one form, as far as an observation tells. What they say is read once: a page can have a thousand buttons
-    beside a thousand ticked boxes.
+    """The controls of one form, as far as an observation shows them. Their texts are read once, because a page can have a thousand
+    buttons beside a thousand ticked boxes.
     """
 
     def __init__(self) -> None:
@@ -190,25 +191,25 @@ class Form:
 
     @cached_property
     def buttons(self) -> list[Element]:
-        """Those that submit it; Enter presses the first one."""
+        """The buttons that submit it; Enter presses the first one."""
         return [each for each in self.controls if each.traits.submits]
 
     @cached_property
     def chosen(self) -> list[Evidence]:
-        """The grave choices of its lists and boxes: “delete the selected”, “Delete” beside a row."""
+        """The grave choices in its lists and boxes, such as “delete the selected”, or “Delete” beside a row."""
         found = [evidence for each in self.controls if _waits(each) for evidence in _sent_of(each)]
         return sorted(dict.fromkeys(found), key=lambda each: -each.level)[:_CHOSEN_MAX]
 
     @cached_property
     def sends_mail(self) -> bool:
-        """True if it sends an e-mail address, and nothing in it says that it searches: “Subscribe” and “Change e-mail” are
-        forms by GET on careless sites, and some of their buttons say “OK”.
+        """True if it sends an e-mail address, and no control in it searches. On careless sites “Subscribe” and “Change e-mail” are
+        forms by GET, and some of their buttons say only “OK”.
         """
         return not self.finds and any(map(mail_address, self.controls))
 
     @cached_property
     def finds(self) -> bool:
-        """True if a control of it says that it searches."""
+        """True if the text of one of its controls is about searching."""
         return any(map(says_search, self.controls))
 
 
@@ -220,7 +221,7 @@ def form_of(element: Element, page: Observation) -> Form:
         for each in page.elements:
             if each.traits.form_method:
                 forms.setdefault(_key_of(each), Form()).controls.append(each)
-        page.kept["forms"] = forms  # whole: a page can be judged on several threads
+        page.kept["forms"] = forms  # stored whole, because several threads can judge one page
     return forms.get(_key_of(element)) or Form()
 
 
@@ -229,6 +230,6 @@ def _key_of(element: Element) -> tuple[str, str, str]:
 
 
 def any_choice(element: Element) -> Risk:
-    """A key that chooses in a list: which option it will be is not known, so the worst one counts."""
+    """The risk of a key that chooses in a list. The chosen option is unknown, so the worst one counts."""
     choices = [chosen(element, option) for option in element.options]
     return worst(settled(3, "chooses in a list"), *choices, chosen(element, ""))

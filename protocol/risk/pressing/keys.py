@@ -1,4 +1,4 @@
-"""The class of pressing a key: that of what the key sets off."""
+"""The class of pressing a key: the class of its effect."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ _VALUE_TYPES: Final = frozenset({"date", "datetime-local", "month", "week", "tim
 _TEXT_COMMANDS: Final = frozenset("az")
 """With Control: select all, undo."""
 _BOXES: Final = frozenset({"checkbox", "switch", "menuitemcheckbox"})
-"""Arrow keys leave them as they are."""
+"""Arrow keys do not change these."""
 
 
 def pressed(key: str, element: Element | None, page: Observation) -> Risk:
-    """The risk of ``key`` on ``element``, or on what has the focus."""
+    """The risk of ``key`` on ``element``, or on the focused element."""
     stroke = read_key(key)
     if stroke is None:
         return settled(4, "a key that is not known")
     if stroke.name in ("Tab", "Escape"):
         return settled(1, "moves the focus or closes a view")
     if element is None:
-        # A key without a target goes to the element that has the focus.
+        # A key without a target goes to the focused element.
         element = next((item for item in page.elements if "active" in item.states and item.interactive), None)
     if stroke.name in MOVING_KEYS:
         return _moved(element)
@@ -45,29 +45,29 @@ def pressed(key: str, element: Element | None, page: Observation) -> Risk:
 
 
 def entered(stroke: Stroke, element: Element, page: Observation) -> Risk:
-    """Enter, with whatever modifiers: it activates a control, and submits the form of a field."""
+    """The risk of Enter, with any modifiers: it activates a control, and submits the form of a field."""
     traits = element.traits
     if takes_text(element):
         finds = traits.form_method != "post" and searches(element)
         if traits.tag == "textarea" and not stroke.commands and not finds:
-            # It begins a line, or a script sends what stands there: chats do, and have Shift for a new line.
+            # It begins a line, or a script sends the text: chats do, and use Shift for a new line.
             begins = "Shift" in stroke.modifiers
             return typed(element) if begins else raised(typed(element), 4, "begins a line or sends the text")
         return worst(typed(element), _sent(element, page))
-    # A check box, a radio button and a list submit their form as a text field does.
+    # In a check box, a radio button or a list, Enter submits the form as in a text field.
     if element.role in CHECKABLE_ROLES | LIST_ROLES and traits.form_method:
         return worst(clicked(element, page), _sent(element, page))
     return clicked(element, page)
 
 
 def _sent(element: Element, page: Observation) -> Risk:
-    """Submitting the form of ``element``, which presses its first button."""
+    """The risk of submitting the form of ``element``, which presses its first button."""
     button = next(iter(form_of(element, page).buttons), None)
     return worst(submitted(element, page), *(() if button is None else (clicked(button, page),)))
 
 
 def _edited(stroke: Stroke, element: Element) -> Risk:
-    """A key of typing, in a field. An access key (Alt) or a shortcut can set off anything on the page."""
+    """The risk of an editing key in a field. An access key (Alt) or a shortcut can trigger anything on the page."""
     harmless = "Alt" not in stroke.modifiers and (stroke.name in _TEXT_COMMANDS or stroke.name in EDITING_KEYS)
     return settled(4, "a shortcut key") if stroke.commands and not harmless else typed(element)
 

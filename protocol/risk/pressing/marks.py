@@ -1,4 +1,4 @@
-"""The markup of a control: words of its id, class, ``name`` and icon. They are English in pages of any language."""
+"""Reads the markup of a control: words in its id, class, ``name`` and icon. These are English in pages of any language."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from protocol.risk.words import say
 from protocol.risk.words.text import read
 
 _COLOURS: Final = frozenset({"danger", "destructive"})
-"""They only say how a control is painted. “Cancel” beside “Save” is often as red as “Delete”."""
+"""Words for the colour of a control only. “Cancel” beside “Save” is often as red as “Delete”."""
 _DESTROYING: Final = _COLOURS | {
     "delete", "remove", "trash", "bin", "wipe", "erase", "destroy", "purge", "logout", "unsubscribe", "garbage", "rubbish",
 }  # fmt: skip
@@ -21,7 +21,7 @@ _OTHERS: Final = {
     "card": re.compile(r"card (?:title|text|description|composer|search|front|back|message|recipient|filter|header)"),
     "pin": re.compile(r"(?:map|location|drop|push) pin(?: \w+)?|pin (?:board|map|drop)"),
 }
-"""An ``id`` or a ``name`` of cards that a page is laid out in, or that are sent at Christmas; and of pins on a map."""
+"""Names of other cards (parts of a layout, greeting cards) and of pins on a map."""
 _SECRET: Final = re.compile(
     r"\b(?:password|passphrase|passwort|passcode|api key|access token|secret key|private key|two factor|2fa|mfa|otp|"
     r"totp|one time code|verification code|recovery code|pin)\b"
@@ -46,7 +46,7 @@ _MAIL: Final = re.compile(rf"(?:{_BESIDE_MAIL} )*e ?mail(?: address)?(?: {_BESID
 
 
 def destroying(tokens: tuple[str, ...], label: str) -> str:
-    """The word among ``tokens`` that marks something destructive, a colour only where no other does; empty if none.
+    """The word among ``tokens`` that marks something destructive; a colour counts only if there is no other word; empty if none.
 
     “Clear search” often has the class ``remove``.
     """
@@ -57,7 +57,7 @@ def destroying(tokens: tuple[str, ...], label: str) -> str:
 
 
 def paints(token: str) -> bool:
-    """True if ``token`` only says how a control is painted."""
+    """True if ``token`` is only about the colour of a control."""
     return token in _COLOURS
 
 
@@ -72,13 +72,13 @@ def searching(tokens: tuple[str, ...]) -> bool:
 
 
 def mail_address(label: str) -> bool:
-    """True if ``label`` of a field is one for an e-mail address: “Your e-mail address”."""
+    """True if the ``label`` of a field asks for an e-mail address: “Your e-mail address”."""
     said = " ".join(re.findall(r"\w+", read(label)))
     return said in _MAILS or _MAIL.fullmatch(said) is not None
 
 
 def of_field(tokens: tuple[str, ...], attributes: tuple[tuple[str, str], ...] = ()) -> int:
-    """6 if ``tokens`` mark a field of identity or access, 5 for one of payment, 0 otherwise. attributes: as ``Traits`` has them."""
+    """6 if ``tokens`` mark a field of identity or access, 5 for a field of payment, 0 otherwise. attributes: as in ``Traits``."""
     named = [" ".join(words_in(value)) for name, value in attributes if name in ("id", "name")]
     other = {word for word, fits in _OTHERS.items() if any(map(fits.fullmatch, named)) and word not in named}
     text = " ".join(token for token in tokens if token not in other)

@@ -1,8 +1,8 @@
-"""Where a press needs no yes: what it does inside its page changes nothing for anybody, and each message out is judged by itself.
+"""Decides when a press needs no yes: its effect inside the page changes nothing for anybody, and each outgoing message is judged
+by itself.
 
-A control says “Delete” in some language, or says nothing: the guard holds its POST all the same. So a press is refused for what its
-control says only where something else than a read may leave, or where no message tells of the deed
-(docs/adr/0066-judge-what-leaves.md).
+A control may say “Delete” in any language, or nothing: the guard holds its POST all the same. So a press is refused for its text
+only if a message other than a read may leave unjudged, or if no message shows the operation (docs/adr/0066-judge-what-leaves.md).
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ _ONE_ADDRESS: Final = frozenset(
         "_batch",
     }
 )
-"""Segments of addresses that take every command of a site."""
+"""Segments of addresses that accept every command of a site."""
 CHOSEN: Final = "a search presses nothing that sounds like it"
 UNSURE: Final = "the capsule lets nothing be pressed that is not known to read only"
 _TITLE_WORD_CHARS: Final = 4
@@ -47,19 +47,19 @@ PRESSES: Final = Click | Check | Fill | Select | Press | Drag
 
 
 def only_reads(guard: GuardPolicy) -> bool:
-    """True if ``guard`` lets nothing but reads leave. A page may send to any site, so the rules of all sites count."""
+    """True if ``guard`` lets only reads leave. A page may send to any site, so the rules of all sites count."""
     return guard.read_only and not guard.allow and not any(rule.post or rule.connect for rule in guard.sites)
 
 
 def reading(guard: GuardPolicy) -> GuardPolicy:
-    """``guard`` without what may be sent by name."""
+    """``guard`` without the requests that it allows by name."""
     sites = tuple(msgspec.structs.replace(rule, post=(), connect=()) for rule in guard.sites)
     return msgspec.structs.replace(guard, read_only=True, allow=(), sites=sites)
 
 
 def carries_many(guard: GuardPolicy) -> bool:
-    """True if the owner has opened a way out by which a page can send many kinds of commands: what leaves there says too little of
-    what it does. A socket, an entry with a wildcard, an address that takes every command of a site.
+    """True if the owner has allowed a way out with many kinds of commands, so that a message tells too little about its effect: a
+    socket, an entry with a wildcard, or an address that accepts every command of a site.
     """
     entries = (*guard.allow, *(entry for rule in guard.sites for entry in rule.post))
     opened = any("*" in entry or not _ONE_ADDRESS.isdisjoint(entry.lower().split("/")) for entry in entries)
@@ -67,9 +67,9 @@ def carries_many(guard: GuardPolicy) -> bool:
 
 
 def needs_yes(action: Action, element: Element | None, risk: Risk, guard: GuardPolicy, *, chosen_at: str = "") -> str:
-    """Why ``action`` needs a yes where its class does; empty if it needs none, whatever its class.
+    """The reason why ``action`` needs a yes for its class; empty if it needs none, whatever its class.
 
-    chosen_at: the page's address if a program chose the action, as a search does: that presses nothing of grave words.
+    chosen_at: the page's address if a program chose the action, as a search does. A program presses no control with grave words.
     """
     if not isinstance(action, PRESSES) or (isinstance(action, Fill) and isinstance(action.value, Secret)):
         return "it is more than a press"
@@ -86,14 +86,15 @@ def needs_yes(action: Action, element: Element | None, risk: Risk, guard: GuardP
 
 
 def surely_reads(action: Action, risk: Risk) -> bool:
-    """True if ``action`` is no press, or one of which the browser guarantees that it only reads: a link is followed, a form that
-    states a GET is sent, a part of the page is opened."""
+    """True if ``action`` is no press, or if the browser guarantees that the press only reads: it follows a link, sends a form that
+    states a GET, or opens a part of the page.
+    """
     return not isinstance(action, PRESSES) or (risk.sure and risk.level < WRITE_CLASS)
 
 
 def raised(risk: Risk, why: str) -> Risk:
-    """The risk by which a yes is asked for the reason ``why``: for a GET that may be an order, and for a search, what it says
-    counts although it is a link or a form that only reads.
+    """The risk to show when a yes is needed for the reason ``why``. For a GET that may be an order, and for a search, the text
+    counts even for a link or a form that only reads.
     """
     if why == UNSURE:
         return msgspec.structs.replace(risk, level=max(risk.level, APPROVAL_CLASS))
@@ -104,19 +105,20 @@ def raised(risk: Risk, why: str) -> Risk:
 
 
 def is_grave(action: Action, risk: Risk) -> bool:
-    """True if ``action`` is a press that anything calls grave: an address that nobody can read may be its order then."""
+    """True if ``action`` is a press with any grave evidence. An unreadable address may then be its order."""
     return isinstance(action, PRESSES) and risk.gravest >= GRAVE_CLASS
 
 
 def _is_said(element: Element | None, risk: Risk) -> bool:
-    """True if something certain is grave, or words that only lean to it are more than one: “Out” alone says too little."""
+    """True if certain evidence is grave, or if uncertain evidence comes from more than one word: “Out” alone tells too little."""
     certain = risk.level >= GRAVE_CLASS or any(each.certain and each.level >= GRAVE_CLASS for each in risk.evidence)
     return certain or element is None or len(words_in(element.name)) > 1 or not element.name.isascii()
 
 
 def _reads_by_address(action: Action, element: Element | None) -> bool:
-    """True if a press sends a GET to an address that looks like one of a page: it may be an order without saying so. One that looks
-    like nothing is stopped as it leaves; one that repeats what the link says, or a question, is a text's.
+    """True if a press sends a GET to an address that looks like a page but may be an order. An unreadable address does not count,
+    because it is stopped when it leaves; nor does an address that repeats the link's text or is a question, because it belongs
+    to a text.
     """
     if element is None or not isinstance(action, Click | Press):
         return False
@@ -126,7 +128,7 @@ def _reads_by_address(action: Action, element: Element | None) -> bool:
 
 
 def _is_text(element: Element) -> bool:
-    """True if ``element`` is a link to a text that is called as it is, or to the answer to a question."""
+    """True if ``element`` is a link to a text with the link's words as its title, or to the answer to a question."""
     return bool(element.link) and not is_opaque(element.url) and _is_title(element)
 
 

@@ -1,4 +1,6 @@
-"""The class of a click: a link, a form by GET and what opens a part of the page read, all else acts. Grave words raise it."""
+"""The class of a click. Links, forms by GET, and controls that open a part of the page read; all other controls act. Grave words
+raise the class.
+"""
 
 from __future__ import annotations
 
@@ -24,12 +26,12 @@ from protocol.risk.words import closes, grave, say
 from protocol.risk.words.text import NO_SPACES, read, script_of
 
 _CLAIMED: Final = frozenset({"tab", "treeitem", "columnheader", "combobox", "listbox"})
-"""Roles of what only shows something when it is clicked: so the page says."""
+"""Roles of controls that, according to the page, only show something when they are clicked."""
 _NOWHERE: Final = ("#", "#!", "#0", "#none", "#void")
-"""Ends of the addresses of links that lead nowhere: a script does what they do."""
+"""Link targets that lead nowhere: the effect comes from a script."""
 _LINK_WORDS_MAX: Final = 3
 _LINK_CHARS_MAX: Final = 10
-"""In scripts without spaces. A longer text of a link is a title (“Delete files in Linux”), not a command."""
+"""For scripts without spaces. A longer text of a link is a title (“Delete files in Linux”), not a command."""
 
 
 def clicked(element: Element, page: Observation) -> Risk:
@@ -42,7 +44,7 @@ def clicked(element: Element, page: Observation) -> Risk:
     if element.role in FIELD_ROLES and traits.tag in ("input", "textarea"):
         return settled(1, "sets the focus")
     if _opens_page(element):
-        # With a handler, or by another role, the page only claims that it is a link.
+        # With a handler, or with another role, the page only claims that it is a link.
         real = element.role == "link" and not traits.handler
         found = [*_said(element), *(() if real else _stands(element, page))]
         if reason := destructive_url(element.url):
@@ -62,7 +64,8 @@ def submitted(element: Element, page: Observation) -> Risk:
     if reads_by_get(element):
         if form.sends_mail:
             found.append(Evidence(level=6, certain=True, says="sends an e-mail address"))
-        sure = (form.finds or says_search(element)) and not traits.handler  # devices keep settings by GET
+        # the settings page of a device may store settings by GET
+        sure = (form.finds or says_search(element)) and not traits.handler
         return weigh(settled(1, "a form that only reads", sure=sure), found)
     if searches(element) and traits.form_method != "post" and not traits.guarded:
         return weigh(settled(1, "searches, sorts or filters", sure=False), found)
@@ -70,15 +73,16 @@ def submitted(element: Element, page: Observation) -> Risk:
 
 
 def label_risk(element: Element) -> Risk:
-    """The risk of a thing that is dragged, or dropped on: that of a button with its label and marks."""
+    """The risk of a thing that is dragged, or dropped on: the same as for a button with its label and markup."""
     return weigh(settled(4, "drags something", sure=False), _said(element))
 
 
 def _acts(element: Element) -> Risk:
-    """The class of what acts on the page itself."""
+    """The class of a control that acts on the page itself."""
     traits = element.traits
     if traits.input_type == "reset" and traits.tag in ("button", "input"):
-        return settled(1, "empties its form on the page", sure=False)  # so it does by itself; a script may do more
+        # this is the native effect; a script may do more
+        return settled(1, "empties its form on the page", sure=False)
     if traits.tag in ("summary", "select") and not traits.reacts:
         return settled(1, f"a {traits.tag}")
     if element.url.lower().startswith("mailto:") and element.role == "link":
@@ -90,8 +94,8 @@ def _acts(element: Element) -> Risk:
 
 
 def _opens_page(element: Element) -> bool:
-    """True if it is a link to another address. One to “#” or to a script is a button; so is one to a place on a page that the page
-    calls a button: a script does what it does.
+    """True if it is a link to another address. A link to “#” or to a script counts as a button; so does a link to a place on a
+    page that the page calls a button, because a script makes its effect.
     """
     if element.role != "link" and "#" in element.url:
         return False
@@ -103,13 +107,13 @@ def _opens_page(element: Element) -> bool:
 
 
 def _opens_here(element: Element) -> bool:
-    """True if the page says that it opens or closes something on the page itself, and it sends no form."""
+    """True if the page declares that it opens or closes something on the page itself, and it sends no form."""
     opens = "expanded" in element.states or bool(element.traits.opens) or element.role == "combobox"
     return opens and not element.traits.submits
 
 
 def _said(element: Element) -> Iterator[Evidence]:
-    """The grave things that its label and its marks say."""
+    """The grave evidence of its label and its markup."""
     traits, leads = element.traits, _opens_page(element)
     clears, resets = say(element.name).kind == "clear", traits.input_type == "reset"
     title = leads and element.role == "link" and not _is_command(element.name)
@@ -118,14 +122,15 @@ def _said(element: Element) -> Iterator[Evidence]:
     if not element.name.strip() and (token := marks.paying(traits.tokens)):
         yield Evidence(level=5, certain=True, says=f"its id, class or icon says “{token}”")
     if token := marks.destroying(traits.tokens, element.name):
-        # Where something leads, or what it opens, tells better than its colour, if its label tells it from others.
+        # The target of a link, or the part that a control opens, tells more than its colour, if its label distinguishes it from
+        # others.
         labelled = sum(letter.isalpha() for letter in element.name) > 1
         painted = marks.paints(token) and labelled and (leads or _opens_here(element))
         yield Evidence(level=7, certain=not painted, says=f"its id, class or icon says “{token}”")
 
 
 def _stands(element: Element, page: Observation) -> Iterator[Evidence]:
-    """Evidence from around it, unless it leads out of that: “Cancel”."""
+    """The evidence from its surroundings, unless it closes them: “Cancel”."""
     return iter(()) if closes(element.name) else beside(element, page)
 
 

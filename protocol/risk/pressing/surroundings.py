@@ -1,4 +1,4 @@
-"""Where a control stands: the warning of its dialog, the card field of its form, a price beside it."""
+"""Evidence from the surroundings of a control: the warning in its dialog, a card field in its form, a price beside it."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ _PRICE: Final = re.compile(
 
 
 def beside(element: Element, page: Observation) -> Iterator[Evidence]:
-    """Evidence from the dialog or form that ``element`` stands in.
+    """Evidence from the dialog or form around ``element``.
 
-    Of a dialog its texts count, but not the labels of its controls: “Delete” beside “Cancel” says nothing about “Cancel”.
+    In a dialog its texts count, but not the labels of its controls: “Delete” beside “Cancel” is no evidence about “Cancel”.
     """
     place = page.nodes.get(element.ref, -1) if page.tree.parents else -1
     if place < 0:
@@ -40,10 +40,10 @@ def beside(element: Element, page: Observation) -> Iterator[Evidence]:
 
 
 def _with_payment(place: int, page: Observation) -> bool:
-    """True if one of the next elements around it holds a field of payment: a form without a name is no node of its own."""
+    """True if one of the nearest elements around it contains a payment field. A form without a name is no node of its own."""
     node = page.tree.parents[place]
     for _ in range(_LEVELS_MAX):
-        # The outermost element holds everything.
+        # The outermost element contains everything.
         if node < 0 or page.tree.parents[node] < 0:
             return False
         inside = list(_within(node, page))
@@ -77,7 +77,7 @@ def _said(texts: list[str]) -> Iterator[Evidence]:
 
 
 def _within(around: int, page: Observation) -> Iterator[int]:
-    """The nodes below ``around``, at most ``_NODES_MAX``. They follow it, since a tree is in document order."""
+    """The nodes below ``around``, at most ``_NODES_MAX``. They follow it, because a tree is in document order."""
     inside = {around}
     for node in range(around + 1, min(len(page.tree.parents), around + 1 + _NODES_MAX)):
         if page.tree.parents[node] not in inside:

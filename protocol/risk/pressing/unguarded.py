@@ -21,7 +21,7 @@ _LIMITS: Final = {ATTACHED: _OPEN, ATTACHED_WALLED: _WALLED}
 
 
 def limits_of(backend: str) -> tuple[str, ...]:
-    """The ways out of the pages of a browser that no guard sees, in words; none if it was launched for this node alone.
+    """The ways out that no guard sees in a browser, in words; none if it was launched for this node alone.
 
     backend: that of its ``BrowserInfo``.
     """

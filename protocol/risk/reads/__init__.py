@@ -1,6 +1,7 @@
-"""POST requests that only read, known by their form: GraphQL queries, JSON-RPC, searches, computations, lists that are turned.
+"""Recognises POST requests that only read, by their form: GraphQL queries, JSON-RPC, searches, computations, pages of lists.
 
-What is known here is what a site's own conventions say, as with GET. What is known by none of these forms needs an approval.
+Like the safety of GET, this knowledge rests on conventions that a site may break. A request in none of these forms needs an
+approval.
 """
 
 from __future__ import annotations
@@ -25,16 +26,16 @@ _PATH: Final = re.compile(r"(?:/[A-Za-z0-9_.,*~:@-]*)*")
 _ALSO_ASKED: Final = word_set(
     "query extensions doc docid documentid id hash queryid queryhash sha256hash method params request calls"
 )
-"""In an address, these may name another document or method than the body does."""
+"""Names that, in an address, may select another document or method than the body does."""
 _CHARSET: Final = re.compile(r"charset\s*=\s*[\"']?([^\s\"';]*)")
 _CHARSETS: Final = frozenset({"utf-8", "utf8", "us-ascii", "iso-8859-1"})
-"""In which letters and signs are the same bytes."""
+"""Character sets in which ASCII letters and punctuation have the same bytes."""
 
 
 def reads_by_form(method: str, url: str, content_type: str, body: str | None) -> str:
-    """By which form a request is known to read only; empty if by none.
+    """The form by which a request is known to only read; empty if there is none.
 
-    body: None if it is unknown. Of JSON with two keys of one name nobody knows which one counts; it has no form.
+    body: None if it is unknown. JSON with a repeated key has no form, because sites may use either value.
     """
     path = _path(url)
     if method.upper() != "POST" or body is None or len(body) > BODY_CHARS_MAX or not path or judge_address(url, "POST"):
@@ -42,7 +43,7 @@ def reads_by_form(method: str, url: str, content_type: str, body: str | None) ->
     kind, _, more = content_type.lower().partition(";")
     kind = kind.strip()
     if (charset := _CHARSET.search(more)) and charset[1] not in _CHARSETS:
-        return ""  # a site may decode it, and read other fields than stand here
+        return ""  # a site may decode it, and then read other fields than these
     last = [part for part in path.split("/") if part][-2:]
     asked = form_pairs(urlsplit(url).query)
     if kind == "application/x-www-form-urlencoded":
@@ -57,7 +58,7 @@ def reads_by_form(method: str, url: str, content_type: str, body: str | None) ->
 
 
 def _read_form(pairs: Pairs | None, last: list[str], asked: Pairs) -> str:
-    """asked: what the address says beside its path. Of a body that was not read whole nothing is known."""
+    """asked: the parameters of the address. If pairs is None, the body was not read completely, and has no form."""
     if pairs is None:
         return ""
     if fills_grid(last, pairs):
@@ -76,7 +77,7 @@ def _read_form(pairs: Pairs | None, last: list[str], asked: Pairs) -> str:
 
 
 def _path(url: str) -> str:
-    """The path of an address in which every site reads the same; else empty."""
+    """The path of an address if every site reads it alike; otherwise empty."""
     try:
         written = urlsplit(url).path or "/"
     except ValueError:
@@ -90,7 +91,7 @@ def _read_json(value: Any, last: list[str], asked: Pairs | None) -> str:
     entries = value if isinstance(value, list) else [value]
     if not 0 < len(entries) <= _BATCH_MAX or not all(isinstance(entry, dict) for entry in entries):
         return ""
-    # Some servers (express-graphql) look into the address first.
+    # Some servers (express-graphql) read the address before the body.
     alone = asked is not None and not any(name_of(key) in _ALSO_ASKED for key, _ in asked)
     if alone and all(is_graphql(entry) for entry in entries):
         return "a GraphQL query"

@@ -1,4 +1,4 @@
-"""Names and values of a body, as a site would read them; what two sites could read differently is not read."""
+"""Reads names and values of a body as a site would. A body that two sites could read differently is not read."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Pairs = list[tuple[str, Any]]
 
 
 def name_of(key: str) -> str:
-    """A field without signs and capitals, its first part where it is one of several: ``filter[price][min]``."""
+    """The first part of a field's name, without punctuation and capitals: ``filter`` of ``filter[price][min]``."""
     return "".join(words_in(re.split(r"[\[.]", key, maxsplit=1)[0])) or plain(key)
 
 
@@ -33,8 +33,8 @@ def form_pairs(body: str) -> Pairs | None:
 
 
 def json_pairs(value: Any) -> Pairs | None:
-    """Names and values of a JSON value, at any depth; inner names stand below the outer one. None if there are too many, or a
-    name is too long.
+    """Names and values of a JSON value at any depth; inner names follow the outer one. None if there are too many, or a name is
+    too long.
     """
     found: list[tuple[str, Any]] = []
     for pair in _walk("", value, 0):
@@ -51,7 +51,7 @@ def _walk(name: str, value: Any, depth: int) -> Iterator[tuple[str, Any]]:
     if depth > _DEPTH_MAX:
         yield _TOO_DEEP, None
     elif value in ({}, []):
-        yield name, ""  # that it is there may be the order: ``{"type": "clear_metadata", "args": {}}``
+        yield name, ""  # its presence may be the order: ``{"type": "clear_metadata", "args": {}}``
     elif isinstance(value, dict):
         for key, each in value.items():
             yield from _walk(f"{name}.{key}" if name else key, each, depth + 1)
@@ -63,11 +63,11 @@ def _walk(name: str, value: Any, depth: int) -> Iterator[tuple[str, Any]]:
 
 
 class _Unclear(ValueError):
-    """JSON that two readers would read differently, or with more fields than are looked at."""
+    """JSON that two readers could read differently, or that has too many fields."""
 
 
 def decoded(text: str) -> Any:
-    """The value of a JSON text in which no object names a key twice, in whatever case, or too many; else None."""
+    """The value of a JSON text; None if an object repeats a key, in whatever case, or has too many."""
     try:
         return json.loads(text, object_pairs_hook=_object, parse_constant=_constant)
     except (ValueError, RecursionError):
@@ -75,7 +75,7 @@ def decoded(text: str) -> Any:
 
 
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    # Some readers (Go's) take keys in any case.
+    # Some readers (such as Go's) ignore the case of keys.
     if len(pairs) > FIELDS_MAX or len({plain(key) for key, _ in pairs}) < len(pairs):
         raise _Unclear
     return dict(pairs)

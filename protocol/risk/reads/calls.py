@@ -1,4 +1,4 @@
-"""Calls that only read: GraphQL queries, JSON-RPC, actions of Livewire, an action that a field names."""
+"""Recognises calls that only read: GraphQL queries, JSON-RPC, Livewire actions, and actions named by a field."""
 
 from __future__ import annotations
 
@@ -29,26 +29,26 @@ _CAMEL_QUERY: Final = re.compile(r"[A-Za-z_]\w{0,120}Query")
 
 
 def is_graphql(entry: dict[str, Any]) -> bool:
-    """True if it is a query of GraphQL, or stands for one that the site keeps, by its hash or by its name."""
+    """True if it is a GraphQL query, or names a query stored on the site by its hash or its name."""
     named = entry.get("operationName") or ""
     if not set(entry) <= _GRAPHQL_FIELDS or not isinstance(named, str):
         return False
     known, persisted = entry.get("query"), _persisted(entry.get("extensions"))
-    # A query of the document that is sent may be called as it likes (“CheckoutPage”).
+    # A query whose document is sent may have any name (“CheckoutPage”).
     own = not persisted and isinstance(known, str)
     if writes(named) and not (own and named in graphql.names(str(known))):
         return False
     if known is None:
-        # Only the name is there. Relay's compiler lets queries alone end so.
+        # Only the name is sent. Relay's compiler allows this suffix for queries only.
         return bool(persisted) and _CAMEL_QUERY.fullmatch(str(entry.get("operationName"))) is not None
     if not isinstance(known, str) or not graphql.is_query(known):
         return False
-    # A site may take the document that it keeps under the hash in place of this one.
+    # A site may use its stored document with this hash instead of the sent one.
     return not persisted or persisted == sha256(known.encode("utf-8", "surrogatepass")).hexdigest()
 
 
 def _persisted(extensions: Any) -> str:
-    """The hash that stands for a document; empty if none does."""
+    """The hash of a stored document; empty if there is none."""
     if not isinstance(extensions, dict) or "persistedQuery" not in extensions:
         return ""
     given = extensions["persistedQuery"]
@@ -56,13 +56,13 @@ def _persisted(extensions: Any) -> str:
 
 
 def is_rpc(entry: dict[str, Any]) -> bool:
-    """True if it is a call of JSON-RPC 2.0 whose method reads, by its name."""
+    """True if it is a JSON-RPC 2.0 call whose method reads, according to its name."""
     method = entry.get("method")
     if not set(entry) <= _RPC_FIELDS or entry.get("jsonrpc") != "2.0" or not isinstance(method, str):
         return False
     params = entry.get("params")
     if method == "call":
-        # Odoo names the method of a model beside its arguments. What else is called so (a tool, a device) may do anything.
+        # Odoo names the method of a model beside its arguments. Other things with such a name (a tool, a device) may do anything.
         params = dict(params) if isinstance(params, dict) and set(params) <= _OF_MODELS else {}
         method = params.pop("method", None)
         if isinstance(method, str) and "model" in params:
@@ -76,7 +76,7 @@ _OF_MODELS: Final = frozenset({"model", "method", "args", "kwargs"})
 
 
 def _reads_by_name(method: str) -> bool:
-    """True if the name of a method says that it reads, by its first word or its last: ``items.list``, ``eth_getBalance``."""
+    """True if the first or the last word of a method's name is a reading verb: ``items.list``, ``eth_getBalance``."""
     if method.lower() in RPC_READS:
         return True
     own = _OF_SPACE.sub("", re.split(r"[./:]", method)[-1])
@@ -89,11 +89,11 @@ def _reads_by_name(method: str) -> bool:
 
 
 _OF_ODOO: Final = word_set("compute validate calculate fetch next")
-"""Verbs by which methods of Odoo act, although they read elsewhere (``validate_picking``, ``get_next_by_id``)."""
+"""Verbs with which methods of Odoo act, although they read elsewhere (``validate_picking``, ``get_next_by_id``)."""
 _OF_SPACE: Final = re.compile(r"[a-z]{2,12}_(?=(?:get|list|estimate)[A-Z])")
-"""The name of a space before that of a method, as in ``eth_getLogs``."""
+"""The namespace before a method's name, as in ``eth_getLogs``."""
 _READ_OR_NOT: Final = word_set("call complete select load")
-"""Verbs that read elsewhere, and do something where a method is called so: ``tools/call``, ``Input.Select``, ``load``."""
+"""Verbs that read elsewhere, but act as the name of a method: ``tools/call``, ``Input.Select``, ``load``."""
 
 
 _HANDED_OUT: Final = word_set(
@@ -103,7 +103,9 @@ _HANDED_OUT: Final = word_set(
 
 
 def calls(last: list[str], pairs: Pairs, asked: Pairs) -> bool:
-    """True if one field says what is called, at an address for such calls, and that is a verb that reads: ``action=query``."""
+    """True if one field names the called action, the address is one for such calls, and the action is a reading verb:
+    ``action=query``.
+    """
     words = words_in(without_extension(last[-1])[0]) if last else []
     if not words or words[-1] not in CALLED or any(map(writes, last)):
         return False
@@ -116,14 +118,14 @@ def calls(last: list[str], pairs: Pairs, asked: Pairs) -> bool:
 
 
 def _is_no_event(words: list[str]) -> bool:
-    """True if nothing is counted up, handed out or suggested: ``count_click``, ``get_next_number``, ``load_fixtures``."""
+    """True if nothing is counted, handed out or suggested: ``count_click``, ``get_next_number``, ``load_fixtures``."""
     return (
         _HANDED_OUT.isdisjoint(words) and words[0] not in ("load", "suggest", "count") and words[:2] != ["list", "item"]
     )
 
 
 def _finds(words: list[str]) -> bool:
-    """True if an action of a plugin of WordPress searches, behind the plugin's name: ``ajaxsearchlite_search``."""
+    """True if the action of a WordPress plugin searches; it follows the plugin's name: ``ajaxsearchlite_search``."""
     ends = words[-1] in _FINDING_ENDS or words[-2:] == ["load", "more"]
     return ends and (_NO_FINDING | WRITING_NOUNS | CLEAR | CHANGING | WEAK).isdisjoint(words)
 
@@ -137,14 +139,16 @@ _NO_FINDING: Final = word_set(
 
 _LIVEWIRE: Final = frozenset({"_token", "components", "snapshot", "updates", "calls", "path", "method", "params"})
 _LIVEWIRE_VERBS: Final = frozenset(["get", "load", "show", "fetch", "find", "search", "filter", "view", "expand"])
-"""Not “sort”: what somebody has dragged to another place is kept."""
+"""Without “sort”, because an order made by dragging is stored."""
 _LIVEWIRE_PAGES: Final = frozenset(
     ["nextPage", "previousPage", "gotoPage", "setPage", "resetPage", "sortBy", "sortTable", "$refresh", "__lazyLoad"]
 )
 
 
 def is_livewire(value: Any, last: list[str]) -> bool:
-    """True if all calls of components of Livewire read: by verbs that do, or by those of its lists. No property is set."""
+    """True if all calls to Livewire components read, by reading verbs or by the verbs of Livewire's lists, and no property is
+    set.
+    """
     if last[:1] + last[-1:] != ["livewire", "update"] or not isinstance(value, dict) or set(value) - _LIVEWIRE:
         return False
     components = value.get("components")
@@ -165,7 +169,7 @@ def _only_filters(updates: Any) -> bool:
 _FILTERS: Final = frozenset(
     {"search", "tableSearch", "query", "perPage", "tableRecordsPerPage", "sortField", "sortDirection"}
 )
-"""Properties of a list of Livewire or Filament that say what it shows."""
+"""Properties of a Livewire or Filament list that select the shown rows."""
 
 
 def _reads_list(call: dict[str, Any]) -> bool:

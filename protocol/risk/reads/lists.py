@@ -1,4 +1,4 @@
-"""Lists that are turned, sorted or searched, and the grids of frameworks that ask for them by POST."""
+"""Recognises lists that are paged, sorted or searched, and the grids of frameworks that load their rows by POST."""
 
 from __future__ import annotations
 
@@ -14,8 +14,9 @@ from protocol.risk.reads.words import LIST_FIELDS, LISTING_ENDS, TOKEN_FIELDS, W
 
 
 def lists(last: list[str], pairs: Pairs) -> bool:
-    """True if a list of something is turned or searched: JSON to ``/api/item/list`` with ``page``, ``size`` or ``keyword`` alone.
-    Anything else that stands beside “list” may be put into one.
+    """True if a list is paged or searched: JSON to ``/api/item/list`` with only ``page``, ``size`` or ``keyword``.
+
+    Any further field beside “list” could be added to a list.
     """
     end = "".join(words_in(last[-1])) if last else ""
     if len(last) < 2 or end not in LISTING_ENDS or any(map(writes, last)) or not LISTS.isdisjoint(words_in(last[0])):
@@ -25,7 +26,7 @@ def lists(last: list[str], pairs: Pairs) -> bool:
 
 
 def pages(last: list[str], value: dict[str, Any]) -> bool:
-    """True if JSON asks for one page of something, by its number and its size: ``/api/user/page`` with ``current`` and ``size``."""
+    """True if JSON asks for one page of something, by number and size: ``/api/user/page`` with ``current`` and ``size``."""
     fields = {name_of(key): each for key, each in value.items()}
     number, size = fields.keys() & _NUMBERS, fields.keys() & _SIZES
     if len(last) < 2 or not number or not size or not fields.keys() <= LIST_FIELDS or any(map(_may_write, last)):
@@ -55,7 +56,7 @@ _DONE_AGAIN: Final = word_set("generate calculate process price sync index build
 
 
 def fills_grid(last: list[str], pairs: Pairs) -> bool:
-    """True if a form has exactly the fields by which DataTables, jqGrid or a grid of Kendo asks for its rows."""
+    """True if a form has exactly the fields with which DataTables, jqGrid or a Kendo grid loads its rows."""
     names = {key for key, _ in pairs if name_of(key) not in TOKEN_FIELDS}
     if any(map(_may_write, last)) or len({key for key, _ in pairs}) < len(pairs):
         return False
@@ -76,11 +77,11 @@ _BUTTONS: Final = word_set("btn button submit ibtn imgbtn lbtn lnk cmd")
 
 
 def turns(last: list[str], pairs: Pairs) -> bool:
-    """True if a grid of ASP.NET is turned to another page or sorted: the event of such a form says so, and no button is sent."""
+    """True if an ASP.NET grid is moved to another page or sorted: the event in such a form says so, and no button is sent."""
     if not last or not last[-1].lower().endswith(".aspx") or any(map(writes, last)):
         return False
     fields = dict(pairs)
     turned = _TURNED.fullmatch(str(fields.get("__EVENTARGUMENT", "")))
-    # Any other event has its own argument. A button that stands among the fields goes before the target.
+    # Any other event has its own argument. A button among the fields takes precedence over the target.
     pressed = any(writes(key) or not _BUTTONS.isdisjoint(words_in(key)) for key in fields)
     return bool(turned and fields.get("__EVENTTARGET")) and not pressed and len(fields) == len(pairs)

@@ -1,4 +1,4 @@
-"""Finds in a request that more is done than reading."""
+"""Finds orders in a request: signs that it does more than read."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from protocol.risk.reads.words import ACTION_FIELDS, READING_VERBS, SEARCH_WORDS
 
 
 def writes(name: object) -> bool:
-    """True if a verb that writes stands in the name of a method, an operation or a value."""
+    """True if the name of a method, an operation or a value contains a writing verb."""
     words = words_in(str(name)[:256])
     return any(word in WRITING_VERBS or any(map(word.startswith, ("delete", "remove", "destroy"))) for word in words)
 
@@ -21,12 +21,12 @@ _EVENTS: Final = frozenset({"eventtarget", "eventargument"})
 
 
 def orders(pairs: Pairs | None) -> bool:
-    """True if a field that says what is done says anything but searching; so does what cannot be read."""
+    """True if a field that names the operation has any value but searching; also for unreadable fields."""
     if pairs is None:
         return True
     for key, value in pairs:
         if key.startswith("/") or (name_of(key) in _EVENTS and value):
-            return True  # an action of SvelteKit, an event of ASP.NET: of those that read, ``turns`` knows
+            return True  # an action of SvelteKit or an event of ASP.NET; ``turns`` knows those that read
         if name_of(key) in _ACTIONS_OF_QWIK:
             return True
         if name_of(key) in ACTION_FIELDS and not isinstance(value, (int, float)):
@@ -37,8 +37,8 @@ def orders(pairs: Pairs | None) -> bool:
 
 
 def of_server_pages(key: str) -> bool:
-    """True if it is a field of a framework (JSF, ASP.NET, Spring Web Flow, Struts) that sends all buttons of a page to its address,
-    under names that say nothing.
+    """True if it is a field of a framework (JSF, ASP.NET, Spring Web Flow, Struts) that sends all buttons of a page to the page's
+    address, under meaningless names.
     """
     return key.startswith(_SERVER_PAGES)
 
@@ -55,12 +55,12 @@ _SERVER_PAGES: Final = (
 
 
 def does_more(pairs: Pairs) -> bool:
-    """True if a field says, at any depth, that something is changed: the button “save” beside “preview”, which sends its name and
-    perhaps no value; one operation of a list; a statement of SQL; or that it is no trial.
+    """True if a field, at any depth, shows that something is changed: the name of the button “save” beside “preview”, perhaps
+    without a value; one operation of a list; a statement of SQL; or a sign that it is no trial.
     """
     for key, value in pairs:
         parts = [part for part in KEY_PARTS.split(key) if part]
-        # A button called “submit” says what it does by its value.
+        # A button called “submit” has its meaning in its value.
         named = value not in (None, False) and name_of(key) not in ACTION_FIELDS and writes(key)
         if named:
             return True

@@ -1,4 +1,4 @@
-"""Searches, lists that are turned, computations, a choice of language."""
+"""Recognises searches, computations, and the choice of a language."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ ELASTIC: Final = word_set(
 
 
 def ends_in_search(last: list[str]) -> bool:
-    """True if the last part of a path is a word for searching, by itself or in a name (``searchProducts``)."""
+    """True if the last part of a path is a word for searching, alone or in a name (``searchProducts``)."""
     words = words_in(without_extension(last[-1])[0]) if last else []
     if len(last) > 1 and last[0] == "search" and _SEARCHED.fullmatch(last[1]):
         words = ["search"]
@@ -43,23 +43,23 @@ def ends_in_search(last: list[str]) -> bool:
         return False
     if len(last) > 1 and not WHERE_KEPT.isdisjoint(words_in(last[0])):
         return False
-    # One more is sent to “queries” and “suggestions” by themselves, and kept there.
+    # A request to “queries” or “suggestions” alone adds one, which is stored.
     named = len(words) > 1 and words[-1] in SEARCHING_PLACES
     return named or words[0] in SEARCH_WORDS or words[-1] in SEARCH_WORDS
 
 
 _SEARCHED: Final = re.compile(r"v\d|jql|products?|users?|orders?|customers?|node|issues|documents|people|all")
-"""Words behind ``/search/`` where something is looked for."""
+"""Words after ``/search/`` that name the searched collection."""
 _ABOUT_SEARCHES: Final = word_set(
     "saved history log logs alert alerts index indexes indexing click clicks track event events recent user my custom watched mail "
     "quick blocked job"
 )
 WHERE_KEPT: Final = word_set("saved setting settings config configuration preferences subscriptions webhooks bookmarks")
-"""Behind one of these stands how searches are done, or one that is kept."""
+"""After one of these words come the settings of searches, or stored searches."""
 
 
 def is_search(pairs: Pairs, last: list[str]) -> bool:
-    """True if all fields are of a search, and one of them says what is searched for."""
+    """True if all fields belong to a search, and one of them is the searched text."""
     if not pairs or orders(pairs) or _states(pairs, last):
         return False
     names = [name_of(key) for key, _ in pairs]
@@ -76,7 +76,7 @@ def _is_plainly_search(last: list[str]) -> bool:
 
 
 def _filters(key: str) -> bool:
-    """True if a field that no list has is called as a filter is: ``cabinClass``, ``brandIds``."""
+    """True if a field that no list has is named like a filter: ``cabinClass``, ``brandIds``."""
     words = words_in(KEY_PARTS.split(key)[0][:_NAME_CHARS])
     return len(words) > 1 and words[-1] in _FILTER_ENDS and _NO_FILTER.isdisjoint(words) and not writes(key)
 
@@ -88,12 +88,12 @@ _NO_FILTER: Final = word_set(
     "cart order share owner"
 )
 _FILTERED: Final = word_set("filter filters where sort orderby criteria conditions facets fields columns")
-"""Below one of these a name is that of what is looked at: ``filters[name]``."""
+"""Below one of these fields, a name is the name of a filtered column: ``filters[name]``."""
 
 
 def _states(pairs: Pairs, last: list[str]) -> bool:
-    """True if a statement that writes may be given where databases are asked (``/query`` of InfluxDB), or a query is kept under a
-    name (``query[name]``).
+    """True if a field may contain a statement that writes, at an address for database queries (``/query`` of InfluxDB), or if a
+    query is stored under a name (``query[name]``).
     """
     at_query = bool(last) and words_in(last[-1])[-1:] in (["query"], ["queries"])
     for key, value in pairs:
@@ -116,8 +116,8 @@ _RAW: Final = word_set("sql rawsql statement")
 
 
 def computes(last: list[str], pairs: Pairs) -> bool:
-    """True if the path ends in a word for computing something (``/shipping/estimate``), something is given for it, and no field
-    says that more is done. Who gives name and address with it wants an answer by mail.
+    """True if the path ends in a word for a computation (``/shipping/estimate``), it has input, and no field shows that more is
+    done. Fields about a person exclude it, because their sender expects an answer by mail.
     """
     words = words_in(without_extension(last[-1])[0]) if last else []
     if not 0 < len(words) <= 3 or any(map(writes, last)) or any(of_server_pages(key) for key, _ in pairs):
@@ -125,8 +125,8 @@ def computes(last: list[str], pairs: Pairs) -> bool:
     if words[0] in _THINGS_TOO and len(words) == 1 < len(last) and _OF_PRICES.isdisjoint(words_in(last[0])):
         return False
     if any(name_of(key) in ("calcexpression", "where") for key, _ in pairs):
-        return False  # a field of all records that fit (ArcGIS)
-    # “Suggestions” and “availability” by themselves are lists that one more is put into.
+        return False  # a field of all matching records (ArcGIS)
+    # “Suggestions” and “availability” alone are lists to which one more is added.
     if not ({words[0], words[-1]} & COMPUTING_WORDS or (words[-1] in COMPUTED_THINGS and words[0] in READING_VERBS)):
         return False
     names = {name_of(key) for key, _ in pairs}
@@ -134,15 +134,15 @@ def computes(last: list[str], pairs: Pairs) -> bool:
 
 
 _THINGS_TOO: Final = word_set("estimate compute")
-"""Alone they are also what is put into a list: an estimate for a customer, a virtual machine."""
+"""Alone they are also items of a list: an estimate for a customer, a virtual machine."""
 _OF_PRICES: Final = word_set(
     "shipping delivery price prices cost costs tax taxes fee fees rate rates route gas freight postage cart basket trip"
 )
 
 
 def chooses_language(last: list[str], pairs: Pairs) -> bool:
-    """True if the site is asked to speak another language, and nothing else: at an address for that, or by ``lang`` alone where
-    nothing of a person is kept.
+    """True if the request only chooses the language of the site: at an address for that, or by ``lang`` alone at an address that
+    stores nothing about a person.
     """
     names = [name_of(key) for key, _ in pairs]
     if not names or not all(name in LANGUAGE_FIELDS or name in TOKEN_FIELDS for name in names):
@@ -165,7 +165,7 @@ _LANGUAGE_CHARS: Final = 12
 
 
 def read_elastic(last: list[str], lines: list[str]) -> str:
-    """“a search of Elasticsearch” if it is one, by the last parts of its path; else empty."""
+    """“a search of Elasticsearch” if it is one, by the last parts of its path; otherwise empty."""
     named = bool(last) and (last[-1] in ELASTIC or "/".join(last) in ELASTIC)
     values = [decoded(line) if line.strip() else {} for line in lines[: FIELDS_MAX + 1]]
     return (

@@ -1,4 +1,4 @@
-"""The words by which requests that only read are known (``reads``), in lower case, without accents."""
+"""The words that identify requests that only read (``reads``), in lower case, without accents."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ SEARCH_WORDS: Final = word_set(
     "zoek sog hledani vyhledavani hladat wyszukiwanie szukanie cautare pretraga poshuk arama pencarian kiem"
 )
 SEARCHING_PLACES: Final = word_set("search searches query queries filter filters suggestions")
-"""Ends of names for searching (``product-queries``); by itself each may be a place to which one more is sent."""
+"""Ends of names for searching (``product-queries``). Alone, each may be a collection to which one more is added."""
 LISTING_ENDS: Final = word_set("list liste lista lister listado elenco lijst seznam spisok daftar danhsach")
-"""Ends of addresses at which what stands before is listed. The plural is a place to which one more list is sent."""
+"""Ends of addresses that list the preceding word. The plural is a collection to which one more list is added."""
 LIST_FIELDS: Final = word_set(
     "page pagenum pageno pageindex currentpage current pagesize perpage size limit offset cursor sort sortby sortorder "
     "orderby orderbycolumn isasc q query keyword keywords search filter filters where"
@@ -71,29 +71,30 @@ READING_VERBS: Final = word_set(
 READING_ENDS: Final = word_set(
     "get list search find fetch read query count lookup balance version info status stats help"
 )
-"""Those that say so at the end of a name as well. Of “sweep all”, “Input.Select” and “end call” the first word is the verb."""
+"""Verbs that also count at the end of a name. In “sweep all”, “Input.Select” and “end call” the first word is the verb."""
 RPC_READS: Final = word_set(
     "eth_chainId eth_blockNumber eth_accounts eth_call eth_coinbase eth_gasPrice eth_maxPriorityFeePerGas eth_feeHistory "
     "eth_blobBaseFee eth_syncing eth_protocolVersion net_listening net_peerCount web3_clientVersion web3_sha3"
 )
-"""Methods of Ethereum nodes that read, and have no verb."""
+"""Methods of Ethereum nodes that read and have no verb in their name."""
 COMPUTING_WORDS: Final = word_set(
     "calculate calc compute estimate preview lint autocomplete typeahead lookup simulate calcular calcula calculer "
     "calculez berechnen vorschau"
 )
-"""Ends of addresses at which something is computed from what is sent. Not what may also be kept, used up or sent by mail:
-validate, verify, check, convert, compare."""
+"""Ends of addresses that compute something from the sent data. Words for operations that may also store, use up or mail something
+are not included: validate, verify, check, convert, compare.
+"""
 COMPUTED_THINGS: Final = word_set("availability calculation estimation suggestions simulation")
-"""The same behind a verb that reads: ``checkAvailability``."""
+"""The same after a reading verb: ``checkAvailability``."""
 PERSON_FIELDS: Final = word_set(
     "email mail emailaddress youremail phone phonenumber telephone tel mobile firstname lastname fullname message"
 )
-"""Fields of somebody who is to be written to."""
+"""Fields for a person who should be written to."""
 CALLED: Final = word_set("ajax rpc api xhr jsonrpc webservice ws")
-"""Ends of addresses at which a field says what is called."""
+"""Ends of addresses at which a field names the called action."""
 CALLS: Final = word_set("action call method func function cmd command op operation")
 CALLS_THAT_READ: Final = word_set("get list search find fetch load query lookup count show view describe suggest")
-"""Not “read”: a message that is read counts as read from then on."""
+"""Without “read”: a message that is read counts as read from then on."""
 LANGUAGE_ADDRESSES: Final = word_set("setlang setlanguage setlocale switchlanguage changelanguage")
 LANGUAGE_FIELDS: Final = word_set("lang language locale next returnto redirect referer")
 WRITING_NOUNS: Final = word_set(
@@ -101,7 +102,7 @@ WRITING_NOUNS: Final = word_set(
     "archive import release launch merge raw new notify upload review file flag mark sign record session copy reply "
     "start stop run complete bulk edit play"
 )
-"""Verbs that write where a name begins with them; elsewhere they are what is read."""
+"""Words that are writing verbs at the beginning of a name; elsewhere they name the object that is read."""
 WRITING_VERBS: Final = (
     (CLEAR | CHANGING - CHANGING_NAMES | WEAK)
     - word_set("block end exit leave drop recall sair salir trash empty like follow lock rate pin star")

@@ -1,4 +1,4 @@
-"""The form of an entry that allows a request which is not GET (``--allow``, ``policy.allow_requests``)."""
+"""Parses entries that allow a request other than GET (``--allow``, ``policy.allow_requests``)."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ ALLOWED_REQUEST_PATTERN: Final = rf"^(?!(?:[Ww][Ss][Ss]|CONNECT|TRACE|TRACK) |[W
 AllowedRequest = Annotated[str, msgspec.Meta(pattern=ALLOWED_REQUEST_PATTERN)]
 """``METHOD address``, or ``METHOD *`` for every address.
 
-In a host ``*`` stands for text within one label, in a path for text without ``/``, behind a ``?`` for any text; ``/**`` at the
-end for the rest of the path. An entry without ``?`` fits with every query: what is told of a refused request has none.
+In a host ``*`` stands for text within one label, in a path for text without ``/``, and after a ``?`` for any text; ``/**`` at the
+end stands for the rest of the path. An entry without ``?`` fits every query, because reports about refused requests have no query.
+``WS address`` allows a WebSocket with all its messages; the address is written like that of a page, with https for ``wss``. There
+is no ``WS *``.
 
-``WS address`` allows a WebSocket and all that goes over it; the address is written as that of a page, with https for ``wss``.
-There is no ``WS *``.
-
-An entry that no request can match is refused where it is given: it would allow nothing, and say nothing."""
+An entry that no request can match is refused when it is given, because it would silently allow nothing.
+"""
 _ENTRY: Final = re.compile(r"(https?)://(\[[^\]]*\]|[^/:]*)(?::([0-9*]+))?(/[^?]*)(?:\?(.*))?", re.DOTALL)
 _USER_INFO: Final = re.compile(r"^(https?://)[^/?#@]*@", re.IGNORECASE)
 _USUAL_PORT: Final = {"http": "80", "https": "443"}
@@ -33,7 +33,7 @@ def allows(entry: str, method: str, url: str) -> bool:
     verb, _, glob = entry.partition(" ")
     if verb.upper() != method:
         return False
-    # A script may send a name and a password in the address. That is the same request, and nobody writes them into an entry.
+    # A script may put a name and a password into the address. That is the same request, and nobody writes them into an entry.
     plain = _USER_INFO.sub(r"\1", url.partition("#")[0])
     fits = _compiled(glob.strip())
     return fits is not None and fits.fullmatch(plain) is not None
@@ -41,7 +41,7 @@ def allows(entry: str, method: str, url: str) -> bool:
 
 @lru_cache(maxsize=256)
 def _compiled(glob: str) -> re.Pattern[str] | None:
-    """The addresses that the second part of an entry names; None if it names none."""
+    """The addresses named by the second part of an entry; None if there are none."""
     if glob == "*":
         return re.compile(r"(?i:https?://).*", re.DOTALL)
     entry = _ENTRY.fullmatch(glob)
@@ -57,10 +57,10 @@ def _compiled(glob: str) -> re.Pattern[str] | None:
 
 
 def _glob(text: str, one: str) -> str:
-    """An expression for text in which ``*`` stands for any number of ``one``.
+    """A regular expression for text in which ``*`` stands for any number of ``one``.
 
-    Each but the last takes the first place that fits, for good: the others fit behind it if they fit anywhere. So no address takes
-    longer than its length.
+    Each chunk except the last takes the first place that fits and keeps it, because the later chunks fit after it if they fit at
+    all. So matching takes linear time.
     """
     first, *chunks = [re.escape(chunk) for chunk in re.split(r"\*+", text)]
     if not chunks:

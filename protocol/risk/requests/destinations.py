@@ -1,7 +1,7 @@
-"""True if a request may go to the machine or the network that its address leads to.
+"""Decides whether a request may go to the machine or the network of its IP address.
 
-A page can name any address, and a name can lead anywhere. So where a name leads is judged again for each address that it
-resolves to (``adapters/browser/wall/destinations.py``).
+A page can request any address, and a name can resolve to any machine. So each IP address to which a name resolves is judged again
+(``adapters/browser/wall/destinations.py``).
 """
 
 from __future__ import annotations
@@ -15,10 +15,10 @@ from protocol.wire.destination import NetworkZone, place_of
 
 
 def literal_address(url: str) -> str:
-    """The IP address that the host of ``url`` is, without a resolver; empty for a name."""
+    """The IP address in the host of ``url``, without asking a resolver; empty for a name."""
     host = (urlsplit(url).hostname or "").rstrip(".")
     if host == "localhost" or host.endswith(".localhost"):
-        return "127.0.0.1"  # browsers ask no resolver for it
+        return "127.0.0.1"  # browsers resolve it without asking a resolver
     try:
         return str(ipaddress.ip_address(host))
     except ValueError:
@@ -26,11 +26,11 @@ def literal_address(url: str) -> str:
 
 
 def judge_destination(url: str, address: str, private: Iterable[str]) -> str | None:
-    """Why ``url`` may not be fetched from ``address``; None if it may.
+    """The reason why ``url`` may not be fetched from ``address``; None if it may.
 
-    address: an IP address that the host of ``url`` is, or resolves to.
-    private: patterns of the origins that may lie on this machine or in a private network. Other places that no site has
-    (``NetworkZone.BARRED``) are reached only by an address that is written out, where a pattern names exactly that origin.
+    address: the IP address in the host of ``url``, or one to which the host resolves.
+    private: patterns of the origins that may be on this machine or in a private network. Reserved addresses
+    (``NetworkZone.BARRED``) are reachable only if they are written as an IP address and a pattern names exactly that origin.
     """
     place = place_of(address)
     if place is NetworkZone.PUBLIC:

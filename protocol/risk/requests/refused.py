@@ -1,6 +1,6 @@
-"""Requests that the network guard refused: how they are recorded, what the error of a refused navigation says, and what helps.
+"""Requests that the network guard refused: their record, the error of a refused navigation, and the remedy.
 
-A rule is the answer of ``judge_request`` or ``judge_destination``, or one of those below.
+A rule is the answer of ``judge_request`` or ``judge_destination``, or one of the rules below.
 """
 
 from __future__ import annotations
@@ -19,31 +19,33 @@ from protocol.risk.requests.sites import REFUSED
 SOCKET: Final = "socket"
 """Rule: no entry allows the WebSocket."""
 SOCKET_FULL: Final = "socket limit"
-"""Rule: too much went over a WebSocket, or a page opened too many."""
+"""Rule: a WebSocket had too much traffic, or a page opened too many."""
 STREAM_FULL: Final = "stream limit"
-"""Rule: too much came to EventSources of a page from one address, or it opened them at too many."""
+"""Rule: the EventSources of a page received too much from one address, or were opened at too many addresses."""
 WINDOW: Final = "window"
 """Rule: a window beside the page sends nothing."""
 CAPSULE: Final = "capsule"
-"""Rule: while a capsule is mounted, only its origins are contacted."""
+"""Rule: while a capsule is mounted, only its origins may be contacted."""
 CAPSULE_CLASS: Final = "capsule class"
-"""Rule: while a capsule is mounted, nothing graver leaves than it allows."""
+"""Rule: while a capsule is mounted, no request of a higher class than it allows may leave."""
 UNSEEN: Final = "unseen"
-"""Rule: a feature of the browser wanted to send it past the guard, and the tunnel did not let it."""
+"""Rule: a feature of the browser tried to send it without the guard, and the tunnel refused it."""
 UNLISTED: Final = "unlisted"
-"""Rule: the recording of the step lists no such request, or it has left already."""
+"""Rule: the recording of the step lists no such request, or lists it once and it has left already."""
 UNASKED: Final = "unasked"
-"""Rule: no step caused it, so no recording lists it: the page sent it while it loaded, or by a timer. It decides nothing."""
+"""Rule: no step caused it, so no recording lists it: the page sent it while it loaded, or by a timer. It does not affect the
+result.
+"""
 OPAQUE: Final = "address: opaque"
-"""Rule: a control of grave words is at work, and no person can read what the address asks for."""
+"""Rule: a control with grave words is taking effect, and the address is unreadable."""
 TYPED: Final = "address: typed secret"
-"""Rule: a secret that was typed stands in the address."""
+"""Rule: the address contains a secret that was typed."""
 CARD: Final = "address: card"
-"""Rule: the number or the code of a card, or an IBAN, stands in the address."""
+"""Rule: the address contains the number or the code of a card, or an IBAN."""
 _GRAVER: Final = "class "
-"""Rule, with the class behind it: the request was named, and is of a class that nobody has approved."""
+"""Rule, followed by the class: the request was allowed by name, but nobody has approved its class."""
 _ALLOWABLE: Final = ("method", "address:")
-"""Rules that come after the allow list, so that ``--allow`` goes before them. So does ``SOCKET``."""
+"""Rules that are checked after the allow list, so ``--allow`` overrides them. The same is true for ``SOCKET``."""
 _PASTED: Final = re.compile(r"https?://[A-Za-z0-9._:-]+/[A-Za-z0-9/._~%=+-]*\Z")
 _UNALTERABLE: Final = (
     CAPSULE,
@@ -58,7 +60,7 @@ _UNALTERABLE: Final = (
     UNLISTED,
     UNASKED,
 )
-"""Rules that ``--allow`` does not change, first what a person would rather know."""
+"""Rules that ``--allow`` does not override, the most informative first."""
 _MEANINGS: Final = {
     "origin": "it is not among the origins that may be visited",
     CAPSULE: "the capsule that is mounted is not for its origin",
@@ -82,7 +84,7 @@ _MEANINGS: Final = {
 
 
 class Refused(NamedTuple):
-    """One refused request, made by ``refused``."""
+    """One refused request, created by ``refused``."""
 
     method: str
     site: str
@@ -91,12 +93,12 @@ class Refused(NamedTuple):
 
 
 def refused(method: str, url: str, rule: str) -> Refused:
-    """The request without its query, which may contain what the page knows."""
+    """The request without its query, which may contain data of the page."""
     return Refused(method, site_of(url), _path(url), rule)
 
 
 def site_of(url: str) -> str:
-    """Scheme, host and port of any address, without user and password; what cannot be read is left out."""
+    """Scheme, host and port of any address, without user and password; unreadable parts are left out."""
     try:
         parts = urlsplit(url)
         host, port = parts.hostname or "", parts.port
@@ -107,19 +109,19 @@ def site_of(url: str) -> str:
 
 
 def request_line(request: Refused, page_url: str = "") -> str:
-    """The request as it is recorded: ``METHOD /path`` at the origin of the page, else ``METHOD https://host/path``.
+    """The request in recorded form: ``METHOD /path`` at the origin of the page, otherwise ``METHOD https://host/path``.
 
     Without the host, a request for a metadata service would look like one for a missing picture of the site.
     """
-    # A WebSocket has a scheme of its own, and the same origin.
+    # A WebSocket has a scheme of its own, but the same origin.
     same = bool(page_url) and _as_web(request.site) == site_of(page_url)
     return f"{request.method} {'' if same else request.site}{request.path}"
 
 
 def navigation_refused(request: Refused, before: Iterable[str] = ()) -> MeshError:
-    """The error of a page that the guard did not let the browser open. Its detail names sites, and no path.
+    """The error for a page that the guard did not let the browser open. Its detail names sites without paths.
 
-    before: the sites that the address led to until then, by redirects.
+    before: the sites through which redirects led before.
     """
     site = request.site or "an address that cannot be read"
     chain = [*before, site]
@@ -131,37 +133,38 @@ def navigation_refused(request: Refused, before: Iterable[str] = ()) -> MeshErro
 
 
 def graver(level: int) -> str:
-    """The rule by which a request of the class ``level`` is refused although it was named."""
+    """The rule for refusing a request of class ``level`` that was allowed by name."""
     return f"{_GRAVER}{level}"
 
 
 def may_be_allowed(rule: str) -> bool:
-    """True if the owner can allow what was refused by ``rule``, with ``--allow``."""
+    """True if the owner can allow a request refused by ``rule``, with ``--allow``."""
     return rule == SOCKET or rule.startswith(_ALLOWABLE)
 
 
 def may_be_approved(rule: str) -> bool:
-    """True if a yes of the owner lets through what was refused by ``rule``."""
+    """True if a yes of the owner lets a request through that ``rule`` refused."""
     return may_be_allowed(rule) or rule.startswith(_GRAVER)
 
 
 def may_change(rule: str) -> bool:
-    """True if what was refused by ``rule`` is an order: it would have been sent, and may have changed something."""
+    """True if a request refused by ``rule`` may have changed something: only the guard kept it from being sent."""
     return rule == CAPSULE_CLASS or rule.startswith((*_ALLOWABLE, _GRAVER))
 
 
 def what_helps(requests: Iterable[str], rules: Iterable[str], *, owner: bool, page_url: str = "") -> str:
-    """The remedy of a person for refused requests, in a few words; empty if there is nothing to say.
+    """The remedy for refused requests, in a few words; empty if there is none.
 
-    requests, rules: in the same order. owner: whether the owner of the node asks, who alone may allow a request.
-    page_url: the address of the page; with it the option can be pasted as it stands.
-    The first that ``--allow`` can help decides; else the first that it cannot help; a WebSocket comes last.
+    requests, rules: in the same order. owner: True if the caller is the owner of the node, who alone may allow a request.
+    page_url: the address of the page, with which the option can be pasted unchanged.
+
+    The first request that ``--allow`` can let through decides; otherwise the first that it cannot; a WebSocket comes last.
     """
     pairs = list(zip(requests, rules, strict=True))
     unapproved = next((rule for _, rule in pairs if rule.startswith(_GRAVER)), "")
     decided = next((rule for rule in _UNALTERABLE if any(rule == of for _, of in pairs)), "")
     allowable = next((request for request, rule in pairs if rule != SOCKET and may_be_allowed(rule)), "")
-    if not allowable and not decided:  # many a page does well without its WebSocket, so the others come first
+    if not allowable and not decided:  # many pages work without their WebSocket, so other requests come first
         allowable = next((request for request, rule in pairs if rule == SOCKET), "")
     if unapproved and not allowable:
         return f"approve it with --approve-{unapproved}" if owner else ""
@@ -173,7 +176,9 @@ def what_helps(requests: Iterable[str], rules: Iterable[str], *, owner: bool, pa
 
 
 def allow_entry(request: str, page_url: str = "") -> str:
-    """The value of ``--allow`` for a refused ``METHOD /path``; with ``URL`` in place of an address that cannot be pasted."""
+    """The value of ``--allow`` for a refused ``METHOD /path``; with ``URL`` in place of an address that cannot be pasted
+    safely.
+    """
     method, _, address = request.partition(" ")
     address = _as_web(site_of(page_url) + address if page_url and address.startswith("/") else address)
     # The page chose the path, and a person pastes the line into a shell, where `*` would also allow more.
@@ -183,7 +188,7 @@ def allow_entry(request: str, page_url: str = "") -> str:
 
 
 def meaning(rule: str) -> str:
-    """The reason by which a rule refuses a request, in words."""
+    """The reason for which a rule refuses a request, in words."""
     if rule.startswith(_GRAVER):
         return f"it is of {rule}, which nobody has approved"
     word = rule.removeprefix("address: ")
@@ -197,7 +202,7 @@ def _as_web(site: str) -> str:
 def _path(url: str) -> str:
     try:
         path = urlsplit(url).path or "/"
-        # Chromium's addresses reach two megabytes. What is cut could end in half a secret, which nothing finds.
+        # Chromium's addresses reach two megabytes. A cut address could end in half a secret, which no search finds.
         return path if len(path) <= limits.URL_CHARS_MAX else f"/{WITHHELD}"
     except ValueError:  # an unreadable address is refused; the record still needs a path
         return "/"

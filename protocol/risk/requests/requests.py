@@ -1,4 +1,4 @@
-"""The network guard's judgement: which requests a browser may send, whatever caused them."""
+"""The network guard's judgement of the requests that a browser may send."""
 
 from __future__ import annotations
 
@@ -17,32 +17,36 @@ from protocol.risk.requests.sites import REFUSED, SiteRule, judge_site
 from protocol.trust.origin import ANY, fits, origin_of
 
 SAFE_METHODS: Final = frozenset({"GET", "HEAD", "OPTIONS", "PROPFIND", "QUERY", "REPORT", "SEARCH"})
-"""Methods that only read: those that the HTTP method registry of IANA calls safe, without TRACE, which no page can send."""
+"""Methods that only read: the safe methods of IANA's HTTP method registry, without TRACE, which no page can send."""
 
 
 EVERY_CLASS: Final = 7
-"""The highest class: nothing is graver."""
+"""The highest class."""
 
 
 class GuardPolicy(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Which requests a browser context may send."""
+    """The requests that a browser context may send."""
 
     read_only: bool = True
-    """Refuse requests by other methods than ``SAFE_METHODS``, unless allowed below or known to read by their form."""
+    """Refuse requests with methods other than ``SAFE_METHODS``, unless they are allowed below or known to only read by their
+    form.
+    """
     allow: tuple[str, ...] = ()
-    """``METHOD URL-glob`` pairs that are allowed although not GET, for example ``POST https://shop.example/login``."""
+    """``METHOD URL-glob`` pairs that are allowed although they are not GET, for example ``POST https://shop.example/login``."""
     origins: tuple[str, ...] = ()
     """Patterns of the origins that may be contacted (``protocol.trust.origin``); empty allows every origin."""
     private: tuple[str, ...] = (ANY,)
-    """Patterns of those among them that may lie on this machine or in a private network
-    (``protocol.risk.requests.destinations``)."""
+    """Patterns of the origins among them that may be on this machine or in a private network
+    (``protocol.risk.requests.destinations``).
+    """
     sites: tuple[SiteRule, ...] = ()
     """The owner's rules for single sites."""
     capsule: bool = False
-    """True if ``origins`` were narrowed to those of a capsule: what is refused for its origin is then told so."""
+    """True if ``origins`` were narrowed to those of a capsule; a refusal for its origin then says so."""
     class_max: int = EVERY_CLASS
-    """The gravest class of a request that changes something and may leave, whoever allows it: the policy of a mounted capsule. Up
-    to 3 nothing but reads leave, since every other request is of class 4 at least."""
+    """The highest class of a request that changes something and may leave, whoever allows it. The policy of a mounted capsule sets
+    it. Up to class 3 only reads leave, because every other request has at least class 4.
+    """
 
 
 def judge_request(
@@ -60,19 +64,19 @@ def judge_request(
     grave: bool = False,
     tells: bool = False,
 ) -> str | None:
-    """Why ``policy`` refuses a request; None if it may be sent.
+    """The reason why ``policy`` refuses a request; None if it may be sent.
 
-    resource_type: as the browser names it, lower case (``document``, ``fetch``, ``image`` …).
-    body_text, content_type: the body, None if it is none of text or too long, and what the request says of it.
-    announced: of a CORS preflight (no script can make one up) the method it asks for. It brings the site neither a body nor
-    cookies, so it may be sent where the request it announces may; of a POST the body is judged when it comes.
-    replaced_by: the method that a header puts in the place of the real one (``X-HTTP-Method-Override``). A site that knows the
-    header does that, any other one what the real method says; so both must be permitted.
-    commanded: whether a header names what a POST does (``Next-Action``). Its address and its body do not tell then.
-    grave: whether a control of grave words is at work, so that an address that nobody can read may be its order.
-    tells: whether a secret that was typed stands in the address.
-    Checks in order: scheme; an address that can be read; origin; a host that is an IP address; the allow list; the rule of the
-    site; method; the address.
+    resource_type: the browser's name for it, in lower case (``document``, ``fetch``, ``image`` …).
+    body_text, content_type: the body and its declared type; the body is None if it is no text or too long.
+    announced: for a CORS preflight, which no script can forge, the method that it announces. A preflight carries neither a body
+    nor cookies, so it may be sent if the announced request may; the body of an announced POST is judged later.
+    replaced_by: the method in a header that overrides the real one (``X-HTTP-Method-Override``). Sites that ignore the header use
+    the real method, so both methods must be permitted.
+    commanded: True if a header selects the operation of a POST (``Next-Action``), so that its address and body do not tell.
+    grave: True if a control with grave words is taking effect, so that an unreadable address may be its order.
+    tells: True if the address contains a secret that was typed.
+    Checks in order: scheme; a readable address; origin; an IP address as host; the allow list; the rule of the site; method; the
+    address.
     """
     scheme, _, rest = url.partition(":")
     # These load nothing from the network.
@@ -110,14 +114,14 @@ def judge_request(
 
 
 def _hidden_order(url: str, *, grave: bool, tells: bool) -> str | None:
-    """The rule for which an address may not be asked for although it says no order."""
+    """The rule that refuses an address although it contains no order."""
     if tells or holds_card(url):
         return TYPED if tells else CARD
     return OPAQUE if grave and is_opaque(url) else None
 
 
 def _reads(url: str, is_navigation: bool, content_type: str, body: str | None) -> bool:
-    """True if a POST only reads. A navigation sends a form; what looks like anything else there was made to look so."""
+    """True if a POST only reads. A navigation sends a form, so any other body in a navigation was forged."""
     if is_navigation and content_type.partition(";")[0].strip().lower() != "application/x-www-form-urlencoded":
         return False
     return bool(reads_by_form("POST", url, content_type, body))

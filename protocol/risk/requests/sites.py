@@ -1,7 +1,7 @@
-"""Rules of a node's owner for single sites: where it may read, send, connect; each with its reason (``policy.sites``).
+"""The owner's rules for single sites: what may be read, sent and connected to there, each with its reason (``policy.sites``).
 
-Of several rules that name an origin the most specific one decides alone: the exact origin, else the longest domain. A rule narrows
-reads to what it lists, and allows requests that are not GET; what it does not speak of stays as it is.
+If several rules name an origin, only the most specific one counts: the exact origin, otherwise the longest domain. A rule narrows
+reads to the listed paths, and allows requests that are not GET. It does not affect other requests.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ PATH_PATTERN: Final = r"^/[!-~]*\Z"
 SENT_PATTERN: Final = r"^(?!(?:GET|HEAD|OPTIONS|CONNECT|TRACE) )[A-Z]{3,20} /[!-~]*\Z"
 _FILES: Final = frozenset({"image", "script", "stylesheet", "font", "media", "manifest"})
 REFUSED: Final = "site"
-"""Rule of ``judge_request``: a site's rule does not list what would be read."""
+"""Rule of ``judge_request``: a site's rule does not list the path to read."""
 
 PathPattern = Annotated[str, msgspec.Meta(max_length=limits.FORM_TEXT_CHARS_MAX, pattern=PATH_PATTERN)]
 """A path in which ``*`` stands for any text within a segment, and ``**`` for any text."""
@@ -31,7 +31,7 @@ _Sends = Annotated[tuple[SentPattern, ...], msgspec.Meta(max_length=limits.SITE_
 
 
 class SiteRule(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """One site."""
+    """The rule for one site."""
 
     site: Annotated[str, msgspec.Meta(max_length=limits.ORIGIN_CHARS_MAX)]
     """An origin, or ``https://*.domain``."""
@@ -43,13 +43,15 @@ class SiteRule(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     post: _Sends = ()
     """Requests that may be sent although they are not GET, each ``METHOD path``, as ``POST /search``."""
     connect: _Reads = ()
-    """Paths of WebSockets that may be opened. What goes over one is counted, and not judged."""
+    """Paths of WebSockets that may be opened. Their messages are counted but not judged."""
     personal_data: Literal["replace", "cover", "keep"] = "replace"
     """How a node stores e-mail addresses, telephone, card, account and national numbers on pages of the site: ``replace`` stores
-    tokens in their place, ``cover`` also covers them in pictures, ``keep`` stores them as they are."""
+    tokens in their place, ``cover`` also covers them in pictures, ``keep`` stores them unchanged.
+    """
     probe: bool = True
-    """True if searches may press controls that are not understood, out of which nothing but reads can leave; false for a site on
-    which a login is used that must not be risked."""
+    """True if searches may press controls that they do not understand, while only reads can leave; False for a site with a login
+    that must not be risked.
+    """
 
 
 def rule_at(rules: Sequence[SiteRule], url: str) -> int | None:
@@ -64,7 +66,7 @@ def _specific(pattern: str, origin: str) -> tuple[bool, int]:
 
 
 def judge_site(rules: Sequence[SiteRule], method: str, url: str, resource_type: str) -> str | None:
-    """The answer of a site's rule to a request: empty if it allows it, ``REFUSED``, or None if it says nothing.
+    """The answer of a site's rule to a request: empty if it allows it, ``REFUSED``, or None if it does not cover it.
 
     method: in upper case. resource_type: as for ``judge_request``.
     """
@@ -84,16 +86,18 @@ def _sends(entry: str, method: str, path: str) -> bool:
 
 
 def path_fits(pattern: str, path: str) -> bool:
-    """True if ``pattern`` names ``path``. A path with an escaped slash or dot is named by no pattern: sites read it differently."""
+    """True if ``pattern`` names ``path``. No pattern names a path with an escaped slash or dot, because sites read such a path
+    differently.
+    """
     if re.search(r"%2[ef]|%5c|\\|/\.{1,2}(/|\Z)", path, re.IGNORECASE):
         return False
     return fnmatch_within(pattern, path)
 
 
 def fnmatch_within(pattern: str, text: str) -> bool:
-    """True if ``pattern`` matches all of ``text``: ``*`` any text without ``/``, ``**`` any text, everything else itself.
+    """True if ``pattern`` matches all of ``text``: ``*`` is any text without ``/``, ``**`` any text, other characters are literal.
 
-    Goes back to the last ``**`` and the last ``*`` only, so the time is bounded by the product of the lengths.
+    It goes back to the last ``**`` and the last ``*`` only, so the time is bounded by the product of the lengths.
     """
     parts = re.findall(r"\*\*+|\*|[^*]", pattern)
     at = index = 0

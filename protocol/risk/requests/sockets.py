@@ -1,6 +1,5 @@
-"""Which WebSockets a page may open: those of addresses that the owner has named, as `WS https://host/path` or in `policy.sites`.
-
-What is sent over one cannot be judged, so none is open by itself.
+"""Decides which WebSockets a page may open: only those at addresses that the owner has named, as `WS https://host/path` or in
+`policy.sites`. Their messages cannot be judged, so none is allowed by default.
 """
 
 from __future__ import annotations
@@ -20,14 +19,14 @@ SOCKET_METHOD: Final = "WS"
 
 
 def page_url(url: str) -> str:
-    """The address of a WebSocket as entries write it: with the scheme of the pages that open it."""
+    """The address of a WebSocket in the form of entries: with the scheme of the pages that open it."""
     return f"http{url[2:]}" if url.startswith(("ws://", "wss://")) else url
 
 
 def judge_socket(url: str, policy: GuardPolicy) -> str | None:
-    """Why ``policy`` refuses to open a WebSocket; None if it may be opened.
+    """The reason why ``policy`` refuses to open a WebSocket; None if it may be opened.
 
-    Checks in order: those of ``judge_request`` up to the host; the allow list; what the rule of the site connects to.
+    Checks, in order: those of ``judge_request`` up to the host; the allow list; ``connect`` in the site's rule.
     """
     web = page_url(url)
     rule = judge_request("GET", web, "websocket", False, None, msgspec.structs.replace(policy, read_only=False))
@@ -39,14 +38,14 @@ def judge_socket(url: str, policy: GuardPolicy) -> str | None:
 
 
 class Flow:
-    """Counts what goes over one WebSocket, in both directions together, or comes to EventSources from one address."""
+    """Counts the traffic of one WebSocket in both directions, or of the EventSources from one address."""
 
     def __init__(self, messages_max: int, bytes_max: int) -> None:
         self._messages_max, self._bytes_max = messages_max, bytes_max
         self.messages = self.bytes = 0
 
     def takes(self, message: str | bytes) -> bool:
-        """Count a message; whether it is still within the limits."""
+        """Count a message. Returns True while the traffic is within the limits."""
         self.messages += 1
         self.bytes += len(message)
         return self.messages <= self._messages_max and self.bytes <= self._bytes_max

@@ -1,7 +1,7 @@
-"""Reads labels in any language for grave requests: ``say`` for controls, ``field_says`` for labels of fields.
+"""Finds grave meanings in labels of any language: ``say`` for controls, ``field_says`` for labels of fields.
 
-A text model that was trained on message catalogues reads the label (``model.py``). It abstains often: most names of things ask for
-nothing. ``text.py`` undoes what hides a word before that, and ``anchors.py`` has the few labels whose meaning is fixed.
+A text model trained on message catalogues reads the label (``model.py``). It often gives no answer, because most labels are just
+names. Before that, ``text.py`` removes disguises of words. ``anchors.py`` has the few labels with a fixed meaning.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ __all__ = ["NOTHING", "Spoken", "asks", "closes", "field_says", "grave", "say"]
 
 _CACHED: Final = 8192
 _PARTS_MAX: Final = 12
-"""So many words of a label are also read alone."""
+"""The number of words of a label that are also read alone."""
 _SHOWN_CHARS: Final = 40
 _LIKELY: Final = 0.5
 _GRAVE: Final = ("pay", "access", "destroy")
@@ -30,15 +30,15 @@ _QUESTION_WORDS: Final = 4
 
 
 class Spoken(msgspec.Struct, frozen=True, kw_only=True):
-    """The request that a label makes."""
+    """The meaning of a label."""
 
     kind: str = ""
-    """One of ``anchors.KINDS``; empty if nothing was read."""
+    """One of ``anchors.KINDS``; empty if nothing was recognised."""
     level: int = 0
-    """The class of a control that says it; 0 if it asks for nothing that is known."""
+    """The class of a control with this label; 0 if the meaning is harmless or unknown."""
     certain: bool = False
     leans: int = 0
-    """The highest class that it leans to without being certain; 0 if none."""
+    """The highest class that it suggests without certainty; 0 if none."""
     text: str = ""
     """The text that was read, shortened."""
 
@@ -47,13 +47,13 @@ NOTHING: Final = Spoken()
 
 
 def say(label: str) -> Spoken:
-    """The request of ``label`` of a control. Takes under 0.2 ms, and a cache holds labels that were read."""
+    """The meaning of a control's ``label``. Takes under 0.2 ms; results are cached."""
     text = read(label)
     return _say(text) if text else NOTHING
 
 
 def grave(label: str, *, leans: bool = False) -> Iterator[Evidence]:
-    """The grave things that a label says. leans: none of them is certain."""
+    """The grave evidence of a label. leans: treat none of it as certain."""
     spoken = say(label)
     if spoken.certain and spoken.level >= GRAVE_CLASS:
         yield Evidence(level=spoken.level, certain=not leans, says=f"says “{spoken.text}”")
@@ -62,13 +62,13 @@ def grave(label: str, *, leans: bool = False) -> Iterator[Evidence]:
 
 
 def asks(label: str) -> bool:
-    """True if ``label`` is a question, as the headings of a list of questions and answers are: “How do I delete my account?”"""
+    """True if ``label`` is a question, like the headings of a list of questions and answers: “How do I delete my account?”"""
     words = read(label).split()
     return label.rstrip().endswith(("?", "？", "؟")) and len(words) >= _QUESTION_WORDS and words[0] in ASKING
 
 
 def closes(label: str) -> bool:
-    """True if ``label`` only says that something is closed or given up: “Cancel”."""
+    """True if ``label`` only means closing or giving up: “Cancel”."""
     return read(label) in CLOSERS
 
 
@@ -78,11 +78,11 @@ def _say(text: str) -> Spoken:
         return _pictures(text)
     if anchored := ANCHORS.get(text):
         return _fixed(anchored, text)
-    # Beside letters a picture only leans: “🗑” on a button that names a bin is not yet a deletion.
+    # Beside letters a picture only suggests: “🗑” on a button that names a bin is no deletion yet.
     pictured = _pictures(text)
     text = " ".join("".join(char for char in text if unicodedata.category(char) != "So").split())
     spoken = _worse(_judged(text), msgspec.structs.replace(pictured, certain=False, leans=pictured.level), text)
-    # A word in a second script, or one that only looks like another, must not hide behind the first.
+    # A word in a second script, or a word of look-alike letters, must not hide behind the first word.
     for other in filter(None, (look_alike(text), *runs(text))):
         spoken = _worse(spoken, _judged(other), text)
     return spoken
@@ -103,7 +103,7 @@ def _judged(text: str) -> Spoken:
     if sum(chances[each] for each in _GRAVE) >= limits.grave:
         return Spoken(kind=gravest, level=LEVELS[gravest], certain=True, text=shown)
     kind = max(chances, key=chances.__getitem__)
-    # What it is sure of to show or search leans to nothing, but for single words of it.
+    # A label that is certain to show or search suggests nothing, unless single words of it do.
     shows = chances["view"] + chances["search"] >= limits.view.get(script_of(text), 2.0)
     leaning = [LEVELS[each] for each in _GRAVE if chances[each] >= limits.lean and not shows]
     changing = chances["change"] + chances["begin"] + sum(chances[each] for each in _GRAVE)
@@ -113,7 +113,7 @@ def _judged(text: str) -> Spoken:
 
 
 def _hidden(text: str) -> int:
-    """The highest class from 5 on that one of several words asks for alone."""
+    """The highest class, from 5 on, of one of several words when it is read alone."""
     words = text.split()
     limit = model().header.thresholds.grave
     alone = words[:_PARTS_MAX] if len(words) > 1 else []
@@ -126,14 +126,14 @@ def _chances(text: str) -> dict[str, float]:
 
 
 def _worse(one: Spoken, other: Spoken, text: str) -> Spoken:
-    """The request of a label of which ``one`` and ``other`` were read."""
+    """The meaning of a label whose readings are ``one`` and ``other``: the graver one counts."""
     if other.certain and other.level > one.level:
         return msgspec.structs.replace(other, text=_shown(text))
     return msgspec.structs.replace(one, leans=max(one.leans, other.leans))
 
 
 def field_says(label: str) -> Spoken:
-    """The request of ``label`` of a field: ``card``, ``secret``, or what ``say`` gives."""
+    """The meaning of a field's ``label``: ``card``, ``secret``, or the result of ``say``."""
     text = read(label)
     if not text:
         return NOTHING

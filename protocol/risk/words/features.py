@@ -1,6 +1,7 @@
-"""Which weights of the text model a label has: hashes of its characters in runs of one to five, of its words, and of the whole.
+"""Selects the weights of the text model for a label, by hashes of its runs of one to five characters, its words, and the whole
+text.
 
-No list of words and no language is needed, and no spaces. Two texts may share a weight; training has seen the same sharing.
+This needs no list of words, no known language and no spaces. Two texts may share a weight; training has seen the same sharing.
 """
 
 from __future__ import annotations
@@ -13,10 +14,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 BUCKETS: Final = 196_608
-"""With ten kinds and a byte for each weight the file stays below 2 MB."""
+"""With ten kinds and one byte for each weight, the file stays below 2 MB."""
 RUN_MAX: Final = 5
 CHARS_MAX: Final = 160
-"""Characters behind these are not looked at."""
+"""Characters after this length are ignored."""
 _PRIME: Final = np.uint64(0x100000001B3)
 _MIX: Final = np.uint64(0x9E3779B97F4A7C15)
 _HALF: Final = np.uint64(32)
@@ -24,7 +25,9 @@ _FIRST: Final = np.uint64(0xCBF29CE484222325)
 
 
 def features(text: str) -> NDArray[np.int32]:
-    """The buckets of ``text`` as ``read`` gives it; int32, one for each run of characters and each word, in no special order."""
+    """The buckets of ``text``, which is a result of ``read``: int32, one for each run of characters and each word, in no special
+    order.
+    """
     text = text[:CHARS_MAX]
     codes = np.frombuffer(f" {text} ".encode("utf-32-le"), dtype=np.uint32).astype(np.uint64)
     found = []

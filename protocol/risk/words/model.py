@@ -20,20 +20,20 @@ FILE: Final = "weights.bin"
 
 
 class Thresholds(msgspec.Struct, frozen=True, kw_only=True):
-    """From which probability on a kind is certain; chosen on applications that the weights have not seen."""
+    """The probabilities from which a kind is certain; chosen on applications that the weights have not seen."""
 
     view: dict[str, float]
-    """By script: of view and search together. A script that is not listed was not shown to be read well enough."""
+    """By script: for view and search together. A script that is not listed was not shown to be read well enough."""
     grave: float
-    """Of pay, access and destroy together."""
+    """For pay, access and destroy together."""
     change: float
-    """Of all that is class 4 and above."""
+    """For all kinds of class 4 and above together."""
     quiet: float
-    """Of the same: from here on a label does not pass for the name of something."""
+    """The same, but lower: from here on, a label is no longer taken for the name of something."""
     lean: float
-    """From here on a label leans to what it is not certain of."""
+    """From here on, a label suggests a kind without certainty."""
     field: float
-    """Of card, or of secret, as the label of a field."""
+    """For card, or for secret, as the label of a field."""
 
 
 class WeightsHeader(msgspec.Struct, frozen=True, kw_only=True):
@@ -42,7 +42,7 @@ class WeightsHeader(msgspec.Struct, frozen=True, kw_only=True):
     kinds: tuple[str, ...]
     buckets: int
     scales: tuple[float, ...]
-    """By kind: what a weight of 1 is worth."""
+    """By kind: the value of a weight of 1."""
     bias: tuple[float, ...]
     temperature: float
     thresholds: Thresholds
@@ -58,7 +58,7 @@ class Model(msgspec.Struct, frozen=True, kw_only=True):
     bias: NDArray[np.float32]
 
     def probabilities(self, text: str) -> dict[str, float]:
-        """Of each kind that ``text``, as ``read`` gives it, asks for it; they sum to 1."""
+        """The probability of each kind for ``text``, which is a result of ``read``; they sum to 1."""
         found = features(text)
         sums = self.weights[found].sum(axis=0, dtype=np.int32) * self.scales / np.sqrt(len(found)) + self.bias
         powers = np.exp((sums - sums.max()) / self.header.temperature)
@@ -66,7 +66,7 @@ class Model(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def decode(data: bytes) -> Model:
-    """The model in the bytes of the file. It is part of this package, so that it is not checked against malice."""
+    """The model in the bytes of the file. The file is part of this package, so the bytes are trusted."""
     first, _, rows = data.partition(b"\n")
     header = msgspec.json.decode(first, type=WeightsHeader)
     assert header.kinds == KINDS and header.buckets == BUCKETS
@@ -80,7 +80,7 @@ def decode(data: bytes) -> Model:
 
 
 def encode(header: WeightsHeader, weights: NDArray[np.int8]) -> bytes:
-    """The bytes of the file; those of equal weights are equal."""
+    """The bytes of the file; equal weights give equal bytes."""
     return msgspec.json.encode(header) + b"\n" + weights.tobytes()
 
 

@@ -1,4 +1,4 @@
-"""Brings a label into the spelling that a person reads: the unseen is left out, look-alikes are the letters they look like."""
+"""Normalises a label to the text that a person sees: invisible characters are removed, and look-alike letters replaced."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _UNSEEN: Final = frozenset({"Cf", "Cc", "Co", "Cn", "Cs"})
 """Bidi controls, zero-width characters, soft hyphens, controls, glyphs of icon fonts."""
 # Fillers and variation selectors, which Unicode counts as letters or marks; the Arabic tatweel, which only stretches a word.
 _BLANK: Final = re.compile("[\u034f\u115f\u1160\u17b4\u17b5\u2800\u3164\uffa0\ufe00-\ufe0f\u0640]")
-# Accents that no letter has taken up, vowel points of Hebrew and Arabic: decoration, or left out by most writers.
+# Accents that form no letter, and vowel points of Hebrew and Arabic: decoration, or omitted by most writers.
 _MARKS: Final = re.compile(
     "[\u0300-\u036f\u0483-\u0489\u0591-\u05bd\u05bf\u05c1\u05c2\u05c4\u05c5\u05c7\u064b-\u065f\u0670\u20d0-\u20f0]"
 )
@@ -26,7 +26,7 @@ _OTHER: Final[dict[str, str]] = dict(
 )
 _OTHER_OF: Final = {ord(letter): latin for letter, latin in _OTHER.items()}
 LATIN_OF: Final = {ord(letter): latin for letter, latin in (_CYRILLIC | _GREEK | _OTHER).items()}
-"""The Latin letters that others look like, in lower case."""
+"""The Latin letter for each letter that looks like it, in lower case."""
 _CYRILLIC_OF: Final = {ord(latin): letter for letter, latin in _CYRILLIC.items() if letter not in "ёь"}
 _SCRIPTS: Final = (
     ("Latin", re.compile("[a-z\u00aa-\u024f\u1e00-\u1eff]")),
@@ -49,7 +49,7 @@ NO_SPACES: Final = frozenset({"Han", "Kana", "Thai"})
 
 
 def _unboxed(char: str) -> str:
-    """The letter of a letter in a filled circle or square, or of a flag, which NFKC leaves as they are."""
+    """The plain letter for a letter in a filled circle or square, or of a flag, which NFKC does not change."""
     code = ord(char)
     for first in (0x1F130, 0x1F150, 0x1F170, 0x1F1E6):
         if first <= code < first + 26:
@@ -58,11 +58,11 @@ def _unboxed(char: str) -> str:
 
 
 _APART: Final = re.compile("[\u3400-\u9fff] [\u3400-\u9fff]")
-"""Two letters of Chinese between which a page has put a blank, for the looks of it, as Ant Design does."""
+"""Two Chinese characters with a blank between them for looks, as Ant Design inserts it."""
 
 
 def read(text: str) -> str:
-    """``text`` in lower case as a person reads it, words with one blank between them, each number as ``0``."""
+    """``text`` in lower case as a person sees it, with one blank between words, and each number as ``0``."""
     if not text.isascii():
         text = _BLANK.sub("", text)
         text = unicodedata.normalize("NFKC", "".join(map(_unboxed, text)))
@@ -71,7 +71,7 @@ def read(text: str) -> str:
     text = unicodedata.normalize("NFC", text)
     text = "".join(char if _is_read(char) else " " for char in text)
     text = _DIGITS.sub("0", " ".join(text.split()))
-    # Numbers in single digits are one number only once they stand together.
+    # Numbers in single digits become one number only after they are joined.
     text = _DIGITS.sub("0", _SPACED.sub(lambda match: match[0].replace(" ", ""), text))
     if _APART.fullmatch(text):
         text = text.replace(" ", "")
@@ -83,12 +83,12 @@ def _is_unseen(char: str) -> bool:
 
 
 def _is_read(char: str) -> bool:
-    """Letters, marks of scripts whose vowels are marks, digits, and pictures."""
+    """True for letters, marks of scripts whose vowels are marks, digits, and pictures."""
     return unicodedata.category(char)[0] in "LMN" or unicodedata.category(char) == "So"
 
 
 def script_of(text: str) -> str:
-    """The script of most letters of what ``read`` gave; ``Other`` for one that is not listed, empty without letters."""
+    """The script of most letters in a result of ``read``; ``Other`` for a script that is not listed, empty without letters."""
     if text.isascii():
         return "Latin" if any(map(str.isalpha, text)) else ""
     counted = Counter(_script(char) for char in text if char.isalpha())
@@ -101,7 +101,9 @@ def _script(char: str) -> str:
 
 
 def _one_script(word: str) -> str:
-    """A word of Latin and Cyrillic or Greek letters in the script of most of them: no language mixes them in one word."""
+    """A word that mixes Latin with Cyrillic or Greek letters, rewritten in the script of most of them: no language mixes them in
+    one word.
+    """
     scripts = Counter(_script(char) for char in word if char.isalpha())
     if len(scripts) < 2:
         return word.translate(_OTHER_OF) if "Other" in scripts or "Latin" in scripts else word
@@ -111,7 +113,9 @@ def _one_script(word: str) -> str:
 
 
 def look_alike(text: str) -> str:
-    """``text`` of ``read`` in Latin letters, if each letter of one of its words looks like one; else empty."""
+    """``text``, a result of ``read``, in Latin letters, if each letter of one of its words looks like a Latin one; otherwise
+    empty.
+    """
     words = text.split()
     changed = [word.translate(LATIN_OF) for word in words]
     alike = any(new != word and new.isascii() for word, new in zip(words, changed, strict=True))
@@ -119,7 +123,7 @@ def look_alike(text: str) -> str:
 
 
 def runs(text: str) -> tuple[str, ...]:
-    """The parts of ``text`` in different scripts, if there are several; Han and Kana are one."""
+    """The parts of ``text`` in different scripts, if there are several; Han and Kana count as one."""
     if text.isascii():
         return ()
     found: list[tuple[str, list[str]]] = []
