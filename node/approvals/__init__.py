@@ -5,9 +5,11 @@ signed answer, and decides which requests and actions it allows. Never opens a p
 person.
 """
 
+from node.approvals.asker import Asker
 from node.approvals.explaining import Explaining
+from node.approvals.keeping import end_answers
 from node.approvals.owner_keys import OwnerKeys
-from node.approvals.questions import Approvals, Asker, end_answers
+from node.approvals.questions import Approvals
 from node.approvals.stored import QUESTIONS
 
 __all__ = [

@@ -108,7 +108,7 @@ async def desk(chromium: Browser) -> AsyncIterator[Desk]:
 
 
 async def test_a_yes_sends_what_was_shown_once_and_a_no_nothing(desk: Desk) -> None:
-    """Guard: node/approvals/questions.py, Approvals.spend_held."""
+    """Guard: node/approvals/noting.py, Noting.spend_held."""
     session = await desk.shown()
     one = await desk.held(session, "Add")
     assert (one.method, one.address, one.fields, one.size) == ("POST", f"{desk.served.origin}/cart", ("item",), 6)
@@ -145,7 +145,7 @@ async def test_a_yes_sends_what_was_shown_once_and_a_no_nothing(desk: Desk) -> N
 
 
 async def test_a_yes_is_for_the_row_and_the_session_that_it_was_asked_for(desk: Desk) -> None:
-    """Guard: node/approvals/questions.py, Approvals._alike."""
+    """Guard: node/approvals/noting.py, Noting._alike."""
     rows = (f"<tr><td>{name}</td><td><button onclick=\"fetch('/do', {{method: 'POST', body: 'a'}})\">Do</button></td></tr>"
             for name in ("Anna Berg", "Bruno Ast"))  # fmt: skip
     desk.served.extra["/shop.html"] = f"<table>{''.join(rows)}</table>"

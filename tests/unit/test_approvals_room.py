@@ -124,7 +124,7 @@ async def test_what_the_gate_refuses_becomes_a_question_that_the_error_names(ben
 
 
 async def test_one_yes_covers_the_action_and_its_requests_once(bench: Asks) -> None:
-    """Guard: node/approvals/questions.py, Approvals.use."""
+    """Guard: node/approvals/noting.py, Noting.use."""
     session = (await bench.open()).session
     id = (await bench.doubt(session)).detail["question"]
     await bench.say(id)
@@ -290,7 +290,7 @@ async def test_a_question_about_requests_has_the_class_of_what_they_do(bench: As
 
 
 async def test_an_open_question_whose_time_is_over_stays_over_with_the_clock_set_back(bench: Asks) -> None:
-    """Guard: node/approvals/questions.py, Approvals._now_ms."""
+    """Guard: node/approvals/keeping.py, KeptQuestions._now_ms."""
     session = (await bench.open()).session
     id = (await bench.doubt(session)).detail["question"]
     await bench.say(id, scope="site")
@@ -302,7 +302,7 @@ async def test_an_open_question_whose_time_is_over_stays_over_with_the_clock_set
 
 
 async def test_a_clock_that_is_accepted_ends_every_yes_and_takes_new_ones(bench: Asks) -> None:
-    """Guard: node/approvals/questions.py, Approvals.accept_clock."""
+    """Guard: node/approvals/keeping.py, KeptQuestions.accept_clock."""
     session = (await bench.open()).session
     id = (await bench.doubt(session)).detail["question"]
     await bench.say(id, scope="site", expires_ms=(bench.now_s + 20 * DAY_S) * 1000)
@@ -357,7 +357,7 @@ async def test_answers_outlive_a_restart_and_what_was_used_stays_used(bench: Ask
 
 
 async def test_a_revoked_key_takes_its_answers_along(bench: Asks) -> None:
-    """Guard: node/approvals/questions.py, Approvals._revoked."""
+    """Guard: node/approvals/keeping.py, KeptQuestions._revoked."""
     await bench.change(BEN, "ben", by="owner", signer=ANNA)
     session = (await bench.open()).session
     id = (await bench.doubt(session)).detail["question"]
@@ -369,7 +369,7 @@ async def test_a_revoked_key_takes_its_answers_along(bench: Asks) -> None:
 
 
 async def test_another_agent_of_the_same_name_has_none_of_its_answers(bench: Asks) -> None:
-    """Guard: node/approvals/questions.py, Approvals._fits."""
+    """Guard: node/approvals/noting.py, Noting._fits."""
     session = (await bench.open(by=AGENT)).session
     id = (await bench.doubt(session, by=AGENT)).detail["question"]
     await bench.say(id, scope="site")
@@ -390,7 +390,7 @@ def made_up(number: int, origin: str = ORIGIN) -> Sought:
 
 @pytest.mark.parametrize("restarted", [False, True])
 async def test_a_yes_for_a_site_ends_where_nobody_knows_if_what_it_sent_arrived(bench: Asks, restarted: bool) -> None:
-    """Guard: node/approvals/questions.py, _with_fate."""
+    """Guard: node/approvals/keeping.py, with_fate."""
     asker, sought = bench.approvals.asker(AGENT), made_up(1)
     form = request_form("POST", f"{ORIGIN}/buy")
     effect = effect_of("POST", f"{ORIGIN}/buy")
@@ -424,7 +424,7 @@ async def test_what_a_control_sends_now_takes_the_place_of_the_question_about_wh
 
 
 async def test_no_page_and_no_agent_floods_the_owner(bench: Asks) -> None:
-    """Guard: node/approvals/questions.py, Approvals._full."""
+    """Guard: node/approvals/noting.py, Noting._full."""
     asker: Asking = bench.approvals.asker(AGENT)
     asked = [await asker.ask(made_up(number)) for number in range(50)]
     assert sum(map(bool, asked)) == limits.QUESTIONS_PER_SITE_MAX

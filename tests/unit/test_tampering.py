@@ -159,7 +159,7 @@ async def test_changes_of_owners_are_read_in_the_order_of_the_log(stopped: Stopp
 
 
 async def test_a_used_up_yes_stays_used_and_a_withdrawn_one_stays_ended(stopped: Stopped) -> None:
-    """Guard: node/approvals/questions.py, Approvals._as_logged. Guard: node/approvals/questions.py, Approvals._check_logged."""
+    """Guard: node/approvals/keeping.py, KeptQuestions._as_logged. Guard: node/approvals/keeping.py, KeptQuestions._check_logged."""
     with closing(sqlite3.connect(stopped.home / "store.db")) as db:
         rows = db.execute(
             "SELECT envelope FROM artefacts WHERE kind = 'approval' AND subject = ? ORDER BY seq", (stopped.withdrawn,)
@@ -183,7 +183,7 @@ async def test_a_used_up_yes_stays_used_and_a_withdrawn_one_stays_ended(stopped:
 
 
 async def test_a_copy_that_is_restored_holds_no_yes(stopped: Stopped) -> None:
-    """Guard: node/approvals/questions.py, end_answers."""
+    """Guard: node/approvals/keeping.py, end_answers."""
     store = await SqliteStore.open(stopped.home)
     assert await end_answers(store) == 1
     await store.close()
