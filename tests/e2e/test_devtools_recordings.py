@@ -119,7 +119,7 @@ async def test_an_option_is_chosen_by_its_value_before_its_label_and_recorded_by
 
 
 async def test_a_choice_by_value_is_judged_by_the_label_and_needs_one_of_its_own(run: Run) -> None:
-    """Guard: node/live/acting/driver.py, prepare."""
+    """Guard: node/live/acting/preparing.py, prepare."""
     assert (await run.refused(change("q")))[0] == "risk.refused"
     assert (await run.refused(change("x1")))[0] == "action.not_possible"
     assert (await run.refused(change("huge")))[0] == "action.not_possible"

@@ -297,7 +297,7 @@ async def test_what_cannot_be_done_by_a_label_says_why(desk: Desk) -> None:
 
 
 async def test_what_a_label_says_counts_as_much_as_what_its_control_is_called(desk: Desk) -> None:
-    """Guard: protocol/risk/pressing/classes.py, classify. Guard: node/live/acting/driver.py, _called."""
+    """Guard: protocol/risk/pressing/classes.py, classify. Guard: node/live/acting/preparing.py, _called."""
     desk.site.extra["/two.html"] = (
         "<form method=post><input hidden type=checkbox id=b aria-label='Show prices'><label for=b>Delete my account</label></form>"
         "<input type=checkbox id=c aria-label='Show prices'> <label for=c>Delete all</label>"

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from adapters.browser.launch.chromium import launcher
-from node.live.acting.driver import prepare
+from node.live.acting.preparing import prepare
 from node.sessions.actions.action_files import parse_actions
 from node.sessions.actions.looking import take
 from node.verbs.sessions.page import SnapshotParams

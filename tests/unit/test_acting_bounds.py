@@ -9,7 +9,8 @@ import pytest
 
 from adapters.ports.browser import Given
 from node.config.settings import PolicyConfig
-from node.live.acting.driver import Driver, Gate, never, prepare
+from node.live.acting.driver import Driver, Gate, never
+from node.live.acting.preparing import prepare
 from node.live.browsers.policy import guard_for
 from node.live.finding.options import fit
 from node.live.recording.arrivals import Arrival, check_arrival

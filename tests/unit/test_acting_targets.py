@@ -6,7 +6,7 @@ import contextlib
 
 import pytest
 
-from node.live.acting.driver import Prepared, judged, prepare
+from node.live.acting.preparing import Prepared, judged, prepare
 from protocol.errors import MeshError
 from protocol.page.actions.action import Action, Click, Extract, Goto, Locator, target_of
 from protocol.page.actions.evidence import Evidence
@@ -76,7 +76,7 @@ async def test_the_element_that_a_selector_matches_is_stored_with_role_name_and_
 
 @pytest.mark.parametrize("nth", [0, 1, 7])
 async def test_the_recorded_place_does_not_count_beside_a_selector(nth: int) -> None:
-    """Guard: node/live/acting/driver.py, prepare."""
+    """Guard: node/live/acting/preparing.py, prepare."""
     ready = await prepared(drop("css=#beer", role="button", name="Drop", nth=nth))
     assert ready.ref == "e2"
     assert target_of(ready.action) == Locator(role="button", name="Drop", nth=1, selectors=("css=#beer",))
@@ -130,7 +130,7 @@ async def test_a_name_is_compared_without_regard_to_case_and_space() -> None:
     ("url", "level"), [("https://shop.example/mugs/7", 1), ("https://shop.example/mugs/7/delete", 7), ("", 4)]
 )
 def test_a_click_on_what_stands_in_a_control_has_the_class_of_the_control(url: str, level: int) -> None:
-    """Guard: node/live/acting/driver.py, judged."""
+    """Guard: node/live/acting/preparing.py, judged."""
     page = card("link" if url else "button", url)
     action = Click(target=Locator(role="heading", name="Tidewater Mug"))
     assert judged(action, page.elements[1], page).level == level

@@ -7,7 +7,7 @@ from typing import Any, cast
 import msgspec
 import pytest
 
-from node.live.acting.driver import judged, prepare
+from node.live.acting.preparing import judged, prepare
 from protocol.page.actions.action import Click, Hover, Locator
 from protocol.page.seen.observation import Element, Observation, Traits, Tree
 from protocol.risk.judgement import Risk
@@ -52,7 +52,7 @@ def click(seen: Observation) -> Risk:
 def test_a_click_on_a_box_has_the_class_of_its_control_unless_the_box_says_something_grave(
     box: str, control: Element, level: int
 ) -> None:
-    """Guard: node/live/acting/driver.py, judged."""
+    """Guard: node/live/acting/preparing.py, judged."""
     assert click(page(box, control)).level == level
 
 

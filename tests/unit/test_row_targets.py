@@ -176,7 +176,7 @@ async def test_no_other_record_is_deleted_and_nearly_every_right_one_is() -> Non
 
 
 async def test_a_selector_that_finds_another_row_than_the_recorded_one_stops_the_replay() -> None:
-    """The third button is the third button on every day, in another row. Guard: node/live/acting/driver.py, prepare."""
+    """The third button is the third button on every day, in another row. Guard: node/live/acting/preparing.py, prepare."""
     rows, look = made(random.Random(1)), Look(linked=False, numbered=False, cards=False, icon="x")
     bench = Bench()
 

@@ -3,9 +3,10 @@
 from node.live.acting.allowing import Quiet
 from node.live.acting.asking import Asking, Asks, Sought, seek
 from node.live.acting.codes import NO_CODES, Codes, KeptCodes
-from node.live.acting.driver import Driver, Gate, Makes, Prepared, judged
+from node.live.acting.driver import Driver, Gate, Makes
 from node.live.acting.gate import unsent
 from node.live.acting.login_forms import LoginForms, proposed
+from node.live.acting.preparing import Prepared, judged
 from node.live.acting.uploads import NO_UPLOADS, Uploads
 
 __all__ = [

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from node.live.acting.driver import Prepared
+from node.live.acting.preparing import Prepared
 from node.live.finding.personal import judge_of
 from protocol.page.actions.evidence import Evidence
 from protocol.page.secrets.redaction import Redaction, redacted

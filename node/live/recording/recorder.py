@@ -14,8 +14,9 @@ from adapters.ports.clock import Clock
 from adapters.ports.store import SessionStore
 from node.base.tasks import interruptible
 from node.live.acting.allowing import Allowing
-from node.live.acting.driver import Driver, Prepared
+from node.live.acting.driver import Driver
 from node.live.acting.gate import unsent
+from node.live.acting.preparing import Prepared
 from node.live.finding.console import Console
 from node.live.finding.personal import keeping, stored_names
 from node.live.recording.arrivals import Arrival, check_arrival

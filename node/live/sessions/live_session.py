@@ -18,8 +18,9 @@ from adapters.ports.clock import Clock
 from adapters.ports.store import Store
 from node.base.tasks import to_its_end
 from node.live.acting.asking import HoldAsking
-from node.live.acting.driver import Gate, Prepared, Report
+from node.live.acting.driver import Gate, Report
 from node.live.acting.holding import Holder, Sent
+from node.live.acting.preparing import Prepared
 from node.live.browsers.metering import Meter
 from node.live.browsers.mounted import HeldContext
 from node.live.finding.options import by_label
