@@ -32,7 +32,7 @@ from benchmarks.bench_session import LINKS, SETTINGS, shop
 from benchmarks.registry import benchmark
 from node.live.acting.driver import Gate
 from node.live.recording.keeping import Recording
-from node.live.recording.recorder import record, record_actions
+from node.live.recording.run import record, record_actions
 from node.signing.identity import Identity
 from node.signing.witness import Witness
 from protocol.page.actions.action import Action, Click, Extract, Goto, Locator

@@ -31,7 +31,7 @@ from adapters.ports.store import Store
 from benchmarks.registry import benchmark
 from node.live.acting.driver import Gate
 from node.live.recording.keeping import Recording
-from node.live.recording.recorder import record, record_actions
+from node.live.recording.run import record, record_actions
 from node.sessions.replaying.replayer import replay
 from node.sessions.shared.replay_plan import Recorded, ReplayPlan
 from node.signing.identity import Identity

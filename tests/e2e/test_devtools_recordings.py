@@ -16,7 +16,8 @@ from adapters.clock.system import SystemClock
 from adapters.ports.browser import Browser
 from node.live.acting.driver import Gate
 from node.live.recording.keeping import Recording
-from node.live.recording.recorder import Recorder, record, record_actions
+from node.live.recording.recorder import Recorder
+from node.live.recording.run import record, record_actions
 from node.sessions.actions.action_files import parse_actions
 from node.signing.identity import Identity
 from node.signing.witness import Witness

@@ -22,7 +22,8 @@ from adapters.storage.sqlite import SqliteStore
 from node.explorer.showing.report import ReportInput, ShownReplay, render_report
 from node.live.acting.driver import Gate
 from node.live.recording.keeping import Recording
-from node.live.recording.recorder import Recorder, record, record_actions
+from node.live.recording.recorder import Recorder
+from node.live.recording.run import record, record_actions
 from node.sessions.actions.action_files import parse_actions
 from node.sessions.keeping.handover import export_session, import_bundle
 from node.sessions.keeping.reports import open_report

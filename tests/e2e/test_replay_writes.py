@@ -15,7 +15,8 @@ import pytest
 from adapters.ports.browser import Browser, Page
 from node.live.acting.driver import Gate
 from node.live.acting.uploads import Uploads
-from node.live.recording.recorder import Recorder, record, record_actions
+from node.live.recording.recorder import Recorder
+from node.live.recording.run import record, record_actions
 from node.sessions.replaying.replayer import replay
 from node.sessions.shared.replay_plan import Replayed, ReplayPlan
 from protocol.approval.forms import RequestForm, request_words

@@ -90,7 +90,7 @@ async def test_its_watch_ends_it_in_the_millisecond_in_which_it_is_due(bench: Be
     opened = await bench.open(idle=50)
     recorder = session_of(bench, opened)._pages.current.recorder
     assert recorder is not None
-    await recorder._pictures.done()  # in a thread, which virtual time does not wait for
+    await recorder._stored._pictures.done()  # in a thread, which virtual time does not wait for
     await bench.clock.run(49_999)
     assert opened.session in bench.live._open
     await bench.clock.run(1)
@@ -158,9 +158,9 @@ async def test_so_many_bytes_are_recorded_and_no_more(bench: Bench, monkeypatch:
     opened = await bench.open()
     recorder = session_of(bench, opened)._pages.current.recorder
     assert recorder is not None
-    await recorder._pictures.done()
+    await recorder._stored._pictures.done()
     kept = recorder.size_bytes
-    blobs = {digest: len(bench.store._blobs[digest]) for digest in recorder._blob_sizes}
+    blobs = {digest: len(bench.store._blobs[digest]) for digest in recorder._stored._sizes}
     assert kept == sum(blobs.values()) > 0
     monkeypatch.setattr(limits, "BUNDLE_BYTES_MAX", kept + 4 * live_session._STEP_BYTES_MAX)
     await bench.call("act", opened.session, action="scroll: down")  # the page is as it was: nothing more is kept

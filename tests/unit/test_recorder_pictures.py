@@ -11,7 +11,7 @@ from nacl.signing import SigningKey
 
 from node.live.acting.driver import Gate
 from node.live.recording.keeping import Recording, shows_secret
-from node.live.recording.recorder import record, record_actions
+from node.live.recording.run import record, record_actions
 from node.signing.identity import Identity
 from node.signing.witness import Witness
 from node.verbs import OWNER, Caller, CallerKind, called_by

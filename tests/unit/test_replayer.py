@@ -10,7 +10,8 @@ from nacl.signing import SigningKey
 
 from node.live.acting.driver import Gate
 from node.live.recording.keeping import Recording
-from node.live.recording.recorder import Recorder, record, record_actions
+from node.live.recording.recorder import Recorder
+from node.live.recording.run import record, record_actions
 from node.sessions.replaying.replayer import replay
 from node.sessions.shared.replay_plan import Recorded, Replayed, ReplayPlan
 from node.sessions.shared.writes import AskOwner, OnMismatch

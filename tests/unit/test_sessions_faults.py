@@ -11,7 +11,8 @@ import pytest
 
 from node.live.acting.driver import Gate
 from node.live.recording.keeping import Recording
-from node.live.recording.recorder import Recorder, record, record_actions
+from node.live.recording.recorder import Recorder
+from node.live.recording.run import record, record_actions
 from node.sessions.keeping.remains import remains_of
 from node.sessions.replaying.replayer import replay
 from node.sessions.shared.replay_plan import Recorded, ReplayPlan

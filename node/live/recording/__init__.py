@@ -6,7 +6,8 @@ from node.live.recording.following import Earlier, Following, Unlike
 from node.live.recording.keeping import Recording, covering_on
 from node.live.recording.manifests import as_told, same_row
 from node.live.recording.pictures import compacted, data_address
-from node.live.recording.recorder import Recorder, record, record_actions
+from node.live.recording.recorder import Recorder
+from node.live.recording.run import record, record_actions
 from node.live.recording.signer import Signer
 
 __all__ = [

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import hashlib
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import Callable
 
 import msgspec
 
@@ -24,38 +23,32 @@ from node.live.recording.document import document_of
 from node.live.recording.hidden import hidden_on
 from node.live.recording.keeping import Recording, as_written, covering_on, opened, unmet
 from node.live.recording.masking import Masking
-from node.live.recording.pictures import Pictures
 from node.live.recording.sightings import Sightings
 from node.live.recording.signer import Signer
+from node.live.recording.stored_session import StoredSession
 from node.verbs import CallerKind, current_caller
 from node.verbs.live.live import HeldRequest
 from protocol import ids, limits
 from protocol.errors import MeshError
-from protocol.feed import Kind as Changed
 from protocol.page.actions.action import Action, Assert, Back, Extract, Forward, Goto, Reload, Scroll, Wait, describe
 from protocol.page.actions.dialogs import Answer
 from protocol.page.actions.evidence import Evidence
 from protocol.page.secrets.comparing import comparable_address
 from protocol.page.secrets.redaction import (
     Redaction,
-    placeholder,
     redact_snapshot,
     redacted,
-    secrets_named,
     without_value,
 )
-from protocol.page.secrets.secrets import LOGIN_BASIC, SecretsAndTokens
+from protocol.page.secrets.secrets import SecretsAndTokens
 from protocol.page.secrets.written import mark_of, note_about
 from protocol.page.seen.observation import Observation
 from protocol.page.seen.web_address import require_plain
 from protocol.page.seen.whole import said as left_out
-from protocol.recording.records.bundle import KIND, blobs_of, make_manifest
 from protocol.recording.records.inputs import values_of
 from protocol.recording.records.manifest import Effect, kept
-from protocol.recording.records.session import Expect, Mask, Session, Step, Verdict
+from protocol.recording.records.session import Expect, Mask, Session, Step
 from protocol.recording.records.snapshot import stored_snapshot
-from protocol.recording.records.verdicts import judge_recording
-from protocol.wire import cbor
 
 _LEFT_LATER = "what it sent was held, and left after the owner's yes"
 _RISK_UNKNOWN = 1
@@ -78,15 +71,12 @@ class Recorder:
         plan: Recording,
         on_step: Progress | None = None,
     ) -> None:
-        self._store = store
         self._page = page
         self._clock = clock
         self._signer = signer
         self._plan = plan
         self._on_step = on_step
         self._began_ms = clock.now_ms()
-        self._blob_sizes: dict[bytes, int] = {}
-        self._names: set[str] = set()
         self._caller = plan.caller or str(current_caller())
         self._secrets = plan.secrets.keyed(signer.tokens, keeping(plan.sites))
         agent = self._caller.startswith(f"{CallerKind.AGENT}:")
@@ -105,11 +95,9 @@ class Recorder:
         )
         self._driver.values.update(values_of(plan.inputs))
         self._end: Callable[[MeshError], None] | None = None
-        self._pictures = Pictures(self._keep_picture)
         self._masking = Masking(page, self._secrets)
         self.sightings = Sightings(page)
         self._console = Console(page)
-        self.steps: list[Step] = []
         self.blocked_by: tuple[str, ...] = ()
         """The rules that refused the ``blocked`` requests of the last step."""
         self.challenges: tuple[str, ...] = ()
@@ -121,7 +109,9 @@ class Recorder:
             created_ms=self._began_ms,
             caller=self._caller,
         )
-        self.session = redacted(session, self._redaction)
+        self._stored = StoredSession(
+            store, signer, redacted(session, self._redaction), self._secrets, lambda: self.elapsed_ms
+        )
 
     @property
     def observation(self) -> Observation | None:
@@ -151,7 +141,17 @@ class Recorder:
     @property
     def size_bytes(self) -> int:
         """The bytes stored so far; the last picture may still be missing."""
-        return sum(self._blob_sizes.values())
+        return self._stored.size_bytes
+
+    @property
+    def session(self) -> Session:
+        """The session, as it is stored."""
+        return self._stored.session
+
+    @property
+    def steps(self) -> list[Step]:
+        """The steps that are stored."""
+        return self._stored.steps
 
     def stored_at(self, url: str) -> SecretsAndTokens:
         """The secrets and tokens that are redacted from the page at ``url`` before it is stored."""
@@ -318,13 +318,11 @@ class Recorder:
         step = self._as_authored(kept, step, action, secrets, performed=outcome is not None)
         self.blocked_by = rules
         self.challenges = outcome.challenges if outcome else ()
-        await self._store.append_step(self.session.id, step)
-        self._note_secrets(step, text)
-        self.steps.append(step)
+        await self._stored.append(step, text)
         if self._on_step is not None:
             self._on_step(step)
         if png:
-            await self._pictures.add(step.index, png)
+            await self._stored.add_picture(step.index, png)
         if self._plan.following is not None:
             self._plan.following.check(step)
 
@@ -352,7 +350,7 @@ class Recorder:
         return kept((*before, *redacted(sent, self._redaction)))
 
     async def _snapshot(self, snapshot: bytes, page: Observation | None) -> bytes:
-        return await self._blob(snapshot) if page is not None else b""
+        return await self._stored.blob(snapshot) if page is not None else b""
 
     async def _masks(
         self, text: str, page: Observation | None, error: str
@@ -364,21 +362,6 @@ class Recorder:
             masks = await self._plan.following.masks(len(self.steps) + 1, text, masks)
         return masks, page
 
-    def _note_secrets(self, step: Step, text: str) -> None:
-        """Note the secrets that a replay needs: those that were typed, and those that it must redact to compare pages."""
-        encoded = cbor.encode(step) + text.encode()
-        self._names.update(secrets_named(step.action), filter(LOGIN_BASIC.__ne__, step.basic))
-        shown = (name for name in self._secrets if placeholder(name).encode() in encoded)
-        self._names.update(name for name in shown if not self._secrets.made(name))
-
-    async def _blob(self, data: bytes) -> bytes:
-        digest = await asyncio.to_thread(lambda: hashlib.sha256(data).digest())
-        # Equal pages are stored once, because many steps do not change the page.
-        if digest not in self._blob_sizes:
-            await self._store.put_blob(data)
-            self._blob_sizes[digest] = len(data)
-        return digest
-
     async def _screenshot(self) -> bytes:
         if not self._plan.screenshots:
             return b""
@@ -389,14 +372,6 @@ class Recorder:
             # If the screenshot fails, the performed step is still recorded.
             return b""
 
-    async def _keep_picture(self, index: int, image: bytes) -> None:
-        digest = await self._blob(image)
-        await self._amend(msgspec.structs.replace(self.steps[index - 1], screenshot=digest))
-
-    async def _amend(self, step: Step) -> None:
-        self.steps[step.index - 1] = step
-        await self._store.amend_step(self.session.id, step)
-
     async def sent(self, index: int, leaving: Leaving) -> None:
         """The held request of step ``index`` has left after a yes, so the step counts as performed. Errors: ``store.*``."""
         if leaving.document:
@@ -406,45 +381,20 @@ class Recorder:
             effects, more = self._effects(step.effects, (leaving.effect,))
             notes = (*step.notes, _LEFT_LATER)
             step = msgspec.structs.replace(step, ok=True, error="", notes=notes, effects=effects, effects_more=more)
-            await self._amend(step)
-
-    def _closed(self, outcome: Verdict, reason: str = "") -> Session:
-        return msgspec.structs.replace(
-            self.session,
-            verdict=outcome,
-            reason=reason,
-            steps=len(self.steps),
-            duration_ms=self.elapsed_ms,
-            secrets=tuple(sorted(self._names)),
-        )
+            await self._stored.amend(step)
 
     async def begin(self) -> None:
         """Create the session in the store before anything happens on the page. Errors: ``browser.scheme`` (start address)."""
         require_plain(self._plan.start_url)
-        await self._store.put_session(self.session)
+        await self._stored.begin()
 
     async def commit(self) -> Session:
         """Sign the manifest and store session and artefact together."""
-        await self._pictures.done()
-        session = self._closed(*judge_recording(self.steps, self.session.skipped))
-        sizes = {digest: self._blob_sizes[digest] for digest in blobs_of(self.steps)}
-        manifest = make_manifest(session, self.steps, sizes)
-        # The manifest is stored as a blob under the signed hash, so that an export can find it.
-        digest = await self._store.put_blob(manifest)
-        signed = await self._signer.artefact(KIND, session.id, digest)
-        await self._signer.feed.along(
-            lambda news: self._store.commit_session(session, [signed], news=news), Changed.SESSION_RECORDED, session.id
-        )
-        self.session = session
-        return session
+        return await self._stored.commit()
 
     async def interrupt(self) -> Session:
         """Keep the recording as a session that can be shown but not exported."""
-        with contextlib.suppress(MeshError):  # the last picture may be lost
-            await self._pictures.done()
-        self.session = self._closed(Verdict.INTERRUPTED)
-        await self._store.put_session(self.session)
-        return self.session
+        return await self._stored.interrupt()
 
 
 def _answer_of(step: Step) -> Answer | None:
@@ -455,63 +405,3 @@ def _notes(page: Observation | None, outcome: Outcome | None) -> tuple[str, ...]
     """The notes of a step, except those about how it is stored."""
     notes = [f"the page is kept in part: {left_out(page.cut)}"] if page is not None and page.cut else []
     return tuple(filter(None, (*notes, *(outcome.notes if outcome else ()))))[: limits.NOTES_PER_STEP_MAX]
-
-
-@contextlib.asynccontextmanager
-async def record(
-    store: SessionStore, page: Page, clock: Clock, signer: Signer, plan: Recording, *, on_step: Progress | None = None
-) -> AsyncIterator[Recorder]:
-    """An open session on ``page``. It is committed and signed at the end of the block, even if an action in it failed.
-
-    A block that is cancelled or raises anything but a ``MeshError`` (such as ``Unlike``) leaves an ``interrupted`` session.
-    Errors: those of the block; ``input.too_large`` if the session does not fit a bundle.
-    """
-    recorder = Recorder(store, page, clock, signer, plan, on_step)
-    await recorder.begin()
-    try:
-        yield recorder
-    except MeshError:
-        await recorder.commit()
-        raise
-    except BaseException:
-        # Shielded: a second Ctrl-C must not stop the saving that the first one started.
-        await asyncio.shield(recorder.interrupt())
-        raise
-    await recorder.commit()
-
-
-async def record_actions(
-    recorder: Recorder,
-    actions: list[Action] | tuple[Action, ...],
-    arrivals: Mapping[int, Arrival] | None = None,
-    expects: Mapping[int, Expect] | None = None,
-    evidence: Mapping[int, Evidence] | None = None,
-    goes_on: Callable[[int, MeshError], bool] = lambda number, error: False,
-) -> None:
-    """Perform ``actions`` in order. The first failed action ends the run; the error's detail has its number and text.
-
-    A failed soft assertion does not end the run; the first such failure is raised after the last action.
-    arrivals: the page that an action must lead to, by its number from 1. expects: the requests of an action that are expected to
-    fail. evidence: the evidence of its element in an earlier recording. goes_on: returns True if the run continues after the given
-    failed action.
-    """
-    recorder.sightings.expect(actions)
-    soft: list[MeshError] = []
-    for number, action in enumerate(actions, 1):
-        try:
-            await recorder.perform(
-                action,
-                (arrivals or {}).get(number),
-                (expects or {}).get(number),
-                (evidence or {}).get(number),
-            )
-        except MeshError as error:
-            error.detail.setdefault("step", number)
-            error.detail.setdefault("action", recorder.told(action))
-            if goes_on(number, error):
-                continue
-            if not (isinstance(action, Assert) and action.soft and error.code == "action.assertion_failed"):
-                raise
-            soft.append(error)
-    if soft:
-        raise soft[0]
