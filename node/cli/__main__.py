@@ -1,4 +1,4 @@
-"""``python -m node.cli …`` is ``trailmesh …``."""
+"""Runs ``trailmesh …`` as ``python -m node.cli …``."""
 
 from node.cli.main import main
 

@@ -30,14 +30,14 @@ _GROUPS = {
 
 
 def _plain() -> Mapping[str, str]:
-    """The groups that have no module of commands, with what they are for."""
+    """The groups without a module of commands, with their purpose."""
     from node.verbs.catalogue import PLAIN
 
     return PLAIN
 
 
 def _of_declarations(name: str) -> click.Group:
-    """A group whose commands are their declarations and nothing more."""
+    """A group whose commands consist only of their declarations."""
     from node.cli.base.build import commands_of
     from node.verbs.catalogue import CATALOGUE
 

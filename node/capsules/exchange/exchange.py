@@ -296,9 +296,9 @@ class CapsuleExchange:
     async def on_use(self, caller: str, told: CapsuleUsed) -> CapsuleStands:
         """A holder reports a use. A refused use is counted too.
 
-        Checks, in order: its signature, by the caller; a capsule of this node that was exported to it; not revoked; no other use
-        was counted under its number; the newest generation; what this node can judge of the policy. Errors: ``envelope.*``,
-        ``capsule.*``, ``input.not_found``.
+        Checks, in order: the caller has signed the use; the capsule is of this node and was exported to the caller; it is not
+        revoked; no other use was counted under this number; it has the newest generation; the policy, as far as this node can
+        judge it. Errors: ``envelope.*``, ``capsule.*``, ``input.not_found``.
         """
         use = open_use(told.use, self._kept.peers.find_key)
         record = await self._kept.store.capsule(use.capsule)
@@ -339,8 +339,8 @@ class CapsuleExchange:
         return CapsuleStands(generation=header.generation)
 
     async def on_revoke(self, caller: str, told: CapsuleRevoked) -> Done:
-        """A tenant ends a capsule. Only known ids are entered, because others would fill the ledger. An unknown id is not
-        confirmed: its file may be imported later.
+        """A tenant ends a capsule. Only known ids are entered, because unknown ones would fill the ledger. An unknown id is not
+        confirmed, because its file may be imported later.
 
         Errors: ``envelope.*``, ``capsule.issuer``, ``input.not_found``.
         """

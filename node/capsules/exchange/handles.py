@@ -1,8 +1,8 @@
 """Cookie handles: the owner offers a peer the cookies of a capsule, and the peer requests them when it needs them.
 
-A handle is the capsule without its storage, exported as any capsule is: the same id, generation, policy, ledger and revocation. The
-holder answers only what it offered before, by name. The asker relies on the scan of the holder only if it trusts that node for
-attestations and its own scan agrees.
+A handle is the capsule without its storage, exported like any capsule, with the same id, generation, policy, ledger and
+revocation. The holder gives only cookies that it has offered to this peer. The asker relies on the scan of the holder only if it
+trusts that node for attestations and its own scan agrees.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ log = logging.getLogger(__name__)
 
 _HOUR_MS: Final = 3_600_000
 _TOLD: Final = frozenset({"peer.scope", "peer.limit"})
-"""Refusals by the peer that keep their own code, as those about capsules do: the peer is not at fault."""
+"""Refusals by the peer that keep their own code, as those about capsules do, because the peer is not at fault."""
 
 
 class CookieHandles:

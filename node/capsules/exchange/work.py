@@ -1,8 +1,8 @@
 """Does work for peers with capsules of this node, and signs a verdict. The capsules stay here.
 
 The limits of such work: the grant ``login:use`` with its origins, the policy of the capsule, and class ``WORK_CLASS_MAX`` unless
-the owner approves more. Without ``login:read`` the peer learns the verdict alone. A restart forgets no work: a finished one still
-answers its verdict, a running one answers that it was interrupted.
+the owner approves more. Without ``login:read`` the peer learns only the verdict. A restart forgets no work: finished work still
+answers with its verdict, and running work answers that it was interrupted.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ log = logging.getLogger(__name__)
 
 
 class Done(Protocol):
-    """How a recording or a replay ended."""
+    """The result of a recording or a replay."""
 
     session: str
     manifest: bytes

@@ -1,4 +1,4 @@
-"""Captures logins: the state of a file or of a live session becomes a capsule after its site was shown it."""
+"""Captures logins: the state of a file or of a live session is shown to its site, and then becomes a capsule."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class Capturing:
         self.bound: Bound = {verbs.CAPTURE: self.capture}
 
     async def capture(self, given: CaptureParams, tell: Tell = lambda event: None) -> CapturedCapsule:
-        """Keep the state of a file or of a live session, after its site was shown it.
+        """Keep the state of a file or of a live session, after it was shown to its site.
 
         Errors: ``input.*``, ``live.*``, ``capsule.*``, ``browser.*``, ``keylog.*``, ``log.rollback``, ``store.*``.
         """
@@ -95,8 +95,8 @@ class Capturing:
     async def keep(
         self, given: PolicyParams, found: CapsuleState, browser: BrowserProfile, shown: ProvenState
     ) -> CapturedCapsule:
-        """Seal the part of ``found`` that the site was shown, as a new capsule or as newer state of one. browser: the one that it
-        comes from.
+        """Seal the part of ``found`` that was shown to the site, as a new capsule or as newer state of one. browser: the browser
+        that the state comes from.
 
         Errors: those of ``capture``.
         """
@@ -128,7 +128,7 @@ class Capturing:
         return await self._captured(header, shown, within(found, policy.origins), found, None)
 
     async def _renew(self, given: CaptureParams, before: Header, source: Source, tell: Tell) -> CapturedCapsule:
-        """Seal newer state of an own capsule, after the page that proves its login was shown it."""
+        """Seal newer state of a capsule of this node, after it was shown to the page that proves its login."""
         record = await self._kept.find(before.id)
         if not given.page and not source.url:
             given = msgspec.structs.replace(given, page=record.page, shows=given.shows or record.shows)

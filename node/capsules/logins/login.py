@@ -1,4 +1,4 @@
-"""Makes a capsule of a login that is done now.
+"""Creates a capsule from a login that is performed now.
 
 A login is kept only with proof: a page differs between a fresh browser with the state and one without it.
 """

@@ -1,7 +1,7 @@
 """The passkeys that this node has registered for itself: kept like its sealing keys, and used by its own logins only.
 
-Each lies in a file of its own, encrypted under the witness key, and in no backup, bundle or capsule: a site takes a copied passkey
-for a clone, and whoever holds it can log in. Another node registers its own.
+Each is in a file of its own, encrypted under the witness key, and in no backup, bundle or capsule. A site treats a copied passkey
+as a clone, and anybody who has it can log in. Another node registers its own passkey.
 """
 
 from __future__ import annotations
@@ -59,9 +59,9 @@ class _Kept(Passkey, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """A passkey, with the notes of this node about it."""
 
     made_ms: int = 0
-    """0 for a passkey from before this field existed."""
+    """0 for a passkey stored before this field existed."""
     used_ms: int = 0
-    """When a page last used it; 0 for never."""
+    """The time at which a page last used it; 0 for never."""
     proven: bool = False
     """True if a login with it was seen to work."""
 
@@ -73,7 +73,7 @@ class Passkeys:
         self._directory, self._witness, self._clock = home / DIRECTORY, witness, clock
         self._one = asyncio.Lock()
         self._between: tuple[SigningKey, ...] = ()
-        """While the witness key changes, both keys: what is kept meanwhile must open with either."""
+        """While the witness key changes, both keys: a file written meanwhile must open with either."""
         self.bound: Bound = {
             verbs.LIST: lambda params, tell: self.listed(),
             verbs.REMOVE: lambda params, tell: self.remove(params),
@@ -155,7 +155,7 @@ class Passkeys:
 
     @property
     def _under(self) -> tuple[SigningKey, ...]:
-        """The keys that a file is written under now."""
+        """The keys under which a file is written now."""
         return self._between or (self._witness.identity.key,)
 
     def _all(self, under: Sequence[SigningKey] = ()) -> list[_Kept]:

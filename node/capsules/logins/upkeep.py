@@ -1,4 +1,4 @@
-"""Looks after capsules with a browser: checks that a login works, renews its state, and ends it on its site."""
+"""Maintains capsules with a browser: checks that a login works, renews its state, and ends it on its site."""
 
 from __future__ import annotations
 
@@ -101,8 +101,8 @@ class Upkeep:
             seen = await self._seen(mount, page, given.shows or record.shows)
             held = mount.state
             if seen.standing == "alive" and await asyncio.to_thread(_is_newer, held, before):
-                # Before it is sealed, a fresh browser shows the new state to the site. If every visit renews it, the state of the
-                # last answer counts.
+                # Before it is sealed, the new state is shown to the site in a fresh browser. If every visit renews it, the state
+                # of the last answer counts.
                 seen = await self._seen(mount, page, given.shows or record.shows)
                 held = mount.state
             mount.begin_with(begun)  # sealed below, even if copies were exported
@@ -188,7 +188,7 @@ class Upkeep:
         return record, header
 
     def _wish(self, header: Header, page: str) -> Wish:
-        # A look needs the least of all work, so any task that the policy names covers it.
+        # A look needs the lowest rights of all work, so any task that the policy names covers it.
         task = header.policy.tasks[0]
         return Wish(task=task, guard=guard_for(self._config.policy), start_url=page, risk_max=1)
 
@@ -218,7 +218,7 @@ class Upkeep:
         finally:
             for task in tasks:
                 task.cancel()
-            await asyncio.wait(tasks)  # none of them may hold the login after it is given back
+            await asyncio.wait(tasks)  # none of the looks may hold the login after it is given back
 
     async def _look(
         self,

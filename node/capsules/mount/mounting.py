@@ -1,4 +1,4 @@
-"""Mounts capsules in browsers, and ends work once its capsule may not be used any more.
+"""Mounts capsules in browsers, and ends work when its capsule may no longer be used.
 
 Before a browser starts, it checks the caller, the address where the work begins, and everything that ``Capsules.using`` checks.
 While the browser runs, it checks again every ``CAPSULE_CHECK_S`` seconds, and ends the work at once when the capsule is revoked.
@@ -53,7 +53,7 @@ class Mounting:
     def __init__(
         self, capsules: Capsules, browser: Running = _unknown, *, check_s: float = limits.CAPSULE_CHECK_S
     ) -> None:
-        """browser: returns the one in which work is done. check_s: seconds between two checks of a use that lasts."""
+        """browser: returns the browser that runs. check_s: seconds between two checks of a lasting use."""
         self._capsules, self._kept, self._check_s = capsules, capsules.kept, check_s
         self._browser = browser
         self._running: dict[str, set[End]] = {}
@@ -219,8 +219,8 @@ class Mounting:
 
 
 def _asks_here(task: Task) -> bool:
-    """True if somebody else than the owner of this login wrote the steps. The owner is then asked about everything that may do more
-    than read. A search needs no such care: it presses nothing that sounds grave.
+    """True if somebody other than the owner of this login wrote the steps. The owner is then asked about everything that may do
+    more than read. A search needs no such care, because it presses no control with grave words.
     """
     return task != "explore" and current_caller().kind is CallerKind.PEER
 
@@ -245,8 +245,8 @@ def _narrowed(guard: GuardPolicy, policy: Policy, start_url: str) -> GuardPolicy
 
 
 def _level(wish: Wish, policy: Policy) -> int:
-    """The highest class that the work may perform: the class of the configuration, cut to the capsule's. A class that the caller
-    approves is not cut, so that one above the capsule's is an error.
+    """The highest class that the work may perform: the configured class, limited by the capsule's. A class that the caller
+    approves is not limited here, so that one above the capsule's is an error.
     """
     approved = max(wish.approve_class, APPROVAL_CLASS if wish.allows else 0)
     return max(1, approved, min(wish.risk_max, policy.class_max))

@@ -1,6 +1,6 @@
-"""Writes a login of this node in clear, if its owner asks for it. State leaves unsealed in no other way.
+"""Writes a login of this node in clear, if its owner asks for it. State never leaves unsealed in any other way.
 
-It is counted and signed as any use, and noted in the audit trail and the feed before the first byte is written. The file must be
+It is counted and signed like any use, and noted in the audit trail and the feed before the first byte is written. The file must be
 new.
 """
 
@@ -32,7 +32,7 @@ _FLAGS: Final = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOE
 
 
 class Unsealing:
-    """Writes logins in clear for scripts of Playwright."""
+    """Writes logins in clear for Playwright scripts."""
 
     def __init__(self, capsules: Capsules) -> None:
         self._capsules, self._kept = capsules, capsules.kept

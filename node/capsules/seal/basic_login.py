@@ -25,7 +25,7 @@ def with_given(state: CapsuleState, given: Mapping[str, GivenSecret], begins: st
 
 
 def require_basic(given: Mapping[str, GivenSecret]) -> None:
-    """Check that each is for basic authentication. Errors: ``input.invalid``."""
+    """Return if all given secrets are for basic authentication. Errors: ``input.invalid``."""
     if other := sorted(name for name, secret in given.items() if not secret.basic):
         raise MeshError(
             "input.invalid",

@@ -1,7 +1,8 @@
-"""Converts the state of a capsule into the state of a browser, and back. Parts that no browser context takes stay in the capsule.
+"""Converts the state of a capsule into the state of a browser, and back. Parts that no browser context accepts stay in the
+capsule.
 
-A context takes cookies, localStorage and IndexedDB, of pages and of frames whose storage is partitioned by the top site, and
-sessionStorage for its first page. It takes no storage with a key of another form. If an origin has files of a profile, its
+A context accepts cookies, localStorage and IndexedDB, of pages and of frames whose storage is partitioned by the top site, and
+sessionStorage for its first page. It accepts no storage with a key of another form. If an origin has files of a profile, its
 IndexedDB is in these files.
 """
 
@@ -73,7 +74,7 @@ def same(one: CapsuleState, other: CapsuleState) -> bool:
 
 
 def _sorted(state: CapsuleState) -> CapsuleState:
-    # A browser treats a cookie that does not say so as lax, and says so when it is asked.
+    # A browser treats a cookie without the attribute as lax, and reports it as lax.
     said = [msgspec.structs.replace(each, same_site=each.same_site or "lax") for each in state.cookies]
     cookies = sorted(said, key=lambda each: (each.domain, each.path, each.name, each.partition))
     stored = sorted(state.storage, key=lambda each: (each.origin, each.key))
@@ -115,7 +116,7 @@ def _storage(stored: OriginStorage, given: Slice) -> dict[str, Any]:
         made["storageKey"] = stored.key
     elif stored.session:
         made["sessionStorage"] = [{"name": each.name, "value": each.value} for each in stored.session]
-    # Of an origin with files the entry stands all the same: what a document of it was shown for is read at the end.
+    # An origin with files still needs its entry: a document must be opened for it, so that its storage is read at the end.
     if stored.databases and (stored.key or not given.has(made["origin"])):
         made["indexedDB"] = [_database(each) for each in stored.databases]
     return made
@@ -148,7 +149,7 @@ def _key_path(path: str) -> dict[str, Any]:
 
 
 def _entry(entry: Entry) -> dict[str, Any]:
-    # Which of the two was written in the longer form is not kept: a plain value reads the same in it.
+    # It is not stored which of the two was written in the longer form, because a plain value has the same meaning there.
     end = "Encoded" if entry.form == "encoded" else ""
     made = {f"value{end}": json.loads(entry.value)}
     if entry.key:

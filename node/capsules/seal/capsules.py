@@ -40,7 +40,7 @@ from protocol.errors import MeshError
 log = logging.getLogger(__name__)
 
 _RESEAL_MS: Final = limits.SEALING_KEY_DAYS_MAX * 86_400_000 // 2
-"""An own capsule is sealed to the next key when its present key has less than this time left."""
+"""A capsule of this node is sealed to the next key when its present key has less than this time left."""
 
 
 class Capsules:
@@ -50,7 +50,7 @@ class Capsules:
         """report: tells the tenant of a use."""
         self.kept, self.attesting, self.endings, self._report = kept, Attesting(kept), endings, report
         self.changing = asyncio.Lock()
-        """Held by whoever reads a capsule of this node and then stores it again: a change between the two would be lost."""
+        """Held by code that reads a capsule of this node and then stores it again: a change between the two would be lost."""
         self.bound: Bound = {
             verbs.LIST: lambda params, tell: self.listed(),
             verbs.SHOW: lambda params, tell: self.show(params),
@@ -58,7 +58,9 @@ class Capsules:
         }
 
     async def load(self) -> None:
-        """Read the sealing keys. Signs nothing, because no peer was asked yet if this store is an old copy. Errors: ``store.*``."""
+        """Read the sealing keys. Signs nothing, because this store may be an old copy and no peer was asked yet. Errors:
+        ``store.*``.
+        """
         await self.kept.keys.load()
         for record in await self.kept.store.capsules():
             # Only one process owns the data directory, so every holder of a lease has ended.
@@ -70,8 +72,8 @@ class Capsules:
         await self.kept.store.prune_ledger(self.kept.clock.now_ms())
 
     async def tend(self) -> None:
-        """Destroy the sealing keys that have ended, and seal own capsules to the next key before their present one ends. Errors:
-        ``store.*``.
+        """Destroy the sealing keys that have ended, and seal this node's capsules to the next key before their present key ends.
+        Errors: ``store.*``.
         """
         await self.kept.keys.sweep()
         for record in await self.kept.store.capsules():
@@ -141,7 +143,9 @@ class Capsules:
         return ShownCapsule(**fields, holds=held_in(state), lost=lost, weak=weak)
 
     async def remove(self, given: CapsuleParams) -> RemovedCapsule:
-        """Delete a capsule, and end what runs with it; its row of the ledger stays. Errors: ``input.not_found``, ``store.*``."""
+        """Delete a capsule, and end the work that uses it; its row of the ledger stays. Errors: ``input.not_found``,
+        ``store.*``.
+        """
         record = await self.kept.find(given.capsule)
         self.kept.witness.trail.about(record.id)
         async with self.changing:
@@ -174,7 +178,7 @@ class Capsules:
             self._judge(capsule, before, wanted, now_ms)
         except MeshError as error:
             if before is not None and error.code != "capsule.clock":
-                # A policy that has expired at this time stays expired, even if the clock is set back and that is accepted.
+                # A policy that has expired at this time stays expired, even if the clock is set back and the owner accepts that.
                 await self.kept.store.raise_ledger(msgspec.structs.replace(before, latest_ms=now_ms))
             raise
         await self.attesting.of(record)
@@ -202,7 +206,7 @@ class Capsules:
             await self.kept.store.give_back_capsule(record.id, wanted.holder)
 
     async def still(self, mounted: Mounted, wanted: Wanted) -> None:
-        """Judge a lasting use again, as at its beginning; only the use is counted already.
+        """Judge a lasting use again, with the checks of its beginning; it is not counted again.
 
         Errors: ``capsule.*``, ``input.not_found`` (it was removed), ``envelope.*``, ``keylog.*``, ``peer.*``, ``store.*``.
         """

@@ -1,5 +1,5 @@
-"""Lists the capsules that are blocked because the clock is behind a time at which they were seen, and says if the owner can end
-that.
+"""Lists the capsules that are blocked because the clock is behind a time at which they were seen, and tells for which of them the
+owner can end that.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ class Ahead(NamedTuple):
     id: str
     latest_ms: int
     why: str
-    """Why it stays blocked even if the owner accepts the present time; empty if it does not."""
+    """The reason why it stays blocked even if the owner accepts the present time; empty if it does not."""
 
 
 async def ahead(kept: Kept, now_ms: int) -> list[Ahead]:

@@ -1,4 +1,4 @@
-"""Splits a command line of cURL into words, as browsers write them for a shell (“Copy as cURL”)."""
+"""Splits a cURL command line into words, in the form in which browsers copy it for a shell (“Copy as cURL”)."""
 
 from __future__ import annotations
 
@@ -108,7 +108,7 @@ def _of_cmd(text: str) -> list[str]:
     """The words of a command line for cmd. Carets escape the special characters of cmd. The program then reads quotes with ``\\"``
     in them.
     """
-    # In quotes that are not escaped cmd takes a caret as it stands: the older form has carets at the ends of lines alone.
+    # In unescaped quotes cmd reads a caret literally; the older form has carets only at the ends of lines.
     escaped = '^"' in text
     plain = _CARET.sub(lambda caret: "" if caret[1].endswith("\n") else caret[1] if escaped else caret[0], text)
     return _words(plain, _IN_WINDOWS, _of_program)

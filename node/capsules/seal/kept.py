@@ -232,7 +232,7 @@ class Kept:
         return LogHead(number=end.number, size=end.size, root=end.root)
 
     def began_ms(self) -> int:
-        """When the present witness log began, if it replaced an earlier one; 0 for the first log."""
+        """The beginning of the present witness log, if it replaced an earlier one; 0 for the first log."""
         now = self.witness.log
         if now.checkpoint.number == 0:
             return 0
@@ -244,8 +244,8 @@ class Kept:
         """Seal ``state`` to this node and ``others`` (public sealing keys, by node), and sign it. Returns the capsule and its
         stream.
 
-        header: its recipients, owner, times, log head and slice version are set here. consents: the capsule gets the one that was
-        given on its terms.
+        header: its recipients, owner, times, log head and slice version are set here. consents: the capsule gets the consent that
+        was given for its terms.
         Errors: ``input.too_large``, ``capsule.invalid``, ``keylog.*``, ``log.rollback``, ``store.*``.
         """
         own = await self.keys.current()
@@ -261,7 +261,7 @@ class Kept:
         terms = terms_digest(terms_of(made))
         consent = next((each for each in consents if each.terms == terms), None)
         if consent is not None and not self.is_owner(owner_id(consent.key)):
-            consent = None  # this node says whose key it is, and the key was revoked
+            consent = None  # this node decides whose key it is, and the key was revoked
         if consent is not None:
             made = msgspec.structs.replace(made, owner=owner_id(consent.key))
         content_key = self.clock.random(CONTENT_KEY_BYTES)

@@ -20,7 +20,7 @@ _USUAL_S: Final = 7 * 86_400
 
 
 _OF_EACH_STATE: Final = ("replaces", "mfa_now", "whole")
-"""Parameters that concern the state, and not its use."""
+"""Parameters about the state and not about its use."""
 
 
 def check_renews(given: PolicyParams, before: Header, now_ms: int) -> None:

@@ -1,6 +1,7 @@
 """Proves a login before it is kept: opens its page in a fresh browser with the state, and in one without it.
 
-Leaves out the parts of the state that the page does not need. The browsers send reads only. Each look has its own context.
+It leaves out the parts of the state that the page does not need. The browsers send only reads. Each look at the page has a context
+of its own.
 """
 
 from __future__ import annotations
@@ -50,7 +51,7 @@ class Source(msgspec.Struct, frozen=True, kw_only=True):
     state: CapsuleState
     browser: BrowserProfile
     url: str = ""
-    """The address of the front page; empty if there is none."""
+    """The address of the page in front; empty if there is none."""
 
 
 class StateToProve(msgspec.Struct, frozen=True, kw_only=True):
@@ -126,7 +127,7 @@ class Proving:
         async with contextlib.AsyncExitStack() as stack:
             try:
                 without, _ = await self._look(asked, None, None)
-                # Prepared once for all looks, because none has more to hide, and while the browser opens.
+                # Built once for all looks, because they hide the same values, and built while the browser opens.
                 hiding = asyncio.create_task(asyncio.to_thread(_hiding, asked.state), name="preparing to hide a login")
                 stack.callback(hiding.cancel)
                 given, held = await self._look(asked, asked.state, hiding)
@@ -139,7 +140,7 @@ class Proving:
     async def _compared(
         self, asked: StateToProve, without: Look, given: Look, held: BrowserState | None, hiding: Hiding, tell: Tell
     ) -> ProvenState:
-        """held: the state at the end of the browser that began with it."""
+        """held: the state at the end of the browser that began with the login."""
         proof = judge_proof(without, given, asked.until)
         if proof.fails or given.seen is None:
             if asked.must or proof.dead:
@@ -158,7 +159,7 @@ class Proving:
         return ProvenState(state=state, proven="proven", proof=reasons, looks=looks)
 
     def _renewed(self, asked: StateToProve, held: BrowserState | None) -> CapsuleState | None:
-        """The state of the browser at its end if the site changed a secret in it, else None."""
+        """The state of the browser at its end if the site changed a secret in it; otherwise None."""
         if held is None:
             return None
         newest = within(from_browser(held, asked.state), asked.origins)
@@ -237,7 +238,7 @@ def _hiding(state: CapsuleState) -> Secrets:
 
 
 def _asks(challenges: Iterable[str], url: str, asked: StateToProve) -> bool:
-    """True if the site asked for credentials that the state has, and got no answer that it takes."""
+    """True if the site asked for credentials that the state has, and did not accept an answer."""
     origin = origin_of(url)
     answers = any(each.origin == origin for each in asked.state.basic)
     return answers and any(each.endswith(f" {origin}") for each in challenges)
@@ -251,6 +252,6 @@ def _kept_whole(asked: StateToProve, why: str) -> ProvenState:
 
 
 def _bound(state: CapsuleState) -> str:
-    """Why a login may work only in its own browser; empty if there is no sign of that."""
+    """The reason why a login may work only in its own browser; empty if there is no sign of that."""
     keys = [each.what for each in findings(state, now_s=0) if each.kind == "key-bound"]
     return f"; it is bound to a key that only its own browser has ({keys[0]})" if keys else ""

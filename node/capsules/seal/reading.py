@@ -69,7 +69,7 @@ class Read(NamedTuple):
 
 
 class _Odd(Exception):
-    """Why a cookie is left out."""
+    """The reason why a cookie is left out."""
 
 
 def read_state(path: Path) -> Read:
@@ -275,7 +275,7 @@ def _entry(found: dict[str, Any]) -> Entry:
 
 
 def _in_full(value: Any) -> Any:
-    """A plain value in the longer form, in which names of an object cannot be confused with names of the form."""
+    """A plain value in the longer form, in which keys of an object cannot be confused with keys of the form itself."""
     if isinstance(value, dict):
         return {"o": [{"k": name, "v": _in_full(each)} for name, each in value.items()], "id": 0}
     return {"a": list(map(_in_full, value)), "id": 0} if isinstance(value, list) else value

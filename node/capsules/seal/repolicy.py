@@ -27,8 +27,8 @@ class Repolicy:
     async def change(self, given: ChangePolicyParams) -> ChangedPolicy:
         """Seal a capsule as its next generation, under another policy.
 
-        Older generations can be used nowhere any more, so the copies of peers end. Consents end, because they were given on the old
-        terms. If the new policy allows more, grants of the capsule to agents and peers end too.
+        No node accepts older generations, so the copies of peers end. Consents end, because they were given for the old terms. If
+        the new policy allows more, grants of the capsule to agents and peers end too.
         Errors: ``input.*``, ``capsule.*``, ``keylog.*``, ``log.rollback``, ``store.*``.
         """
         async with self._capsules.changing:

@@ -74,7 +74,7 @@ async def seal(
 
 
 def _encoded(state: CapsuleState) -> bytes:
-    """The bytes of ``state``, once it is sure that a reader takes them: a page may store more than that."""
+    """The bytes of ``state``, after checking that a reader accepts them: a page may store more than a reader accepts."""
     data = encode_state(state)
     decode_state(data)
     return data
@@ -93,7 +93,7 @@ async def unseal(sealed: Sealed, header: Header, stream: bytes, *, node: str, ke
 
 
 def within(state: CapsuleState, origins: tuple[str, ...]) -> CapsuleState:
-    """The parts of ``state`` that origins of these patterns can read or are sent."""
+    """The parts of ``state`` that origins of these patterns can read or receive."""
     hosts = [_host(pattern) for pattern in origins]
     return msgspec.structs.replace(
         state,
@@ -111,7 +111,7 @@ def _within(given: Slice, origins: tuple[str, ...]) -> Slice:
 
 
 def origins_of(state: CapsuleState) -> tuple[str, ...]:
-    """The default origins of ``state``: those with storage, and the hosts of cookies with HTTPS."""
+    """The default origins for ``state``: those with storage, and the hosts of cookies, with HTTPS."""
     stored = {origin_of(each.origin) for each in state.storage} | {each.origin for each in state.slice.folders}
     stored |= {each.origin for each in state.basic}
     hosts = {f"https://{each.domain.lstrip('.').lower()}" for each in state.cookies}
@@ -119,10 +119,8 @@ def origins_of(state: CapsuleState) -> tuple[str, ...]:
 
 
 def counted(state: CapsuleState, policy: Policy, *, empty: bool = False) -> tuple[OriginState, ...]:
-    """Counts of the parts of ``state``, by origin. empty:
-
-    True to accept empty state, which a site leaves after it ended the login. Errors: ``input.invalid`` if the state is empty
-    otherwise.
+    """Counts of the parts of ``state``, by origin. empty: True to accept empty state, which a site leaves after it has ended the
+    login. Errors: ``input.invalid`` for other empty state.
     """
     named = {pattern for pattern in policy.origins if "://*." not in pattern}
     named |= {origin for origin in origins_of(state) if fits(policy.origins, origin)}

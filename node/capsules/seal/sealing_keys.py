@@ -1,7 +1,7 @@
 """Makes, certifies and renews the sealing keys of this node, and destroys them when they end.
 
-Each private key lies in a file of its own, encrypted under the witness key. If that key has a passphrase, the files are useless
-without it. No backup holds them, so a node that was restored from a backup opens no capsule that was sealed before.
+Each private key is in a file of its own, encrypted under the witness key. If that key has a passphrase, the files are useless
+without it. Backups do not contain them, so a restored node cannot open capsules sealed before.
 """
 
 from __future__ import annotations
@@ -117,7 +117,7 @@ class SealingKeys:
         return SealingKey(certificate=file.certificate, said=said, private=X25519PrivateKey.from_private_bytes(private))
 
     async def current(self) -> SealingKey:
-        """The key that others seal to now; made if there is none, or if the newest one is in the second half of its life.
+        """The key to which others seal now; a new one if there is none, or if the newest key is in the second half of its life.
 
         Errors: ``keylog.*``, ``log.rollback``, ``store.*``.
         """
@@ -173,7 +173,7 @@ class SealingKeys:
         return found.private
 
     def ends_ms(self, key_id: bytes) -> int:
-        """When a key ends; 0 if this node does not have it."""
+        """The end of a key; 0 if this node does not have it."""
         found = self._keys.get(key_id)
         return found.said.ends_ms if found else 0
 

@@ -17,7 +17,7 @@ class Wanted(msgspec.Struct, frozen=True, kw_only=True):
     """A request to use a capsule."""
 
     origins: tuple[str, ...]
-    """Patterns of all that the browser will be allowed to contact."""
+    """Patterns of all origins that the browser will be allowed to contact."""
     task: Task
     level: int
     """The highest risk class it may perform."""

@@ -1,4 +1,4 @@
-"""``--trust``: commands that need a bundle and a key, and no node."""
+"""Commands with ``--trust``, which need a bundle and a key but no node."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def replay(home: str | None, verb: str, params: Result, typed: Result, line: Cal
     from node.process.apart import read_trust, replay_apart
 
     if params["capsule"]:
-        # Logins lie on the nodes that captured them. A job logs in by steps of the session.
+        # Logins are on the nodes that captured them. A CI job logs in by the steps of the session.
         raise MeshError("input.invalid", "--capsule needs a node that keeps the login: leave out --trust (docs/ci.md)")
     path = _bundle(typed["session"])
     logs = read_trust(typed["trust"])

@@ -1,4 +1,4 @@
-"""Asks the person at the terminal while a verb runs: yes or no, and no answer is not a yes."""
+"""Asks the person at the terminal while a verb runs. Only an explicit yes counts as a yes."""
 
 from __future__ import annotations
 
@@ -22,7 +22,9 @@ _NOBODY: Final = "there is no terminal to ask at: the replay stops before a step
 
 
 def person(params: Result) -> AskPerson | None:
-    """Who is asked in a replay with these parameters; None if nobody is. Without a terminal ``ask`` becomes ``stop`` in them."""
+    """Asks a person during a replay with these parameters; None if nobody can be asked. Without a terminal, ``ask`` becomes
+    ``stop`` in the parameters.
+    """
     if params["on_mismatch"] != "ask":
         return None
     if _at_terminal():
@@ -33,7 +35,7 @@ def person(params: Result) -> AskPerson | None:
 
 
 def of_recording(params: Result) -> AskPerson | None:
-    """Who is asked in a recording with these parameters about what its steps send; None without a terminal."""
+    """Asks a person about the requests of a recording with these parameters; None without a terminal."""
     if params["plan"] or not _at_terminal():
         return None
     params["ask"] = True
@@ -49,7 +51,7 @@ def _at_terminal() -> bool:
 async def ask(question: dict[str, Any]) -> bool | None:
     """Print ``question``, an event of a replay or a recording, and wait for a line on the terminal: True only for y or yes.
 
-    Returns None after the time that the question names. What was typed before it was shown is no answer to it.
+    Returns None after the time that the question names. Text typed before the question was shown is ignored.
     """
     for line in _lines(one_lined(question)):
         click.echo(line, err=True)
@@ -80,7 +82,9 @@ def _lines(question: Result) -> list[str]:
 
 
 async def _line(terminal: int) -> str:
-    """The next line typed on ``terminal``; empty at its end. No thread reads: one could not be ended, and would wait on."""
+    """The next line typed on ``terminal``; empty at its end. It is read without a thread, because a reading thread cannot be
+    ended.
+    """
     loop = asyncio.get_running_loop()
     typed = loop.create_future()
 

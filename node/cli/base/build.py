@@ -1,4 +1,6 @@
-"""Builds commands from the declarations of verbs: names, arguments, options, help. A ``Look`` adds how a result is printed."""
+"""Builds commands from the declarations of verbs: names, arguments, options, help. A ``Look`` adds the presentation of a
+result.
+"""
 
 from __future__ import annotations
 
@@ -29,9 +31,11 @@ class Look:
     """The presentation of a verb as a command: output, progress lines, confirmation, exit code."""
 
     text: Callable[[Any], None] | None = None
-    """Prints a result that is more than its fields, such as a picture; by default they are printed as they are declared."""
+    """Prints a result that needs more than its fields, such as a picture; by default the fields are printed as they are
+    declared.
+    """
     says: str = ""
-    """A line to print in place of the fields: ``removed {schedule}``."""
+    """A line to print instead of the fields: ``removed {schedule}``."""
     after: Callable[[Any], str] | None = None
     """A line to print below the fields; empty for none."""
 
@@ -42,12 +46,13 @@ class Look:
     status: Callable[[Any], int] = lambda result: 0
     """The exit code of a result."""
     more: tuple[Callable[[Any], Any], ...] = ()
-    """Options that the command has and its verb does not; ``prepare`` and ``call`` find their values among the parsed ones."""
+    """Options of the command that its verb lacks; ``prepare`` and ``call`` find their values among the parsed options."""
     needs: Callable[[str | None, Result], frozenset[str] | None] | None = None
-    """The names of the secrets that the work will use, from home and parsed options: no person and no program is asked for another.
-    None for all that are given. Errors: as the verb."""
+    """The names of the secrets that the work will use, from home and parsed options, so that nobody is asked for another secret.
+    None for all given secrets. Errors: as the verb.
+    """
     call: Callable[[str | None, str, Result, Result, Callable[[Result], str] | None], Any] | None = None
-    """Called in place of ``run_verb``, with home, verb, parameters, parsed options and ``line``."""
+    """Called instead of ``run_verb``, with home, verb, parameters, parsed options and ``line``."""
     confirm: str = ""
     """A question that the user must confirm before the call; ``--yes`` confirms it in advance."""
 
@@ -69,10 +74,10 @@ def commands_of(verbs: tuple[Verb, ...], looks: Mapping[str, Look]) -> list[clic
 
 
 def takes(verb: Verb) -> Callable[[Any], Any]:
-    """Add the arguments and options of ``verb`` to its command, or to a command that does more than call it."""
+    """Add the arguments and options of ``verb`` to its command, or to a command that does more than call the verb."""
 
     def decorate(command: Any) -> Any:
-        # click shows the option that was added last first, so add them in reverse order.
+        # click shows the option that was added last first, so they are added in reverse order.
         for field in reversed(_fields(verb)):
             if field.shown:
                 command = field.decorate(command)
@@ -82,8 +87,9 @@ def takes(verb: Verb) -> Callable[[Any], Any]:
 
 
 def given(verb: Verb, typed: Result) -> Result:
-    """The parameters of ``verb`` from the command line. Parameters that no command offers are left out. Errors:
-    ``input.invalid``."""
+    """The parameters of ``verb`` from the command line, without those that the command does not offer. Errors:
+    ``input.invalid``.
+    """
     return {field.name: field.read(typed[field.name]) for field in _fields(verb) if field.name in typed}
 
 
@@ -106,7 +112,7 @@ def command_of(verb: Verb, look: Look) -> click.Command:
             sys.exit(status)
 
     command: Any = common_options(run)
-    for option in reversed(look.more):  # as in ``takes``, the one added last is shown first
+    for option in reversed(look.more):  # as in ``takes``, the option added last is shown first
         command = option(command)
     command = takes(verb)(command)
     if look.confirm:
@@ -115,7 +121,7 @@ def command_of(verb: Verb, look: Look) -> click.Command:
 
 
 def _asking(look: Look, home: str | None, typed: Result) -> Result:
-    """``typed``, without the secrets that a person or a program would be asked for in vain."""
+    """``typed``, without the secrets that would be asked for but not used."""
     if look.needs is None or not typed.get("secrets"):
         return typed
     return {**typed, "secrets": only_needed(typed["secrets"], lambda: look.needs and look.needs(home, typed))}
@@ -145,7 +151,7 @@ def group_of(verb: Verb, look: Look) -> click.Group:
 def parameter(verb: Verb, name: str, *, needed: bool = True, text: str = "") -> Callable[[F], F]:
     """One argument or option of ``verb``, for a command that does more than call this verb.
 
-    needed: False if the command can do without it. text: its help, if it differs from the declaration.
+    needed: False if it is optional in the command. text: its help, if it differs from the declaration.
     """
     field = next(field for field in _fields(verb) if field.name == name)
     field.required = field.required and needed
@@ -178,7 +184,7 @@ class _Field:
         """The value for the verb, parsed from the command line. Errors: ``input.invalid``."""
         reads = self._extra.get("reads")
         if typed is None and isinstance(self._default, str):
-            return self._default  # an option with a reader is not given: there is nothing to read
+            return self._default  # an option with a reader was not given, so there is nothing to parse
         if reads:
             return READERS[reads](self.name, typed)
         return list(typed) if self._many else typed
@@ -200,15 +206,15 @@ class _Field:
             )(command)
         flag = self._extra.get("flag") or f"--{self.name.replace('_', '-')}"
         if self._type is bool:
-            on = bool(self._default)  # a flag whose default is true can only be given as its opposite
+            on = bool(self._default)  # a flag with the default True can only be given in its negated form
             return click.option(
                 flag, self.name, is_flag=True, flag_value=not on, default=on, show_default=False, help=told
             )(command)
-        if "" in self._choices:  # it stands for an option that is not given, which nobody types
+        if "" in self._choices:  # the empty choice stands for an option that is not given, which nobody types
             metavar = metavar or f"[{'|'.join(filter(None, self._choices))}]"
         kind, reads = self._kind(), self._extra.get("reads")
         shown = self._default not in (None, "", 0, msgspec.NODEFAULT, ()) and not self._many
-        # A parsed parameter has another type than the typed text, so its default cannot be click's: empty means not given.
+        # A parsed parameter has another type than its text, so click cannot have its default: empty means not given.
         unset = self._default is msgspec.NODEFAULT or (reads and not self._default)
         default: Any = () if self._many else (None if unset else self._default)
         return click.option(
@@ -231,7 +237,7 @@ class _Field:
         if self._extra.get("reads"):
             return click.STRING
         least, most = self._meta.ge, self._meta.le
-        if least is None and most is None:  # a range without ends would be shown as one
+        if least is None and most is None:  # a range without limits would be shown as a range
             return {int: click.INT, float: click.FLOAT}.get(self._type, click.STRING)
         if self._type is int:
             return click.IntRange(least, most)  # type: ignore[arg-type]  # of an int, both are
@@ -263,7 +269,7 @@ def _id_or_path(name: str, typed: str) -> str:
 
 
 def _duration(name: str, typed: str | None) -> int:
-    """The seconds of ``90m``, ``12h``, ``30d``; 0 if the option is not given."""
+    """The seconds in ``90m``, ``12h``, ``30d``; 0 if the option is not given."""
     if not typed:
         return 0
     number, unit = typed[:-1], typed[-1]

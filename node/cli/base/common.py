@@ -30,11 +30,11 @@ F = TypeVar("F", bound=Callable[..., Any])
 Result = dict[str, Any]
 BUNDLE_SUFFIX: Final = ".tmsession"
 _UNBROKEN_COLUMNS_MAX: Final = 120
-"""Longest text that a table does not break."""
+"""The longest text that a table keeps on one line."""
 
 
 class ConfigFile(click.Path):
-    """The file of ``--config``; a name such as ``ci`` is that of an example configuration."""
+    """The file of ``--config``; a name such as ``ci`` selects an example configuration."""
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         from node.config import starting
@@ -56,7 +56,8 @@ class Program(click.Group):
             fail(error, as_json="--json" in given)
         except (
             Exception
-        ) as error:  # the last door: what comes here is a defect, and no user can do anything with its traceback
+            # the last handler: an exception that arrives here is a defect, and its traceback does not help a user
+        ) as error:
             fail(_of_defect(error, self.name or "", given), as_json="--json" in given)
 
     def _run(self, given: list[str], *more: Any, **extra: Any) -> Any:
@@ -73,18 +74,20 @@ class Program(click.Group):
 
 
 def _check_python(version: tuple[int, ...]) -> None:
-    """Errors: ``node.python``. The package `automerge` has no wheels for later versions, and its import ends in a trace."""
+    """Return if this Python is supported. Errors: ``node.python``. The package `automerge` has no wheels for later versions, and
+    fails on import.
+    """
     if not (3, 11) <= version[:2] < (3, 13):
         found = ".".join(map(str, version))
         raise MeshError("node.python", f"this is Python {found}; trailmesh needs Python 3.11 or 3.12")
 
 
 def _of_defect(error: Exception, name: str, given: Sequence[str]) -> MeshError:
-    """The error for an exception that no part of the program expected. A disk that is full or may not be written is no defect."""
+    """The error for an exception that no part of the program expected. A disk that is full or read-only is no defect."""
     if isinstance(error, OSError) and error.errno is not None and (code := store_code(error.errno)) != "store.corrupt":
         where = f"{error.filename}: " if isinstance(error.filename, str) else ""
         return MeshError(code, f"{where}{error.strerror}")
-    # Group and command only: what follows can be an address, a name or a file.
+    # Group and command only, because the following words can be addresses, names or files.
     words = [] if name == "main" else [name]
     words += itertools.takewhile(
         lambda word: word.replace("-", "").isalpha() and word[0] != "-", given[: 2 - len(words)]
@@ -93,7 +96,7 @@ def _of_defect(error: Exception, name: str, given: Sequence[str]) -> MeshError:
 
 
 def _given_home(given: Sequence[str]) -> Path | None:
-    """The data directory that the options name; None if it cannot be told."""
+    """The data directory in the options; None if it cannot be determined."""
     found = None
     for word, following in itertools.pairwise([*given, ""]):
         if word == "--home":
@@ -102,7 +105,7 @@ def _given_home(given: Sequence[str]) -> Path | None:
             found = word.removeprefix("--home=")
     try:
         return home_path(found)
-    except Exception:  # whatever is wrong there, the report goes to the directory for temporary files
+    except Exception:  # whatever fails there, the report goes to the directory for temporary files
         return None
 
 
@@ -148,7 +151,8 @@ def run_verb(
     home: str | None, verb: str, params: dict[str, Any], *, show: Any = None, person: AskPerson | None = None
 ) -> Any:
     """Call ``verb`` and return its result. Progress goes to standard error through ``show(event) -> line``; equal lines are
-    printed once. person: who answers the questions of the verb."""
+    printed once. person: answers the questions of the verb.
+    """
     from node.process.client import call
 
     path = home_path(home)
@@ -157,7 +161,7 @@ def run_verb(
 
 
 def showing(show: Callable[[Result], str] | None) -> Callable[[Result], None]:
-    """Prints progress to standard error, as ``run_verb`` says."""
+    """Returns a function that prints progress to standard error in the way of ``run_verb``."""
     last = ""
 
     def tell(event: dict[str, Any]) -> None:
@@ -171,9 +175,9 @@ def showing(show: Callable[[Result], str] | None) -> Callable[[Result], None]:
 
 
 def acting_as(home: Path) -> AsAgent | None:
-    """The agent as which commands call, if ``--token-file`` or the environment names a token file; None for the owner.
+    """The agent in whose name commands call, if ``--token-file`` or the environment names a token file; None for the owner.
 
-    They name a file, never the token itself: every user of a machine can see arguments, and every child process inherits
+    Both name a file and never contain the token: every user of a machine can see arguments, and every child process inherits
     environment variables. Errors: ``input.invalid``.
     """
     from node.config import settings
@@ -248,7 +252,7 @@ def agree(question: str, *, yes: bool) -> None:
 
 
 def emit(result: Any, *, as_json: bool, text: Callable[[Any], None]) -> None:
-    """Print ``result`` as JSON, or through ``text`` for a person. Each value of it is printed on one line."""
+    """Print ``result`` as JSON, or for a person through ``text``. Each value in it is printed on one line."""
     if as_json:
         click.echo(json_text(result))
     else:
@@ -256,7 +260,7 @@ def emit(result: Any, *, as_json: bool, text: Callable[[Any], None]) -> None:
 
 
 def kept_in(error: MeshError) -> str:
-    """The recordings of what was done until ``error``, as its detail names them: one, several or none."""
+    """The recordings made until ``error``, as its detail names them: one, several or none."""
     return ", ".join(error.detail.get("sessions", ())) or str(error.detail.get("session", ""))
 
 
@@ -266,7 +270,7 @@ def fail(error: MeshError, *, as_json: bool) -> NoReturn:
     if as_json:
         click.echo(json_text({"error": error.to_dict()}))
     else:
-        # An error outside of every command has no context, which else says whether colours are wanted.
+        # An error outside of every command has no context, which otherwise decides about colours.
         color = False if os.environ.get("NO_COLOR") else None
         title = click.style("error", fg="red", bold=True)
         click.echo(title + one_line(f" [{error.code}] {error.message}"), err=True, color=color)
@@ -282,9 +286,9 @@ def fail(error: MeshError, *, as_json: bool) -> NoReturn:
 
 
 def table(title: str, columns: list[str], rows: list[list[str]], *, wrap: tuple[str, ...] = ()) -> None:
-    """Print a table. wrap: the columns that may be broken, between words.
+    """Print a table. wrap: the columns that may be wrapped between words.
 
-    People copy ids, addresses and times, so no other column is broken, even if the lines become longer than the terminal.
+    People copy ids, addresses and times, so no other column is wrapped, even if lines become longer than the terminal.
     """
     from rich.cells import cell_len
     from rich.console import Console

@@ -1,4 +1,4 @@
-"""Prints a result for a person, as ``node.verbs.written`` writes it: lines, and tables of the width of the terminal."""
+"""Prints a result for a person, as ``node.verbs.written`` lays it out: lines, and tables as wide as the terminal."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from node.verbs.written import Rows, told
 
 
 def shows(verb: Verb) -> Callable[[Result], None]:
-    """Prints what ``verb`` gives."""
+    """Returns a function that prints a result of ``verb``."""
     return lambda result: render(verb.kinds, result)
 
 

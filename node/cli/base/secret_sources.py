@@ -1,7 +1,7 @@
-"""``--secret NAME[:text|:basic][@ORIGIN[,ORIGIN]]=SOURCE``: reads secrets from where they are kept, in the process of the command.
+"""Reads secrets for ``--secret NAME[:text|:basic][@ORIGIN[,ORIGIN]]=SOURCE`` from their sources, in the process of the command.
 
-A value never stands on the command line: other users of the machine can see the arguments of a process, and a shell keeps them.
-What was typed in the place of a source is therefore quoted in no error.
+A value is never on the command line: other users of the machine can see the arguments of a process, and a shell stores them. So no
+error quotes the text that was typed as a source.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _TOTP: Final = "totp:"
 
 
 class Source(NamedTuple):
-    """A secret as it stands on the command line."""
+    """A secret as written on the command line."""
 
     name: str
     is_text: bool
@@ -38,14 +38,15 @@ class Source(NamedTuple):
     """A key of ``_READ``, or ``env``."""
     where: str
     is_basic: bool = False
-    """It is for HTTP basic authentication."""
+    """True if it is for HTTP basic authentication."""
 
 
 def read_secrets(typed: Sequence[str]) -> dict[str, dict[str, Any]]:
     """The secrets of the options ``typed``, as ``GivenSecret`` in plain data, by name.
 
-    All are parsed before the first is read. A variable that was read is taken out of the environment: programs and browsers that
-    this process starts would inherit it. Errors: ``input.invalid``, ``secret.literal``, ``secret.unread``, ``secret.late``.
+    All are parsed before the first one is read. A variable is removed from the environment after it is read, because programs and
+    browsers that this process starts would inherit it. Errors: ``input.invalid``, ``secret.literal``, ``secret.unread``,
+    ``secret.late``.
     """
     sources = [parse_source(text) for text in typed]
     variables = {source.where: os.environ.get(source.where) for source in sources if source.kind == "env"}
@@ -66,23 +67,23 @@ def read_secrets(typed: Sequence[str]) -> dict[str, dict[str, Any]]:
 
 
 def only_needed(typed: Sequence[str], needed: Callable[[], frozenset[str] | None]) -> list[str]:
-    """``typed`` without what a person or a program would be asked for and nothing would use.
+    """``typed``, without secrets that would be asked for but not used.
 
-    Files and variables are read in any case: what they hold is taken out of what is stored, also where nobody types it. needed:
-    called only if somebody would be asked; None for all. Errors: as ``parse_source``, those of ``needed``.
+    Files and variables are always read: their values are redacted from stored data, even if nobody types them. needed: called only
+    if a person or a program would be asked; None for all secrets. Errors: as ``parse_source``, those of ``needed``.
     """
     sources = [parse_source(text) for text in typed]
     if not any(source.kind in _ASKING for source in sources):
         return list(typed)
     names = needed()
-    if names is not None:  # which site will ask for basic authentication nobody knows before
+    if names is not None:  # nobody knows in advance which site will ask for basic authentication
         names |= {source.name for source in sources if source.is_basic}
     kept = zip(sources, typed, strict=True)
     return [text for source, text in kept if names is None or source.kind not in _ASKING or source.name in names]
 
 
 def parse_source(text: str) -> Source:
-    """One option. Nothing is read yet. Errors: ``input.invalid``, ``secret.literal``; neither quotes what stands after ``=``."""
+    """One option, parsed but not read yet. Errors: ``input.invalid``, ``secret.literal``; neither quotes the text after ``=``."""
     named, equals, where = text.partition("=")
     given, _, origins = named.partition("@")
     name, colon, kind = given.partition(":")
@@ -126,7 +127,7 @@ def _value(source: Source, variables: Mapping[str, str | None]) -> str:
 
 
 def _prompt(source: Source) -> str:
-    # Without a terminal nobody can answer, and getpass would read what any program writes into the pipe.
+    # Without a terminal nobody can answer, and getpass would read whatever a program writes into the pipe.
     if not sys.stdin.isatty():
         raise MeshError("secret.unread", f"there is no terminal to ask for the secret {source.name}", name=source.name)
     what = "Seed of the one-time codes" if source.is_totp else "USER:PASSWORD" if source.is_basic else "Secret"
@@ -185,4 +186,4 @@ _READ: Final[Mapping[str, Callable[[Source], str]]] = {
     "file": _file,
 }
 _ASKING: Final = frozenset({"prompt", "keyring", "cmd"})
-"""Sources that ask a person, or do something."""
+"""Sources that ask a person, or run a program."""

@@ -1,4 +1,4 @@
-"""Text files that a command line names, read within bounds: what is named may be a device, or grow for ever."""
+"""Reads text files named on the command line, within limits: the file may be a device, or grow forever."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from protocol.errors import MeshError
 
 
 def read_text(typed: str, bytes_max: int = limits.ACTION_FILE_BYTES_MAX) -> str:
-    """The text of a file in UTF-8, of at most ``bytes_max`` bytes.
+    """The text of a UTF-8 file with at most ``bytes_max`` bytes.
 
-    Errors: ``input.no_file``, ``input.too_large``, ``input.invalid`` (no text in UTF-8).
+    Errors: ``input.no_file``, ``input.too_large``, ``input.invalid`` (it is no UTF-8 text).
     """
     try:
         with Path(typed).open("rb") as file:

@@ -1,4 +1,6 @@
-"""``trailmesh capsule``: logins that are kept sealed. Prints names, counts, sizes, hosts and times; never a value."""
+"""Commands ``trailmesh capsule`` for logins that are kept sealed. They print names, counts, sizes, hosts and times, never
+values.
+"""
 
 from __future__ import annotations
 
@@ -41,7 +43,7 @@ from protocol.errors import MeshError
 
 @click.group(name="capsule", context_settings={"help_option_names": ["-h", "--help"]})
 def group() -> None:
-    """Keep logins sealed under a policy, and give them to peers (docs/capsules.md)."""
+    """Keep logins sealed under a policy, and export them to peers (docs/capsules.md)."""
 
 
 @group.command()
@@ -52,10 +54,10 @@ def group() -> None:
 @click.option("--owner", metavar="NAME", default="", help="Whose key signs.  [default: the only one that is here]")
 @common_options
 def consent(home: str | None, capsule: str, to: str, owner: str, as_json: bool) -> None:
-    """Consent to what a capsule is for: sign it with an owner's key.
+    """Consent to the terms of a capsule: sign them with an owner's key.
 
-    The passphrase is typed on the terminal. The consent is for exactly this policy and these nodes, and ends with the capsule;
-    newer state of the same login needs no new one.
+    The passphrase is typed on the terminal. The consent is for exactly this policy and these nodes, and ends with the capsule.
+    Newer state of the same login needs no new consent.
     """
     from node.cli.nodes.owner import _now, _owners, chosen
     from node.process.owner_files import open_key
@@ -65,7 +67,7 @@ def consent(home: str | None, capsule: str, to: str, owner: str, as_json: bool) 
     who = chosen(home, owner, _owners(home))
     params = {"capsule": capsule, "to": to, "owner": who.key.hex()}
     asked = run_verb(home, verbs.TERMS.name, params)
-    # On standard error, so that it is read before the passphrase is typed, also with --json.
+    # On standard error, so that a person reads it before typing the passphrase, even with --json.
     for line in lines_of(verbs.CapsuleTerms, asked):
         click.echo(line, err=True)
     key = open_key(home_path(home), who.id, who.name)
@@ -93,15 +95,15 @@ def consent(home: str | None, capsule: str, to: str, owner: str, as_json: bool) 
 @click.option("--log-out", is_flag=True, help="With --with: log out at the end, and see whether the session ends.")
 @common_options
 def probe(home: str | None, url: str, config: str | None, as_json: bool, **typed: Any) -> None:
-    """Tell how a site logs in, and what is weak about it.
+    """Find out how a site logs in, and its weaknesses.
 
-    Opens URL once in a fresh browser that sends nothing but reads. Told are: a form, a redirect to another site (OAuth, SAML),
-    passkeys, one-time codes, CAPTCHAs, sessions that are bound to the device, and the browser's own dialog. Weaknesses are: tokens
-    and passwords in addresses or in clear, a form without a token against other sites, weak flags of session cookies. What is only
-    on a later page of the login, or comes with its answer, is not seen.
+    Opens URL once in a fresh browser that sends only reads. It reports a form, a redirect to another site (OAuth, SAML), passkeys,
+    one-time codes, CAPTCHAs, sessions bound to the device, and the browser's own dialog. It reports these weaknesses: tokens and
+    passwords in addresses or in clear, a form without a token against other sites, weak flags of session cookies. Later pages of
+    the login, and its answers, are not examined.
 
-    With --with, the steps of an action file log in once, and URL is an address that needs the login. Then these are told too: a
-    session that keeps its id at the login (fixation), other sites that are told a token, a login at another site that is bound to
+    With --with, the steps of an action file log in once, and URL is an address that needs the login. Then it also reports a
+    session that keeps its id at the login (fixation), other sites that receive a token, a login at another site that is bound to
     no browser, and with --log-out a session that outlives its logout. Nothing is recorded or kept.
 
     \b
@@ -143,11 +145,11 @@ def _prepare_login(params: Result, typed: Result) -> None:
 
 
 _OF_STEPS: Final = ("secrets", "allow", "approve_class", "passkey", "register_passkey", "slice")
-"""Options about steps of a file, which a person in a window does without."""
+"""Options for the steps of a file; a person in a window does without them."""
 
 
 def _log_in(home: str | None, verb: str, params: Result, typed: Result, line: Callable[[Result], str] | None) -> Any:
-    """``capsule login``: by the steps of a file, which the node performs, else by a person in a window of this process."""
+    """Run ``capsule login``: the node performs the steps of a file, or a person logs in in a window of this process."""
     if params["actions"]:
         if typed["attach"]:
             raise MeshError("input.invalid", "--attach opens a window for a person: leave it out, or --with")
@@ -171,7 +173,9 @@ def _log_in(home: str | None, verb: str, params: Result, typed: Result, line: Ca
 
 
 def _check_name(home: str | None, params: Result) -> None:
-    """Refuse before a person logs in what the node would refuse afterwards. Errors: ``input.not_found``, ``input.invalid``."""
+    """Refuse, before a person logs in, parameters that the node would refuse afterwards. Errors: ``input.not_found``,
+    ``input.invalid``.
+    """
     if params["replaces"]:
         run_verb(home, verbs.SHOW.name, {"capsule": params["replaces"]})
     elif params["name"]:

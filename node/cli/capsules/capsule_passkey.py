@@ -1,4 +1,6 @@
-"""``trailmesh capsule passkey``: passkeys that this node has registered. Prints sites, accounts and times; never a key."""
+"""Commands ``trailmesh capsule passkey`` for passkeys that this node has registered. They print sites, accounts and times, never
+keys.
+"""
 
 from __future__ import annotations
 

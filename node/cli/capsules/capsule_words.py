@@ -1,4 +1,4 @@
-"""The words that ``trailmesh capsule`` adds to results: warnings, and how a site logs in."""
+"""Words that ``trailmesh capsule`` adds to results: warnings, and the ways in which a site logs in."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _HELPS: Final = {
 
 
 def show_probed(r: Result) -> None:
-    """How a site logs in."""
+    """Print how a site logs in."""
     click.echo(r["url"])
     if not r["kinds"]:
         click.echo("no login was found on this page: give the address of the form, or one that needs the login")

@@ -1,4 +1,4 @@
-"""``trailmesh agent``: manages tokens for programs and prints them for people."""
+"""Commands ``trailmesh agent``, which manage tokens for programs."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from node.verbs.nodes import agent as verbs
 _PUBLIC: Final = "public sites"
 _NAMED: Final = "private and loopback addresses only where an origin names them"
 _EVERYWHERE: Final = f"every public site that the configuration allows, and {_NAMED}"
-"""Where an agent without origins may go."""
+"""The sites of an agent without origins."""
 
 
 @click.group(name="agent", context_settings={"help_option_names": ["-h", "--help"]})
@@ -36,7 +36,7 @@ def _with(r: Result) -> str:
 
 
 def _logins(r: Result) -> list[str]:
-    """``shop (cap-…)=live,record``; of a capsule that is not here any more the id alone. A grant that has ended says so."""
+    """``shop (cap-…)=live,record``; for a removed capsule only the id. A grant that has ended is marked."""
     told = []
     for each in r["capsules"]:
         id, _, tasks = each.partition("=")

@@ -1,4 +1,6 @@
-"""``trailmesh approve``: answers what was not done because it needs an approval. Signs here, never in the running node."""
+"""Commands ``trailmesh approve``, which answer questions about actions that need an approval. They sign in this process, never in
+the running node.
+"""
 
 from __future__ import annotations
 
@@ -41,7 +43,7 @@ _QUESTION = click.argument("question", metavar="QUESTION")
 
 @click.group(name="approve", context_settings={"help_option_names": ["-h", "--help"]})
 def group() -> None:
-    """Answer what was not done because it needs a person's approval (docs/approvals.md)."""
+    """Answer questions about actions that need a person's approval (docs/approvals.md)."""
 
 
 @group.command()
@@ -74,7 +76,7 @@ def show(
     owner: str,
     as_json: bool,
 ) -> None:
-    """Show a question: what would be done and sent, why it needs an approval, and who asked.
+    """Show a question: the action and its requests, why they need an approval, and who asked.
 
     \b
     With a key that is kept elsewhere:
@@ -150,7 +152,7 @@ group.command(
 
 
 def _read(shown: Result) -> Question:
-    """The question itself, from its bytes: what is shown and signed here is not taken from any other field.
+    """The question, decoded from its bytes: nothing that is shown or signed here comes from another field.
 
     Errors: ``approval.invalid``.
     """
@@ -239,7 +241,9 @@ _REACH: Final = {
 
 
 def _lines(question: Question, held: str) -> list[str]:
-    """The question in lines. held: its fate, if it waits. Pages have chosen some of its words, so each stays on its line."""
+    """The question in lines. held: the fate of its request, if one waits. Pages have chosen some of its words, so each text stays
+    on its line.
+    """
     from protocol.approval.forms import action_words, request_words
 
     evidence = ["it sends what may change something", *question.evidence] if question.requests else question.evidence
@@ -279,7 +283,7 @@ def _show(r: Result) -> None:
         answer = r["answer"]
         word = "yes" if answer["yes"] else "no"
         until = moment(answer["expires_ms"])
-        # What is let through is not counted, but each action during which it would have been.
+        # The count is of actions, not of the requests that were let through during them.
         used = f"used {answer['uses']} times" if r["kind"] == "action" else f"in force during {answer['uses']} actions"
         click.echo(
             f"answer    {word} by {answer['owner']}, {_REACH[r['kind']][answer['scope']]}, until {until} UTC; {used}"

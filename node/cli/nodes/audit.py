@@ -1,4 +1,4 @@
-"""``trailmesh audit``: prints the audit trail for people."""
+"""Commands ``trailmesh audit``, which print the audit trail for people."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def _show_rows(r: Result) -> None:
 
 
 def _place(row: Result) -> str:
-    """How a row belongs to the one that it refers to. Rows of verbs and routes come in pairs, those of events alone."""
+    """The relation of a row to the row it refers to. Rows of verbs and routes come in pairs; rows of events stand alone."""
     if not row["of"]:
         return ""
     ends = row["outcome"] in ("done", "failed", "interrupted") and not row["what"].startswith("peer.")

@@ -1,4 +1,4 @@
-"""``trailmesh node distrust``, ``trust`` and ``notices``: prints their results for people."""
+"""Commands ``trailmesh node distrust``, ``trust`` and ``notices``."""
 
 from __future__ import annotations
 

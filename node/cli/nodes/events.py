@@ -1,4 +1,4 @@
-"""``trailmesh events``: lists the changes on a node, or follows them."""
+"""The command ``trailmesh events``, which lists the changes on a node or follows them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``trailmesh node id``, ``rotate``, ``recover`` and ``revoke-self``: commands for the node's own keys."""
+"""Commands ``trailmesh node id``, ``rotate``, ``recover`` and ``revoke-self`` for the node's own keys."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ def _show_told(result: Result) -> None:
 
 
 def _check_files(params: Result) -> None:
-    """Errors: ``input.invalid``."""
+    """Return if exactly one file is given. Errors: ``input.invalid``."""
     if bool(params["key_file"]) == bool(params["words_file"]):
         raise MeshError("input.invalid", "give the recovery key with either --key-file or --words-file")
 

@@ -1,4 +1,4 @@
-"""``trailmesh log``: shows what this node has signed, and writes and checks proofs of it."""
+"""Commands ``trailmesh log``, which show the log of this node's signed artefacts, and write and check proofs."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _STANDINGS: Final = {
 
 @click.group(name="log", context_settings={"help_option_names": ["-h", "--help"]})
 def group() -> None:
-    """Show, prove and audit what this node and its peers have signed."""
+    """Show, prove and audit the artefacts that this node and its peers have signed."""
 
 
 def _out_needs_peer(params: Result, typed: Result) -> None:
@@ -98,9 +98,9 @@ def verify(home: str | None, file: str, bundle: str | None, as_json: bool) -> No
 
 
 def check_bundle(proof: object, path: str) -> str:
-    """The id of the session in the bundle at ``path``, once it is complete and ``proof`` is about it.
+    """The id of the session in the bundle at ``path``, after checking that the bundle is complete and ``proof`` is about it.
 
-    Errors: ``bundle.*``, ``envelope.*``, ``log.not_logged`` when the proof is about something else.
+    Errors: ``bundle.*``, ``envelope.*``, ``log.not_logged`` if the proof is about something else.
     """
     from protocol.log import log_proof
     from protocol.recording.records.bundle import verify_bundle

@@ -1,4 +1,4 @@
-"""``trailmesh mcp``: serves this node's tools to a client of the Model Context Protocol (MCP)."""
+"""The command ``trailmesh mcp``, which serves this node's tools to a client of the Model Context Protocol (MCP)."""
 
 from __future__ import annotations
 
@@ -37,10 +37,10 @@ def _takes_opening(command: Any) -> Any:
 def command(home: str | None, **typed: Any) -> None:
     """Offer the browser of this node as tools to a client of the Model Context Protocol (MCP), over standard input and output.
 
-    Needs a running node and the extra `mcp`. The client starts this command; docs/mcp.md has the lines for its configuration.
-    The tools have the names of Playwright MCP. Their work is recorded as one live session, which is signed when the client closes
-    it or ends. The options fix what that session may do; no tool can change them. Standard output carries only the
-    protocol; errors go to standard error.
+    Needs a running node and the extra `mcp`. The client starts this command; docs/mcp.md has the lines for its configuration. The
+    tools have the names of Playwright MCP. Their work is recorded as one live session, which is signed when the client closes it
+    or ends. The options fix the limits of that session; no tool can change them. Standard output carries only the protocol; errors
+    go to standard error.
 
     \b
     Example:
@@ -59,7 +59,8 @@ def command(home: str | None, **typed: Any) -> None:
 
 
 def _check(opening: dict[str, Any]) -> None:
-    """Refuse what every opening of a live session would refuse: the client cannot mend it, and who starts it is here to be told.
+    """Refuse options that every opening of a live session would refuse: the person who starts this command can correct them, and
+    the client cannot.
 
     Errors: ``input.invalid``, ``caller.refused``.
     """
@@ -75,7 +76,9 @@ def _check(opening: dict[str, Any]) -> None:
 
 
 def _require_sites(secrets: dict[str, Any]) -> None:
-    """Refuse a secret for no site: the client, and so the model behind it, chooses where to begin. Errors: ``input.invalid``."""
+    """Refuse a secret without a site: the client, and so the model behind it, chooses the start address. Errors:
+    ``input.invalid``.
+    """
     for name, secret in secrets.items():
         if not secret["origins"]:
             raise MeshError(
@@ -95,7 +98,9 @@ def _bridge() -> Any:
 
 
 def _asker(home: Path) -> Any:
-    """A function that calls the running node of ``home``. A node in this process would end together with its client."""
+    """A function that calls the running node of ``home``. It starts no node, because a node in this process would end with its
+    client.
+    """
     from node.process.client import ask
 
     return functools.partial(ask, home, agent=acting_as(home))

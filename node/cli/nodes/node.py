@@ -1,4 +1,4 @@
-"""``trailmesh node``: create, run, pair and check this node."""
+"""Commands ``trailmesh node``, which create, run, pair and check this node."""
 
 from __future__ import annotations
 
@@ -240,11 +240,11 @@ def _may_do(peer: Result) -> str:
 
 
 _STANDINGS: Final = {"peer.distrusted": "distrusted", "keylog.revoked": "it revoked its keys"}
-"""Words for the codes that a person sets; others are shown as they are."""
+"""Words for the codes that a person causes; other codes are shown unchanged."""
 
 
 def _log_in_words(log: Result) -> str:
-    """A short description of what a peer showed of its log."""
+    """A short description of the peer's log as this node knows it."""
     if log["number"] is None:
         return log["trouble"] or "not seen yet"
     words = [f"log {log['number']}, size {log['size']}, last shown {moment(log['current_ms'])} UTC"]
@@ -366,7 +366,7 @@ def _show_doctor(result: Result) -> None:
 
 
 def _at_terminal(params: Result, typed: Result) -> None:
-    """Errors: ``input.invalid``."""
+    """Return if the person at the terminal confirms the time. Errors: ``input.invalid``."""
     if not sys.stdin.isatty():
         raise MeshError("input.invalid", "only a person can say that the clock is right: run this in a terminal")
     question = f"This machine says that it is {moment(int(time.time() * 1000))} UTC. Is that right?"

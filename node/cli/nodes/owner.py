@@ -1,4 +1,6 @@
-"""``trailmesh owner``: the keys of the people who own this node. Signs changes in this process, never in the running node."""
+"""Commands ``trailmesh owner`` for the keys of this node's owners. They sign changes in this process, never in the running
+node.
+"""
 
 from __future__ import annotations
 
@@ -69,11 +71,12 @@ def add(
     words_file: str,
     as_json: bool,
 ) -> None:
-    """Add the key of an owner: of the person whose yes counts.
+    """Add the key of an owner: the person whose yes counts.
 
-    A new key is sealed with a passphrase, which is typed on the terminal each time it is used. No option, file or variable takes
-    it: programs of this account could read it too. The first key vouches for itself, so add it before agents run in this account.
-    Every later one is signed by an owner who may approve every class, or vouched for with the recovery key of the node.
+    A new key is sealed with a passphrase, which is typed on the terminal each time it is used. It cannot be given as an option,
+    file or variable, because programs of this account could read those too. The first key vouches for itself, so add it before
+    agents run in this account. Every later key needs the signature of an owner who may approve every class, or the recovery key of
+    the node.
 
     \b
     Examples:
@@ -119,8 +122,8 @@ def add(
 def revoke(home: str | None, name: str, by: str, key_file: str, words_file: str, as_json: bool) -> None:
     """Revoke the key of an owner. Its approvals end at once, and it can never be added again.
 
-    The owner itself signs this, or another one who may approve every class, or the recovery key of the node vouches for it (for a
-    key whose passphrase is lost).
+    The owner signs this, or another owner who may approve every class. If the passphrase is lost, the recovery key of the node
+    vouches for it.
     """
     from protocol.approval.owners import sign_change
     from protocol.wire import cbor
@@ -141,7 +144,7 @@ def revoke(home: str | None, name: str, by: str, key_file: str, words_file: str,
 
 
 def _owners(home: str | None) -> Any:
-    """The owners that the node names, as the next change continues them."""
+    """The owners as the node lists them, with the state that the next change continues."""
     from protocol.approval.owners import Owner, Owners
 
     found = run_verb(home, verbs.LIST.name, {})
@@ -161,7 +164,9 @@ def _owners(home: str | None) -> Any:
 
 
 def chosen(home: str | None, named: str, known: Any) -> Any:
-    """The owner who signs: the named one, else the only one whose key is here. Errors: ``owner.unknown``, ``input.invalid``."""
+    """The owner who signs: the named one, otherwise the only one whose key is here. Errors: ``owner.unknown``,
+    ``input.invalid``.
+    """
     from node.process.owner_files import file_of
 
     if named:

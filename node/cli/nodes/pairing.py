@@ -47,7 +47,7 @@ def invite(home: str | None, qr: bool | None, as_json: bool, **typed: Any) -> No
 
 
 def _show_qr(text: str, *, always: bool) -> None:
-    """``text`` as a QR code on standard error; one that is wider than the terminal only if ``always``."""
+    """Print ``text`` as a QR code on standard error; a code wider than the terminal only if ``always``."""
     import segno
 
     code = segno.make(text, error="l", micro=False)
@@ -149,7 +149,9 @@ def pair(home: str | None, minutes: int, as_json: bool, **typed: Any) -> None:
 
 
 def _need_person(fingerprint: str) -> None:
-    """Errors: ``pairing.unconfirmed``."""
+    """Return if the digits can be confirmed: a person is at the terminal, or a fingerprint is given. Errors:
+    ``pairing.unconfirmed``.
+    """
     if not fingerprint and not sys.stdin.isatty():
         raise MeshError("pairing.unconfirmed")
 
@@ -166,7 +168,7 @@ def _show_waiting(event: dict[str, Any]) -> str:
 
 
 def _confirm(home: str | None, meeting: Result) -> Any:
-    """Return the new peer once this person and the one at the other node have confirmed. Errors: ``pairing.*``, ``peer.*``."""
+    """Return the new peer after this person and the one at the other node have confirmed. Errors: ``pairing.*``, ``peer.*``."""
     click.echo("the other node\n" + _described(one_lined(meeting["other"])), err=True)
     click.echo(f"\n  digits   {meeting['digits'][:3]} {meeting['digits'][3:]}\n", err=True)
 

@@ -1,4 +1,4 @@
-"""``trailmesh policy``: explains what this node allows."""
+"""Commands ``trailmesh policy``, which explain what this node allows."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from node.verbs.nodes import policy as verbs
 
 @click.group(name="policy", context_settings={"help_option_names": ["-h", "--help"]})
 def group() -> None:
-    """Explain what this node allows, and which rule says so (docs/configuration.md, docs/risk.md)."""
+    """Explain what this node allows, and by which rule (docs/configuration.md, docs/risk.md)."""
 
 
 def _show(r: Result) -> None:

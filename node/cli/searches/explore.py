@@ -1,4 +1,4 @@
-"""``trailmesh explore``: search a site for a goal, together with peers."""
+"""Commands ``trailmesh explore``, which search a site for a goal together with peers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``trailmesh explore schedule``: runs searches at set times."""
+"""Commands ``trailmesh explore schedule``, which run searches at set times."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``trailmesh actions``: checks action files. Needs no node, browser or network."""
+"""Commands ``trailmesh actions``, which check action files without a node, browser or network."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ def group() -> None:
 @click.option("--lenient", is_flag=True, help="List the steps of a foreign recording that cannot be performed.")
 @common_options
 def check(file: str, lenient: bool, home: str | None, as_json: bool) -> None:
-    """Check an action file, and print what it would do.
+    """Check an action file, and print its actions.
 
-    FILE is what `trailmesh session record` takes: an action file in YAML (docs/action-files.md), a recording of the Chrome
-    DevTools Recorder, or a Playwright script in Python. A mistake is named with its place, and the exit code is 2. No node is
-    needed, and no page is opened: whether its elements exist is not known before it is recorded.
+    FILE has one of the forms that `trailmesh session record` accepts: an action file in YAML (docs/action-files.md), a recording
+    of the Chrome DevTools Recorder, or a Playwright script in Python. A mistake is reported with its place, and the exit code is
+    2. No node is needed and no page is opened, so missing elements are noticed only when the file is recorded.
 
     \b
     Examples:

@@ -13,7 +13,7 @@ _STEPS_SHOWN = 20
 
 
 def show_gated(r: dict[str, Any]) -> None:
-    """By kind and place how much was replaced, or kept as an author wrote it; then what speaks to a model."""
+    """Print how much personal data was replaced or kept, by kind and place, and then the texts that address a model."""
     for one in r["personal"]:
         done = "replaced" if one["replaced"] else "kept, since the author wrote it: give it as a secret to keep it out"
         click.echo(f"personal {one['count']} × {KINDS[one['kind']]} in {_where(one['where'])}: {done}")

@@ -1,4 +1,4 @@
-"""``session record --headed`` and ``--attach``: an action file out of what a person does in a window."""
+"""Commands ``session record --headed`` and ``--attach``, which write an action file from the acts of a person in a window."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ OPTIONS: Final = (
 
 
 def record(home: str | None, verb: str, params: Result, typed: Result, line: Callable[[Result], str] | None) -> Any:
-    """``session record``: of a file by the node, else of a person."""
+    """Run ``session record``: the node records a file, or a person's acts are written to a file."""
     if not (typed["headed"] or typed["attach"]):
         if any(typed[name] for name in ("output", "replaces", "config")):
             raise MeshError("input.invalid", "--output, --force and --config belong to --headed and --attach")
@@ -91,15 +91,15 @@ def _line(event: Result) -> str:
 
 
 def show(r: Result) -> None:
-    """Print where the file is, and the command that records it."""
+    """Print the place of the file, and the command that records it."""
     click.echo(f"wrote {r['output']} ({counted(r['steps'], 'step')})")
     if r["scripted"]:
         click.echo(f"left out: {counted(r['scripted'], 'event')} that scripts of the page made up")
-    # What stands in an address is a page's choice, and this is for a shell.
+    # A page chooses the text of its address, but this line is for a shell.
     words = [f"trailmesh session record {quote(r['output'])}"]
     secrets = [f"{use['name']}{':text' if use['is_text'] else ''}@{use['origin']}=SOURCE" for use in r["secrets"]]
     words += [f"--secret {quote(secret)}" for secret in secrets]
-    # A star in an address that was sent would allow any other.
+    # A star in an address that was sent would allow any other address.
     words += [f"--allow {quote(sent.replace('*', '?'))}" for sent in r["sent"][:_SENT_SHOWN]]
     words += [f"--approve-class {r['risk']}"] if r["risk"] >= APPROVAL_CLASS else []
     click.echo("check it, then record it as a session:\n  " + " \\\n    ".join(words))

@@ -1,4 +1,4 @@
-"""``trailmesh live``: live browser sessions, for people and for agents that use a shell."""
+"""Commands ``trailmesh live`` for live browser sessions, for people and for agents that use a shell."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``trailmesh session``: prints recorded sessions for people."""
+"""Commands ``trailmesh session``, which print recorded sessions for people."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ from node.verbs.sessions import session_upkeep as upkeep
 _MASKS_SHOWN = 5
 _FAILED_LINES_SHOWN = 40
 _EXTRACTED_CHARS_SHOWN = 200
-_REPORT_ID_CHARS = 11  # "rep-" and enough to tell the replays of a session apart
+_REPORT_ID_CHARS = 11  # "rep-" and enough characters to distinguish the replays of a session
 _SUFFIXES: Final = {"bundle": BUNDLE_SUFFIX, "recorder": ".json", "playwright": ".py"}
 
 
@@ -79,7 +79,7 @@ def _extracted(name: str, value: str) -> str:
 
 
 def _incomplete(url: str) -> str:
-    """A note for a session that does not say all of the address at which it begins; empty for one that does."""
+    """A note for a session whose start address was not stored completely; empty for other sessions."""
     from protocol.page.secrets.redaction import is_incomplete
 
     return "  (a part is not stored: cannot be replayed as it stands)" if is_incomplete(url) else ""
@@ -151,7 +151,7 @@ def _show_session(r: Result) -> None:
 
 
 def _show_failed(page: Result | None) -> None:
-    """The page on which a step failed, as far as a terminal has room."""
+    """Print the page on which a step failed, as far as a terminal has room."""
     if page is None:
         return
     click.echo(f"step {page['step']} failed on “{page['title']}”, {page['url']}:")
@@ -163,7 +163,7 @@ def _show_failed(page: Result | None) -> None:
 
 
 def _show_masks(steps: list[Result]) -> None:
-    """How much of the text is not compared, and what: by step, line and form."""
+    """Print how much of the text is not compared, by step, line and form."""
     lines = sum(step["lines"] for step in steps)
     masked = [(step["index"], line, form) for step in steps for line, _, _, form in step["masks"]]
     if not masked:
@@ -264,7 +264,7 @@ def _show_imported(r: Result) -> None:
 
 def _status_of_recording(r: Any) -> int:
     if r.get("needs"):
-        return 0  # what it needs was asked for, and not whether it passes
+        return 0  # the command asked for the needs of the file, not for its verdict
     return 0 if r.get("verdict", "pass") == "pass" else 1  # an action file has no verdict
 
 

@@ -1,4 +1,4 @@
-"""Prints what a file or a replay needs."""
+"""Prints the needs of a file or a replay."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from protocol.wire.line import one_line
 
 
 def show_needs(r: Result) -> None:
-    """Each thing that is needed, and at the end the options that give it."""
+    """Print each need, and at the end the options for all of them."""
     for name in r["secrets"]:
         click.echo(f"needs    the secret “{name}”")
     for name in r["uploads"]:
@@ -28,7 +28,7 @@ def show_needs(r: Result) -> None:
         )
     if r["missed"]:
         click.echo("they may send more, which is not known yet: at a terminal `session record` asks about it")
-    # What stands in an address is a page's choice, and this is for a shell.
+    # A page chooses the text of its address, but this line is for a shell.
     words = [f"--secret {quote(f'{name}@ORIGIN=SOURCE')}" for name in r["secrets"]]
     words += [f"--capsule {quote(r['capsule'])}"] if r["capsule"] else []
     words += [f"--allow {quote(entry)}" for entry in r["allow"]]

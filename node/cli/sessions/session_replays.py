@@ -51,7 +51,9 @@ def matched_steps(matched: int, steps: int, stopped_at: int, text: dict[str, int
 
 
 def report_matched(report: Result, steps: int) -> str:
-    """steps: number of steps that the replay was to perform, with those after the one at which it stopped."""
+    """The matched steps of a report, in words. steps: the number of steps to replay, including those after the step at which it
+    stopped.
+    """
     last = report["steps"][-1] if report["steps"] else {"performed": True, "index": 0}
     ended = last["performed"] and len(report["steps"]) >= steps
     texts = Counter(step["text"] for step in report["steps"])
@@ -96,7 +98,7 @@ def level_of(report: Result) -> str:
 
 
 def verdict_of(r: Result, uncounted: Mapping[str, Sequence[int]] = {}) -> str:
-    """uncounted: what differs and does not count, of a replay."""
+    """The verdict in words. uncounted: for a replay, the differences that do not count."""
     from protocol.recording.replays.uncounted import verdict_in_words
 
     return verdict_in_words(r["verdict"], r["reason"], uncounted)
@@ -113,7 +115,7 @@ def elsewhere(origin: str) -> str:
 
 
 def unreached(code: str) -> str:
-    """A note for a replay that reached no page because of ``code``; empty for one that did."""
+    """A note for a replay that reached no page because of ``code``; empty for other replays."""
     return f"; the site could not be reached [{code}]: this says nothing about the recording" if code else ""
 
 
@@ -164,7 +166,7 @@ def show_replayed(r: Result) -> None:
 
 def status_of_replay(r: Any) -> int:
     if "report" not in r:
-        return 0  # what it needs
+        return 0  # the needs of a replay
     if r["unreached"]:
         return exit_code(r["unreached"])
     if r["lacking"]:

@@ -1,4 +1,4 @@
-"""``trailmesh session run``: many files as one test run."""
+"""The command ``trailmesh session run``, which performs many files as one test run."""
 
 from __future__ import annotations
 
@@ -98,15 +98,16 @@ _OF_REPLAYS: Final = ("base_url", "level", "strict", "writes")
 def command(files: tuple[str, ...], home: str | None, as_json: bool, **typed: Any) -> None:
     """Replay sessions and record action files as one test run, with one report.
 
-    A session id is replayed; so is a bundle (.tmsession) with --trust, which needs no node. Any other file is an action file and is
-    recorded, which takes no --base-url, --level, --strict and --writes. Other options count for each file. The folder of --report
-    gets junit.xml with a test case a step, index.html with a link to the page of each file, these pages, and summary.md for the
-    page of a CI job.
+    A session id is replayed, and with --trust also a bundle (.tmsession), which needs no node. Any other file is an action file
+    and is recorded; --base-url, --level, --strict and --writes do not apply to it. Other options apply to each file. The folder of
+    --report gets junit.xml with one test case for each step, index.html with a link to the page of each file, these pages, and
+    summary.md for the page of a CI job.
 
-    Only trouble of the machine, the site or the network is tried again with --retries. The hooks get the file in the variable
-    TRAILMESH_FILE; one that fails is trouble too. Ctrl-C ends what is under way, runs its --after and writes the report.
+    With --retries, a file is tried again only after trouble of the machine, the site or the network. The hooks get the file in the
+    variable TRAILMESH_FILE; a hook that fails is trouble too. Ctrl-C ends the present files, runs their --after and writes the
+    report.
 
-    Exit codes: 0 all passed; 1 one did not; 2 a wrong call; 3 trouble. The first of these that fits any file counts.
+    Exit codes: 0 all passed; 1 one did not; 2 a wrong call; 3 trouble. The first code that fits any file counts.
 
     \b
     Examples:
@@ -136,7 +137,9 @@ def command(files: tuple[str, ...], home: str | None, as_json: bool, **typed: An
 
 
 def _check(files: tuple[str, ...], typed: Result) -> None:
-    """Errors: ``input.invalid``, ``input.no_file``, ``caller.refused``. Nothing is performed before all files are there."""
+    """Return if every file can be performed with these options. Nothing is performed before all files exist. Errors:
+    ``input.invalid``, ``input.no_file``, ``caller.refused``.
+    """
     replays = [name for name in _OF_REPLAYS if typed[name]]
     for file in files:
         if any("\ud800" <= letter <= "\udfff" for letter in file):
@@ -187,7 +190,7 @@ async def _run(home: str | None, files: tuple[str, ...], folder: Path, params: R
 
 @contextlib.asynccontextmanager
 async def _calls(home: str | None, typed: Result) -> AsyncIterator[CallVerb | None]:
-    """The node of ``home``; None with ``--trust``, where each bundle has a node of its own."""
+    """The node of ``home``; None with ``--trust``, where each bundle gets a node of its own."""
     if typed["trust"]:
         yield None
         return
@@ -215,7 +218,9 @@ class _Runner:
         return await self._record(file, name)
 
     def _files(self, name: str) -> tuple[Result, Result]:
-        """Names in the folder of what is written about one file, and parameters for it. What an earlier attempt left goes."""
+        """The names of the files to write about one file, in the folder, and the parameters for them. Files of an earlier attempt
+        are removed.
+        """
         written = {"html": f"{name}.html", "junit": f"{name}.xml"}
         paths = {key: self._folder / value for key, value in written.items()}
         for path in paths.values():
@@ -233,7 +238,7 @@ class _Runner:
             from node.process.apart import read_trust, replay_apart
 
             logs = await asyncio.to_thread(read_trust, self._typed["trust"])
-            path = Path(file)  # a bundle, which is there; a node apart does not change the working directory
+            path = Path(file)  # the bundle exists, and a temporary node does not change the working directory
             result = await replay_apart(logs, self._typed["config"] or "", path, params, _quietly)
         report = result["report"]
         said = f"{verdict_of(report, result['uncounted'])}: {report_matched(report, result['replayable'])}"
@@ -260,7 +265,7 @@ class _Runner:
         try:
             result = await self._call(verbs.RECORD.name, params, _quietly)
         except MeshError as error:
-            # Its files are about what was done until then; there are none if nothing was.
+            # Its report shows the steps performed until then; there is none if no step was performed.
             there = {key: value for key, value in written.items() if (self._folder / value).is_file()}
             session = str(error.detail.get("session", ""))
             said = f"[{error.code}] {error.message}"
@@ -270,11 +275,11 @@ class _Runner:
 
 
 def _quietly(event: Result) -> None:
-    """Steps of several files at once would be read by nobody; they are in the pages."""
+    """Drop progress: nobody could read the steps of several files at once, and the pages contain them."""
 
 
 def _status(exits: list[int]) -> int:
-    """1 before 2 before 3: a difference is what a test run is for."""
+    """1 precedes 2 and 3, because a test run exists to find differences."""
     return min(filter(None, exits), default=0)
 
 

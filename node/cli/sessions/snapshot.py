@@ -1,4 +1,4 @@
-"""``trailmesh snapshot``: prints what can be named on a page, as an action file."""
+"""The command ``trailmesh snapshot``, which prints the elements of a page as an action file."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _WHERE = " (what may be sent stands under `policy` in the configuration: docs/ap
 
 
 def _call(home: str | None, verb: str, params: Result, typed: Result, line: Callable[[Result], str] | None) -> Any:
-    """With the node of this machine if there is one, else in a temporary one."""
+    """Call the node of this machine if there is one, otherwise a temporary node."""
     if home and typed["config"]:
         raise MeshError("input.invalid", "--config works without a node: leave out --home or --config")
     path = home_path(home)
@@ -68,7 +68,7 @@ def _show(r: Result) -> None:
 
 
 def _notes(item: Result) -> list[str]:
-    """A comment behind each line of an element: what the line alone does not say."""
+    """The comment after each line of an element, with facts that the line lacks."""
     said = []
     if item["level"]:
         said.append(f"level {item['level']}")
