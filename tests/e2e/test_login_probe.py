@@ -7,18 +7,22 @@ from pathlib import Path
 
 import pytest
 
+from adapters.browser.watching.login_signs import reader
+from adapters.ports.browser import Browser
+from adapters.ports.login_signs import ReadSigns
 from node.config.settings import BrowserConfig
 from node.process.wiring import open_signs
 from protocol.capsule.flows.auth_flow import read_flow
 from protocol.recording.records.session import Profile
 from protocol.risk.requests.requests import GuardPolicy
 from protocol.trust.origin import ANY
+from tests.browsers import borrowing
 from tests.mesh_nodes import CONFIG, cli, shop
 from tests.sites.pages.backends import running_chromium
 from tests.sites.pages.logins import login_sites
 
 pytestmark = pytest.mark.browser
-KINDS = {
+KINDS: dict[str, tuple[list[str], list[str]]] = {
     "/form": (["form"], []),
     "/passkey": (["passkey"], []),
     "/code": (["code"], []),
@@ -33,13 +37,22 @@ KINDS = {
 }
 
 
-async def test_each_kind_of_login_is_told_by_its_page() -> None:
-    async with login_sites() as origin, running_chromium() as (endpoint, _):
-        read = open_signs(BrowserConfig(cdp_url=endpoint, sandbox=False))
-        for path, (kinds, weak) in KINDS.items():
-            flow = read_flow(await read(Profile(), GuardPolicy(private=(ANY,)), origin + path))
-            assert ([each.what for each in flow.kinds], [each.what for each in flow.weak]) == (kinds, weak), path
-            assert "canary-value" not in str(flow) and "SECRETSECRET" not in str(flow)
+async def told(read: ReadSigns, origin: str, path: str) -> tuple[list[str], list[str]]:
+    """The kinds of login of a page, and what is weak about it."""
+    flow = read_flow(await read(Profile(), GuardPolicy(private=(ANY,)), origin + path))
+    assert "canary-value" not in str(flow) and "SECRETSECRET" not in str(flow)
+    return [each.what for each in flow.kinds], [each.what for each in flow.weak]
+
+
+@pytest.mark.asyncio(loop_scope="session")
+async def test_each_kind_of_login_is_told_by_its_page(browser: Browser) -> None:
+    """Also one that has no page: what a launched browser says of it is not what an attached one says."""
+    async with login_sites() as origin:
+        read = reader(borrowing(browser))
+        assert {path: await told(read, origin, path) for path in KINDS} == KINDS
+        async with running_chromium() as (endpoint, _):
+            attached = open_signs(BrowserConfig(cdp_url=endpoint, sandbox=False))
+            assert await told(attached, origin, "/basic") == KINDS["/basic"]
 
 
 def test_the_command_needs_no_node_and_tells_in_words(tmp_path: Path) -> None:

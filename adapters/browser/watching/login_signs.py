@@ -173,7 +173,7 @@ async def _opened(page: Page, url: str, hearing: _Hearing) -> None:
         await page.perform(Goto(url=url))
     except MeshError as error:
         # A site that asks for Basic authentication has no page, and its headers are all there is to read.
-        if error.code != "browser.navigation" or not hearing.headers:
+        if error.code not in ("browser.navigation", "browser.no_page") or not hearing.headers:
             raise
 
 
