@@ -100,8 +100,7 @@ def shop(directory: Path, latency_ms: int = 0) -> Iterator[tuple[str, Path]]:
     """The demo shop in a process of its own: its address, and the log of its effects."""
     effects = directory / "effects.jsonl"
     options = ["--latency-ms", str(latency_ms), "--effects-log", str(effects)]
-    command = [sys.executable, "-m", "trailmesh", "demo", "shop", "--json", *options]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, cwd=ROOT) as process:
+    with Forked(["demo", "shop", "--json", *options], stdout=subprocess.PIPE, cwd=ROOT) as process:
         try:
             assert process.stdout is not None
             yield json.loads(process.stdout.readline())["url"], effects

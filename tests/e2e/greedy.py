@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from adapters.browser.launch.chromium import launcher
-from adapters.browser.launch.settings import BrowserSettings
+from adapters.ports.browser import Browser
 from protocol.goal.condition import Condition, holds
 from protocol.goal.goal import parse_goal
 from protocol.goal.heuristics import candidates
@@ -13,13 +12,12 @@ from protocol.recording.records.session import Profile
 from protocol.risk.requests.requests import GuardPolicy
 
 
-async def walk(start: str, goal_text: str, condition: Condition, *, steps_max: int) -> list[str]:
+async def walk(browser: Browser, start: str, goal_text: str, condition: Condition, *, steps_max: int) -> list[str]:
     """The actions that led to a page meeting ``condition``; fails if it is not met after ``steps_max`` of them."""
     goal = parse_goal(goal_text)
-    # Tests run as whatever user there is, also as root, which Chromium's sandbox refuses.
-    browser = await launcher(BrowserSettings(sandbox=False))()
+    context = await browser.open(Profile(), GuardPolicy())
     try:
-        page = await (await browser.open(Profile(), GuardPolicy())).page()
+        page = await context.page()
         seen = (await page.perform(Goto(url=start))).observation
         tried: set[tuple[bytes, Action]] = set()
         path: list[str] = []
@@ -34,4 +32,4 @@ async def walk(start: str, goal_text: str, condition: Condition, *, steps_max: i
             seen = (await page.perform(action, ref=resolve(target, seen).ref)).observation
         return path
     finally:
-        await browser.close()
+        await context.close()

@@ -47,10 +47,9 @@ def test_both_sides_of_a_pairing_and_what_followed_are_on_the_trail(tmp_path: Pa
 
 
 @pytest.mark.browser
-def test_each_approval_is_on_the_trail_and_no_secret_is(tmp_path: Path) -> None:
+def test_each_approval_is_on_the_trail_and_no_secret_is(anna: Node, tmp_path: Path) -> None:
     """Guard: node/verbs/rows.py, allowed."""
     config = ShopConfig()
-    node = Node(tmp_path / "anna", "anna").create(tmp_path)
     actions = tmp_path / "actions.yaml"
     secret_file = tmp_path / "secret.txt"
     secret_file.write_text(config.password)
@@ -61,25 +60,25 @@ def test_each_approval_is_on_the_trail_and_no_secret_is(tmp_path: Path) -> None:
             "  - fill: {role: textbox, name: Password, value: {secret: word}}\n"
         )
         given = ["session", "record", str(actions), "--secret", f"word=@{secret_file}"]
-        assert refusal(*given, home=node.home)[0] == "risk.refused"
-        session = node.run(*given, "--approve-class", "6", "--allow", f"POST {url}/login?token=x")["id"]
-    refused = rows(node, "--what", "action")[0]
+        assert refusal(*given, home=anna.home)[0] == "risk.refused"
+        session = anna.run(*given, "--approve-class", "6", "--allow", f"POST {url}/login?token=x")["id"]
+    refused = rows(anna, "--what", "action")[0]
     assert (refused["outcome"], refused["code"], refused["approved_by"], refused["risk"]) == (
         "refused",
         "risk.refused",
         "",
         6,
     )
-    begun, ended = rows(node, "--what", "session.record")[2:]
-    approved = [row for row in rows(node, "--what", "action") if row["of"] == begun["number"]]
+    begun, ended = rows(anna, "--what", "session.record")[2:]
+    approved = [row for row in rows(anna, "--what", "action") if row["of"] == begun["number"]]
     assert [(row["outcome"], row["risk"], row["approved_by"]) for row in approved] == [("approved", 6, "owner")]
     assert (ended["of"], ended["subject"], ended["outcome"]) == (begun["number"], session, "done")
     assert (begun["risk"], begun["approved_by"], begun["note"]["secrets"]) == (6, "owner", "word")
     assert begun["note"]["allow"] == f"POST {url}/login"
-    trail = json.dumps(rows(node))
+    trail = json.dumps(rows(anna))
     assert config.password not in trail
     assert config.user_email not in trail
-    assert node.run("audit", "verify")["sound"]
+    assert anna.run("audit", "verify")["sound"]
 
 
 def test_a_node_that_was_killed_has_a_sound_trail_that_says_so(tmp_path: Path) -> None:

@@ -6,17 +6,19 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
+import pytest
 
 from node.api.node import Node
 from protocol.capsule.contents import KIND_CONTENTS, Contents
 from protocol.errors import MeshError
 from protocol.wire import cbor, envelope
 from tests.canaries import found_in
-from tests.e2e.test_mounting import CANARIES as SHOP
-from tests.e2e.test_mounting import ask, leaks, node_with
+from tests.e2e.logins import CANARIES as SHOP
+from tests.e2e.logins import KeptLogin, ask, leaks
 from tests.login_site import LoginSite
 from tests.two_sites import COOKIE, KEY, TOKEN, TwoSites
 
+pytestmark = [pytest.mark.browser, pytest.mark.asyncio(loop_scope="session")]
 KNOWN = "frame knows cookie local base"
 CANARIES = SHOP | {"cookie": COOKIE.encode(), "token": TOKEN.encode(), "key": KEY.encode()}
 
@@ -29,12 +31,14 @@ async def shows(node: Node, session: str, text: str) -> Any:
         raise AssertionError(f"{text} is not shown: {error.code}") from None
 
 
-async def test_a_login_that_a_frame_keeps_for_the_site_on_top_travels_and_is_listed_by_its_key(tmp_path: Path) -> None:
+async def test_a_login_that_a_frame_keeps_for_the_site_on_top_travels_and_is_listed_by_its_key(
+    logins: KeptLogin, tmp_path: Path
+) -> None:
     """Guard: node/capsules/seal/browser_state.py, to_browser."""
     sites = TwoSites()
     await sites.start()
     try:
-        async with node_with(LoginSite(), tmp_path) as node:
+        async with logins.node(LoginSite(), tmp_path) as node:
             opened = await ask(node, "live.open", url=f"{sites.page}/entering")
             await shows(node, opened.session, "entered")
             await ask(node, "live.navigate", session=opened.session, url=f"{sites.page}/")

@@ -22,21 +22,20 @@ pytestmark = pytest.mark.browser
 KNOWN = ShopConfig()
 
 
-def test_a_flow_logs_in_and_only_a_proven_login_is_kept(tmp_path: Path) -> None:
-    node = Node(tmp_path / "anna", "anna").create(tmp_path)
-    home = node.home
+def test_a_flow_logs_in_and_only_a_proven_login_is_kept(anna: Node, tmp_path: Path) -> None:
+    home = anna.home
     with shop(tmp_path) as (url, _):
         flow = flow_of(tmp_path, url)
-        kept = node.run("capsule", "login", f"{url}/account", "--name", "shop", *flow)
+        kept = anna.run("capsule", "login", f"{url}/account", "--name", "shop", *flow)
         assert [each["origin"] for each in kept["origins"]] == [url] and kept["policy"]["origins"] == [url]
         assert kept["proof"] == [
             "without the state, the page asks for a password or a code",
             "without the state, the page leads to another address",
         ]
-        again = node.run("capsule", "login", f"{url}/account", "--replaces", "shop", *flow)
+        again = anna.run("capsule", "login", f"{url}/account", "--replaces", "shop", *flow)
         assert (again["id"], again["name"], again["generation"]) == (kept["id"], "shop", 2)
         assert refusal("capsule", "login", f"{url}/account", "--name", "shop", *flow, home=home)[0] == "input.invalid"
-        recorded = node.run("session", "show", kept["session"])
+        recorded = anna.run("session", "show", kept["session"])
         assert recorded["session"]["verdict"] == "pass"
         # The front page looks alike to everybody: nothing is proven there, also if the login is real.
         assert refusal("capsule", "login", url, *flow, home=home)[0] == "capsule.unproven"

@@ -6,12 +6,15 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
+import pytest
 
 from node.api.node import Node
 from node.verbs.caller import OWNER
 from protocol.errors import MeshError
-from tests.e2e.test_mounting import SHOWN, actions, ask, leaks, node_with, refusal
+from tests.e2e.logins import SHOWN, KeptLogin, actions, ask, leaks, refusal
 from tests.login_site import LoginSite
+
+pytestmark = [pytest.mark.browser, pytest.mark.asyncio(loop_scope="session")]
 
 
 def named(site: LoginSite, *steps: str, capsule: str = "shop") -> str:
@@ -30,9 +33,9 @@ async def noted(node: Node, verb: str, **params: Any) -> tuple[Any, list[str]]:
     return done, [each for each in told if "--capsule" in each]
 
 
-async def test_the_file_names_the_login_and_the_option_may_not_contradict_it(tmp_path: Path) -> None:
+async def test_the_file_names_the_login_and_the_option_may_not_contradict_it(logins: KeptLogin, tmp_path: Path) -> None:
     site = LoginSite()
-    async with node_with(site, tmp_path) as node:
+    async with logins.node(site, tmp_path) as node:
         recorded = await ask(node, "session.record", actions=named(site, SHOWN))
         (kept,) = (await ask(node, "capsule.list")).capsules
         assert (recorded.verdict, recorded.capsule, kept.uses) == ("pass", kept.id, 1), recorded.reason
@@ -53,9 +56,11 @@ async def test_the_file_names_the_login_and_the_option_may_not_contradict_it(tmp
     assert leaks(tmp_path) == []
 
 
-async def test_a_form_that_is_met_without_a_login_proposes_the_capsule_of_its_site(tmp_path: Path) -> None:
+async def test_a_form_that_is_met_without_a_login_proposes_the_capsule_of_its_site(
+    logins: KeptLogin, tmp_path: Path
+) -> None:
     site = LoginSite()
-    async with node_with(site, tmp_path) as node:
+    async with logins.node(site, tmp_path) as node:
         recorded, told = await noted(node, "session.record", actions=actions(site, SHOWN))
         assert isinstance(recorded, MeshError) and recorded.detail["proposes"] == "shop"
         assert told and told[0].endswith("--capsule shop")

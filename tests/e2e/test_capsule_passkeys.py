@@ -63,34 +63,38 @@ async def refused(*command: str, home: Path) -> str:
     return (await asyncio.to_thread(refusal, *command, home=home, timeout_s=120))[0]
 
 
-async def test_a_node_registers_a_passkey_once_and_logs_in_with_it_and_no_other_node_can(tmp_path: Path) -> None:
-    node, other = (Node(tmp_path / name, name).create(tmp_path) for name in ("anna", "bruno"))
+async def test_a_node_registers_a_passkey_once_and_logs_in_with_it_and_no_other_node_can(
+    anna: Node, tmp_path: Path
+) -> None:
+    other = Node(tmp_path / "bruno", "bruno").create(tmp_path)
     async with PasskeySite() as site:
         # Nothing is registered yet.
-        assert await refused(*entering(tmp_path, site), "--passkey", home=node.home) == "capsule.no_passkey"
-        kept = await done(*registering(tmp_path, site), "--register-passkey", home=node.home)
+        assert await refused(*entering(tmp_path, site), "--passkey", home=anna.home) == "capsule.no_passkey"
+        kept = await done(*registering(tmp_path, site), "--register-passkey", home=anna.home)
         assert (kept["registered"], len(site.keys)) == (1, 1)
-        first = await done(*entering(tmp_path, site), "--passkey", home=node.home)
+        first = await done(*entering(tmp_path, site), "--passkey", home=anna.home)
         assert first["registered"] == 0 and "the page asks for a password" in first["proof"][0]
-        await done(*entering(tmp_path, site, "third"), "--passkey", home=node.home)
-        # A new process each time, and the site sees its count go up.
+        await asyncio.to_thread(anna.start)
+        await done(*entering(tmp_path, site, "third"), "--passkey", home=anna.home)
+        # In a new process of the node, and the site sees its count go up.
         assert len(site.entered) == 2 and site.entered[0] < site.entered[1] and not site.refused
         # Without the option the browser has no passkey; another node registers its own.
-        assert (await refused(*entering(tmp_path, site, "none"), home=node.home)).startswith("action.")
+        assert (await refused(*entering(tmp_path, site, "none"), home=anna.home)).startswith("action.")
         assert await refused(*entering(tmp_path, site), "--passkey", home=other.home) == "capsule.no_passkey"
         assert (await done(*registering(tmp_path, site), "--register-passkey", home=other.home))["registered"] == 1
         assert len(site.keys) == 2
-    (file,) = (node.home / PASSKEY_DIRECTORY).iterdir()
-    assert file.stat().st_mode & 0o777 == 0o600 and (node.home / PASSKEY_DIRECTORY).stat().st_mode & 0o777 == 0o700
+    (file,) = (anna.home / PASSKEY_DIRECTORY).iterdir()
+    assert file.stat().st_mode & 0o777 == 0o600 and (anna.home / PASSKEY_DIRECTORY).stat().st_mode & 0o777 == 0o700
     # It opens nowhere else, not even under the same name.
     (theirs,) = (other.home / PASSKEY_DIRECTORY).iterdir()
     theirs.write_bytes(file.read_bytes())
     async with PasskeySite() as site:
         assert await refused(*entering(tmp_path, site), "--passkey", home=other.home) == "capsule.no_passkey"
-    private = await _private(node)
-    everything = {str(path): path.read_bytes() for path in node.home.rglob("*") if path.is_file()}
+    await asyncio.to_thread(anna.stop)
+    private = await _private(anna)
+    everything = {str(path): path.read_bytes() for path in anna.home.rglob("*") if path.is_file()}
     backup = tmp_path / "backup"
-    await done("node", "backup", str(backup), home=node.home)
+    await done("node", "backup", str(backup), home=anna.home)
     everything["backup"] = backup.read_bytes()
     forms = {"private": private, "text": base64.b64encode(private)}
     assert not [name for name, data in everything.items() if found_in(data, forms)]
@@ -109,38 +113,40 @@ async def _private(node: Node) -> bytes:
     return key.private
 
 
-async def test_a_passkey_is_kept_as_soon_as_it_was_made_and_proven_by_a_login_with_it(tmp_path: Path) -> None:
-    node = Node(tmp_path / "anna", "anna").create(tmp_path)
+async def test_a_passkey_is_kept_as_soon_as_it_was_made_and_proven_by_a_login_with_it(
+    anna: Node, tmp_path: Path
+) -> None:
     listing, removing = ("capsule", "passkey", "ls"), ("capsule", "passkey", "rm")
     async with PasskeySite() as site:
-        assert (await done(*listing, home=node.home))["passkeys"] == []
+        assert (await done(*listing, home=anna.home))["passkeys"] == []
         # The site has made it, and the steps after it fail.
         failing = and_fail(registering(tmp_path, site))
-        assert (await refused(*failing, "--register-passkey", home=node.home)).startswith("action.")
-        assert len(site.keys) == 1 and (await done("capsule", "ls", home=node.home))["capsules"] == []
-        (kept,) = (await done(*listing, home=node.home))["passkeys"]
+        assert (await refused(*failing, "--register-passkey", home=anna.home)).startswith("action.")
+        assert len(site.keys) == 1 and (await done("capsule", "ls", home=anna.home))["capsules"] == []
+        (kept,) = (await done(*listing, home=anna.home))["passkeys"]
         assert (kept["site"], kept["account"], kept["proven"], kept["used_ms"]) == ("localhost", "anna", False, 0)
         assert kept["made_ms"] > 0
         # A flow that uses it and comes to no login proves nothing.
         failing = and_fail(entering(tmp_path, site, "third"))
-        assert (await refused(*failing, "--passkey", home=node.home)).startswith("action.")
-        (kept,) = (await done(*listing, home=node.home))["passkeys"]
+        assert (await refused(*failing, "--passkey", home=anna.home)).startswith("action.")
+        (kept,) = (await done(*listing, home=anna.home))["passkeys"]
         assert kept["used_ms"] >= kept["made_ms"] and not kept["proven"]
-        await done(*entering(tmp_path, site), "--passkey", home=node.home)
-        (kept,) = (await done(*listing, home=node.home))["passkeys"]
+        await done(*entering(tmp_path, site), "--passkey", home=anna.home)
+        (kept,) = (await done(*listing, home=anna.home))["passkeys"]
         assert kept["proven"] and not site.refused
-        status, out, _ = await asyncio.to_thread(cli, *listing, home=node.home)
+        status, out, _ = await asyncio.to_thread(cli, *listing, home=anna.home)
         assert status == 0 and "localhost" in out and "anna" in out
         # Nobody is there to confirm it.
-        assert (await asyncio.to_thread(cli, *removing, kept["id"], home=node.home))[0] != 0
-        assert await refused(*removing, "0" * 12, "--yes", home=node.home) == "input.not_found"
-        private = await _private(node)
-        assert (await done(*removing, kept["id"], "--yes", home=node.home))["id"] == kept["id"]
-        assert (await done(*listing, home=node.home))["passkeys"] == []
-        assert await refused(*entering(tmp_path, site, "fourth"), "--passkey", home=node.home) == "capsule.no_passkey"
-        rows = (await done("audit", "--what", "passkey.remove", home=node.home))["rows"]
+        assert (await asyncio.to_thread(cli, *removing, kept["id"], home=anna.home))[0] != 0
+        assert await refused(*removing, "0" * 12, "--yes", home=anna.home) == "input.not_found"
+        await asyncio.to_thread(anna.stop)
+        private = await _private(anna)
+        assert (await done(*removing, kept["id"], "--yes", home=anna.home))["id"] == kept["id"]
+        assert (await done(*listing, home=anna.home))["passkeys"] == []
+        assert await refused(*entering(tmp_path, site, "fourth"), "--passkey", home=anna.home) == "capsule.no_passkey"
+        rows = (await done("audit", "--what", "passkey.remove", home=anna.home))["rows"]
         assert kept["id"] in {row["subject"] for row in rows}
-    everything = {str(path): path.read_bytes() for path in node.home.rglob("*") if path.is_file()} | {
+    everything = {str(path): path.read_bytes() for path in anna.home.rglob("*") if path.is_file()} | {
         "out": out.encode()
     }
     assert not [name for name, data in everything.items() if found_in(data, {"private": private})]

@@ -6,14 +6,17 @@ import json
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from node.api.node import Node
 from protocol.capsule.contents import KIND_CONTENTS, Contents
 from protocol.recording.records.snapshot import snapshot_text
 from protocol.wire import cbor, envelope
 from tests.canaries import found_in
-from tests.e2e.test_mounting import CANARIES, actions, ask, leaks, node_with, refusal
+from tests.e2e.logins import CANARIES, KeptLogin, actions, ask, leaks, refusal
 from tests.login_site import TOKEN, LoginSite
 
+pytestmark = [pytest.mark.browser, pytest.mark.asyncio(loop_scope="session")]
 WELCOME = "assert: {text: Welcome}"
 
 
@@ -31,10 +34,12 @@ async def again(node: Node, site: LoginSite, directory: Path, state: dict[str, o
         file.unlink()
 
 
-async def test_what_the_page_does_not_need_is_left_out_and_the_rest_is_named_and_signed(tmp_path: Path) -> None:
+async def test_what_the_page_does_not_need_is_left_out_and_the_rest_is_named_and_signed(
+    logins: KeptLogin, tmp_path: Path
+) -> None:
     """Guard: node/capsules/seal/proving.py, Proving._minimal."""
     site = LoginSite()
-    async with node_with(site, tmp_path, whole=False) as node:
+    async with logins.node(site, tmp_path, whole=False) as node:
         assert await names(node) == {"sid", "token"}, "the theme and the database show nothing on the page"
         (kept,) = (await ask(node, "capsule.list")).capsules
         (artefact,) = await node.rooms.store.artefacts(kind=KIND_CONTENTS)
@@ -50,10 +55,12 @@ async def test_what_the_page_does_not_need_is_left_out_and_the_rest_is_named_and
     assert leaks(tmp_path) == []
 
 
-async def test_a_dead_login_is_not_kept_and_one_that_no_page_shows_is_unknown(tmp_path: Path) -> None:
+async def test_a_dead_login_is_not_kept_and_one_that_no_page_shows_is_unknown(
+    logins: KeptLogin, tmp_path: Path
+) -> None:
     """Guard: node/capsules/seal/proving.py, Proving.prove."""
     site = LoginSite()
-    async with node_with(site, tmp_path) as node:
+    async with logins.node(site, tmp_path) as node:
         site.sessions.clear()
         file = tmp_path / "dead.json"
         file.write_text(json.dumps(site.storage_state()))
@@ -67,12 +74,12 @@ async def test_a_dead_login_is_not_kept_and_one_that_no_page_shows_is_unknown(tm
         file.unlink()
 
 
-async def test_work_with_a_dead_login_fails_at_once_and_says_so(tmp_path: Path) -> None:
+async def test_work_with_a_dead_login_fails_at_once_and_says_so(logins: KeptLogin, tmp_path: Path) -> None:
     """Guard: node/live/browsers/first_look.py, LoginShown.opened.
     Guard: node/live/browsers/mounting.py, Mount.leave.
     """
     site = LoginSite()
-    async with node_with(site, tmp_path) as node:
+    async with logins.node(site, tmp_path) as node:
         site.reached.clear()
         recorded = await ask(node, "session.record", actions=actions(site, WELCOME), capsule="shop")
         assert recorded.verdict == "pass" and site.reached == ["GET /"], "the first page of the work shows it"
@@ -102,10 +109,10 @@ async def test_work_with_a_dead_login_fails_at_once_and_says_so(tmp_path: Path) 
         assert kept.generation == 1, "what a dead login left in the browser is not sealed"
 
 
-async def test_a_live_session_in_which_somebody_logged_in_is_captured(tmp_path: Path) -> None:
+async def test_a_live_session_in_which_somebody_logged_in_is_captured(logins: KeptLogin, tmp_path: Path) -> None:
     """Guard: node/live/sessions/live_session.py, LiveSession.login."""
     site = LoginSite()
-    async with node_with(site, tmp_path) as node:
+    async with logins.node(site, tmp_path) as node:
         mounted = await ask(node, "live.open", url=f"{site.origin}/", capsule="shop")
         taken = await refusal(node, "capsule.capture", live=mounted.session, name="x", origins=[site.origin])
         assert taken.code == "capsule.issuer", "a capsule's state is not made into another capsule"
@@ -119,12 +126,12 @@ async def test_a_live_session_in_which_somebody_logged_in_is_captured(tmp_path: 
     assert leaks(tmp_path) == []
 
 
-async def test_session_storage_travels_to_the_first_tab_once_and_is_hidden(tmp_path: Path) -> None:
+async def test_session_storage_travels_to_the_first_tab_once_and_is_hidden(logins: KeptLogin, tmp_path: Path) -> None:
     """Guard: adapters/browser/state/tab_storage.py, TabStorage._navigated.
     Guard: node/capsules/seal/sealing.py, counted.
     """
     site = LoginSite()
-    async with node_with(site, tmp_path) as node:
+    async with logins.node(site, tmp_path) as node:
         state = site.storage_state()
         state["origins"][0]["sessionStorage"] = [{"name": "tab", "value": f"{TOKEN}-tab"}]  # type: ignore[index]
         await again(node, site, tmp_path, state, page=f"{site.origin}/tab", shows="this tab is known")

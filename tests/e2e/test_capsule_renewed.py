@@ -14,11 +14,11 @@ from aiohttp import web
 from node.api.node import Node
 from protocol.errors import MeshError
 from tests.canaries import found_in, layers
+from tests.e2e.logins import SHOWN, KeptLogin, actions, ask, refusal
 from tests.e2e.test_canaries_capsule import cells
-from tests.e2e.test_mounting import SHOWN, actions, ask, node_with, refusal
 from tests.login_site import LoginSite
 
-pytestmark = pytest.mark.browser
+pytestmark = [pytest.mark.browser, pytest.mark.asyncio(loop_scope="session")]
 
 _PAGE = """<title>Account NEW</title><h1>Welcome anna</h1><p>your session is NEW</p><p hidden>and still NEW</p>
 <a href=/orders>Orders</a> <a href=/more title="more of NEW">More of NEW</a> <a href=/shown>Shown</a>
@@ -66,10 +66,10 @@ async def recorded(node: Node, site: RenewingSite) -> str:
     return str(found.id)
 
 
-async def test_a_replay_holds_and_tells_nothing_that_the_site_has_renewed(tmp_path: Path) -> None:
+async def test_a_replay_holds_and_tells_nothing_that_the_site_has_renewed(logins: KeptLogin, tmp_path: Path) -> None:
     """Guard: node/sessions/replaying/replayer.py, _Run.__init__."""
     site = RenewingSite()
-    async with node_with(site, tmp_path) as node:
+    async with logins.node(site, tmp_path) as node:
         session = await recorded(node, site)
         before = len(site.made)
         files: dict[str, Any] = {"html": str(tmp_path / "replay.html"), "junit": str(tmp_path / "replay.xml")}
@@ -81,11 +81,13 @@ async def test_a_replay_holds_and_tells_nothing_that_the_site_has_renewed(tmp_pa
     assert left_in(tmp_path, site, replayed, shown) == set()
 
 
-async def test_nobody_is_asked_about_a_request_that_says_what_the_site_has_just_made(tmp_path: Path) -> None:
+async def test_nobody_is_asked_about_a_request_that_says_what_the_site_has_just_made(
+    logins: KeptLogin, tmp_path: Path
+) -> None:
     """Guard: node/live/acting/driver.py, Driver._decides."""
     site, told = RenewingSite(), list[dict[str, Any]]()
     press = "click: {role: button, name: Send}"
-    async with node_with(site, tmp_path, class_max=7) as node:
+    async with logins.node(site, tmp_path, class_max=7) as node:
         given = {"actions": actions(site, press), "capsule": "shop", "ask": True}
         with pytest.raises(MeshError, match="was refused"):
             await node.dispatch("session.record", msgspec.json.encode(given), told.append)
@@ -94,10 +96,10 @@ async def test_nobody_is_asked_about_a_request_that_says_what_the_site_has_just_
     assert not [event for event in told if "question" in event], "nobody can judge a request that says a login"
 
 
-async def test_a_search_holds_and_tells_nothing_that_the_site_has_renewed(tmp_path: Path) -> None:
+async def test_a_search_holds_and_tells_nothing_that_the_site_has_renewed(logins: KeptLogin, tmp_path: Path) -> None:
     """Guard: node/explorer/working/walker.py, Walker.__init__."""
     site = RenewingSite()
-    async with node_with(site, tmp_path) as node:
+    async with logins.node(site, tmp_path) as node:
         given: dict[str, Any] = {
             "goal": "see the orders",
             "start": f"{site.origin}/",
@@ -111,10 +113,12 @@ async def test_a_search_holds_and_tells_nothing_that_the_site_has_renewed(tmp_pa
     assert left_in(tmp_path, site, shown, [failed.message, failed.detail]) == set()
 
 
-async def test_the_session_of_a_search_holds_nothing_that_the_site_has_renewed(tmp_path: Path) -> None:
+async def test_the_session_of_a_search_holds_nothing_that_the_site_has_renewed(
+    logins: KeptLogin, tmp_path: Path
+) -> None:
     """Guard: node/explorer/working/page_work.py, PageWork.replay_claim."""
     site = RenewingSite()
-    async with node_with(site, tmp_path) as node:
+    async with logins.node(site, tmp_path) as node:
         given: dict[str, Any] = {
             "goal": "see the orders",
             "start": f"{site.origin}/",

@@ -20,9 +20,9 @@ from node.process.wiring import open_node
 from protocol.capsule.slices import Slice
 from protocol.recording.records.session import Profile
 from tests.canaries import found_in
+from tests.e2e.logins import ask
+from tests.e2e.logins import refusal as refusal_of
 from tests.e2e.test_canaries_capsule import Watch
-from tests.e2e.test_mounting import ask
-from tests.e2e.test_mounting import refusal as refusal_of
 from tests.mesh_nodes import CONFIG, Node, refusal
 from tests.sites.key_login import NOTES, PASSWORD, PRIVATE, WELCOME, KeySite
 from tests.sites.pages.backends import SETTINGS

@@ -55,15 +55,14 @@ async def refused(*arguments: str, home: Path) -> tuple[str, dict[str, Any]]:
     return code, error
 
 
-async def test_a_flow_over_three_origins_keeps_those_that_the_policy_names(tmp_path: Path) -> None:
-    node = Node(tmp_path / "anna", "anna").create(tmp_path)
+async def test_a_flow_over_three_origins_keeps_those_that_the_policy_names(anna: Node, tmp_path: Path) -> None:
     async with sites() as (application, broker, idp):
         flow = login(tmp_path, application, idp)
-        alone = await done(*flow, "--name", "alone", home=node.home)
+        alone = await done(*flow, "--name", "alone", home=anna.home)
         assert [each["origin"] for each in alone["origins"]] == [application.origin]
         assert alone["proof"] == ["without the state, the page leads to another site"]
         every = [word for site in (application, broker, idp) for word in ("--origin", site.origin)]
-        whole = await done(*flow, "--name", "whole", *every, home=node.home)
+        whole = await done(*flow, "--name", "whole", *every, home=anna.home)
         kept = sorted(each["origin"] for each in whole["origins"])
         assert kept == sorted((application.origin, broker.origin, idp.origin))
         # The session of the application ends. What holds the provider's login too is renewed without a person.
@@ -72,10 +71,10 @@ async def test_a_flow_over_three_origins_keeps_those_that_the_policy_names(tmp_p
         application.end_sessions()
         broker.end_sessions()
         before = len(idp.reached)
-        renewed = await done("session", "record", str(actions), "--capsule", "whole", home=node.home)
+        renewed = await done("session", "record", str(actions), "--capsule", "whole", home=anna.home)
         assert renewed["verdict"] == "pass" and len(idp.reached) > before
         application.end_sessions()
-        code, error = await refused("session", "record", str(actions), "--capsule", "alone", home=node.home)
+        code, error = await refused("session", "record", str(actions), "--capsule", "alone", home=anna.home)
         chain = f"{application.origin} → {broker.origin}"
         assert code == "capsule.logged_out" and chain in error["message"], error
         assert error["detail"]["chain"] == [application.origin, broker.origin]
@@ -83,23 +82,24 @@ async def test_a_flow_over_three_origins_keeps_those_that_the_policy_names(tmp_p
         application.end_sessions()
         broker.end_sessions()
         both = [word for site in (application, broker) for word in ("--origin", site.origin)]
-        pair = await done(*flow, "--name", "pair", *both, home=node.home)
+        pair = await done(*flow, "--name", "pair", *both, home=anna.home)
         application.end_sessions()
         broker.end_sessions()
-        code, error = await refused("session", "record", str(actions), "--capsule", pair["id"], home=node.home)
+        code, error = await refused("session", "record", str(actions), "--capsule", pair["id"], home=anna.home)
         assert error["detail"]["chain"] == [application.origin, broker.origin, idp.origin], error
         assert "state=" not in json.dumps(error) and "code=" not in json.dumps(error)
-    files = {str(path): path.read_bytes() for path in node.home.rglob("*") if path.is_file()}
+    files = {str(path): path.read_bytes() for path in anna.home.rglob("*") if path.is_file()}
     secrets = {"word": PASSWORD.encode()}
     assert not [name for name, data in files.items() if found_in(data, secrets)]
 
 
-async def test_a_login_whose_page_goes_on_to_another_origin_is_refused_with_the_chain(tmp_path: Path) -> None:
+async def test_a_login_whose_page_goes_on_to_another_origin_is_refused_with_the_chain(
+    anna: Node, tmp_path: Path
+) -> None:
     """The application takes each session once: already the proof is sent to the provider again."""
-    node = Node(tmp_path / "anna", "anna").create(tmp_path)
     async with sites() as (application, broker, idp):
         application.short = 1
-        code, error = await refused(*login(tmp_path, application, idp), home=node.home)
+        code, error = await refused(*login(tmp_path, application, idp), home=anna.home)
         assert code == "capsule.unproven", error
         assert f"{application.origin} → {broker.origin}" in error["message"], error
         assert "--origin" in error["message"]

@@ -12,18 +12,18 @@ from playwright.async_api import async_playwright
 from adapters.browser.launch.settings import BrowserSettings, find_executable
 from node.agents.tokens import caller_of
 from tests.canaries import found_in
-from tests.e2e.test_mounting import CANARIES, ask, leaks, node_with, refusal
+from tests.e2e.logins import CANARIES, KeptLogin, ask, leaks, refusal
 from tests.login_site import LoginSite
 
-pytestmark = pytest.mark.browser
+pytestmark = [pytest.mark.browser, pytest.mark.asyncio(loop_scope="session")]
 
 
 async def test_a_script_of_playwright_is_logged_in_with_what_was_unsealed(
-    tmp_path: Path, caplog: pytest.LogCaptureFixture
+    logins: KeptLogin, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     site = LoginSite()
     out = tmp_path / "state.json"
-    async with node_with(site, tmp_path) as node:
+    async with logins.node(site, tmp_path) as node:
         added = await ask(node, "agent.add", name="shopper", scopes=["record"], capsules=["shop=record"])
         agent = caller_of(await node.agents.authenticate(added.token))
         refused = await refusal(node, "capsule.unseal", agent, capsule="shop", out=str(out))

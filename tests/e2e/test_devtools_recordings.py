@@ -7,13 +7,12 @@ from collections.abc import AsyncIterator
 from typing import Any
 
 import pytest
+import pytest_asyncio
 from aiohttp import web
 from nacl.signing import SigningKey
 
-from adapters.browser.launch.chromium import launcher
-from adapters.browser.launch.settings import BrowserSettings
 from adapters.clock.system import SystemClock
-from adapters.ports.browser import Browser
+from adapters.ports.browser import Browser, Page
 from node.live.acting.driver import Gate
 from node.live.recording.keeping import Recording
 from node.live.recording.recorder import Recorder
@@ -23,13 +22,13 @@ from node.signing.identity import Identity
 from node.signing.witness import Witness
 from protocol.errors import MeshError
 from protocol.page.actions.action import Select
-from protocol.recording.records.session import Skipped, Step, Verdict
+from protocol.recording.records.session import Profile, Skipped, Step, Verdict
 from protocol.risk.requests.requests import GuardPolicy
 from tests.gates import unreported
 from tests.sites.pages.visits import element
 from tests.twins.storage import MemoryStore
 
-pytestmark = pytest.mark.browser
+pytestmark = [pytest.mark.browser, pytest.mark.asyncio(loop_scope="session")]
 
 _PAGE = """<title>Order</title><h1>Order</h1><a href=/next>Next</a>
 <label>Size <select><option value=s>Small</option><option value=l>Large</option><option value=Small>Odd</option>
@@ -39,14 +38,7 @@ _PAGE = """<title>Order</title><h1>Order</h1><a href=/next>Next</a>
 <script>addEventListener('scroll', () => { document.getElementById('y').textContent = 'at ' + Math.round(scrollY); });</script>"""
 
 
-@pytest.fixture
-async def browser() -> AsyncIterator[Browser]:
-    opened = await launcher(BrowserSettings(sandbox=False))()
-    yield opened
-    await opened.close()
-
-
-@pytest.fixture
+@pytest_asyncio.fixture(loop_scope="session")
 async def site() -> AsyncIterator[str]:
     async def page(request: web.Request) -> web.Response:
         text = _PAGE if request.path == "/" else "<title>Next</title><h1>Next</h1>"
@@ -67,8 +59,8 @@ async def site() -> AsyncIterator[str]:
 class Run:
     """A recording on its way through the browser."""
 
-    def __init__(self, browser: Browser, site: str) -> None:
-        self._browser = browser
+    def __init__(self, browser: Browser, page: Page, site: str) -> None:
+        self._browser, self._page = browser, page
         self._site = site
         self.recorder: Recorder | None = None
 
@@ -86,12 +78,8 @@ class Run:
             gate=Gate(report=unreported, risk_max=4),
             skipped=skipped,
         )
-        page = await (await self._browser.open(file.profile, GuardPolicy())).page()
-        try:
-            async with record(store, page, clock, witness, plan) as self.recorder:
-                await record_actions(self.recorder, file.actions, file.arrivals)
-        finally:
-            await page.close()
+        async with record(store, self._page, clock, witness, plan) as self.recorder:
+            await record_actions(self.recorder, file.actions, file.arrivals)
         return self.recorder
 
     async def refused(self, *steps: dict[str, Any]) -> tuple[str, Step, Verdict]:
@@ -102,9 +90,17 @@ class Run:
         return caught.value.code, self.recorder.steps[-1], self.recorder.session.verdict
 
 
+@pytest_asyncio.fixture(scope="module", loop_scope="session")
+async def page(browser: Browser) -> AsyncIterator[Page]:
+    """One for all recordings: each begins with its first page."""
+    context = await browser.open(Profile(), GuardPolicy())
+    yield await context.page()
+    await context.close()
+
+
 @pytest.fixture
-def run(browser: Browser, site: str) -> Run:
-    return Run(browser, site)
+def run(browser: Browser, page: Page, site: str) -> Run:
+    return Run(browser, page, site)
 
 
 def change(value: str, selector: str = "select") -> dict[str, Any]:

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from adapters.ports.browser import Browser
 from protocol.goal.condition import parse
 from tests.e2e.greedy import walk
 from tests.sites.real.datasette import serve_datasette
@@ -17,6 +18,7 @@ from tests.sites.real.site import REMEDY, RealSite, installed
 
 pytestmark = [
     pytest.mark.browser,
+    pytest.mark.asyncio(loop_scope="session"),
     pytest.mark.skipif(
         not (installed("datasette") and installed("django")) and os.environ.get("CI") != "true", reason=REMEDY
     ),
@@ -26,10 +28,10 @@ Serve = Callable[[Path], AbstractAsyncContextManager[RealSite]]
 
 
 @pytest.mark.parametrize("serve", [serve_datasette, serve_django_admin])
-async def test_a_real_application_is_read_and_left_as_it_was(serve: Serve, tmp_path: Path) -> None:
+async def test_a_real_application_is_read_and_left_as_it_was(browser: Browser, serve: Serve, tmp_path: Path) -> None:
     async with serve(tmp_path) as site:
         before = site.digest()
-        await walk(site.url, site.goal, parse(site.condition), steps_max=12)
+        await walk(browser, site.url, site.goal, parse(site.condition), steps_max=12)
         assert site.digest() == before
 
 

@@ -10,7 +10,6 @@ from typing import Any
 import pytest
 import pytest_asyncio
 
-from adapters.browser.launch.chromium import launcher
 from adapters.ports.browser import Browser
 from node.cli.nodes.approve import _lines
 from node.config.settings import Config, PolicyConfig
@@ -25,14 +24,14 @@ from protocol.page.actions.action import Action, Assert, Click, Goto, Locator, R
 from protocol.recording.records.session import Profile
 from protocol.risk.pressing.classes import Risk
 from protocol.risk.requests.requests import GuardPolicy
+from tests.browsers import Borrowed
 from tests.given_secrets import as_params
 from tests.owners import ANNA
-from tests.sites.pages.backends import SETTINGS
 from tests.sites.pages.server import PageServer
 from tests.unit.test_approvals_room import Asks
 from tests.unit.test_live_sessions import ANNA as AGENT
 
-pytestmark = [pytest.mark.browser, pytest.mark.asyncio(loop_scope="module")]
+pytestmark = [pytest.mark.browser, pytest.mark.asyncio(loop_scope="session")]
 
 PAGE = """<title>Shop</title>
 <button onclick="fetch('/cart', {method: 'POST', body: new URLSearchParams({item: 7})}).then(() => done.textContent = 'stored',
@@ -49,12 +48,12 @@ async def _unreported(action: Action, risk: Risk, approved: bool) -> None:
 class Desk(Asks):
     """A node on real Chromium, and the site that it visits."""
 
-    def __init__(self, chromium: Browser, served: PageServer) -> None:
+    def __init__(self, browser: Browser, served: PageServer) -> None:
         super().__init__()
         self.served = served
 
         async def start() -> Browser:
-            return chromium
+            return Borrowed(browser)
 
         self.browsers = Browsers(start)
         self.live._config = Config(policy=PolicyConfig(origins=(served.origin,)))
@@ -87,19 +86,12 @@ class Desk(Asks):
         return self.served.reached.count(line)
 
 
-@pytest_asyncio.fixture(scope="module", loop_scope="module")
-async def chromium() -> AsyncIterator[Browser]:
-    opened = await launcher(SETTINGS)()
-    yield opened
-    await opened.close()
-
-
-@pytest_asyncio.fixture(loop_scope="module")
-async def desk(chromium: Browser) -> AsyncIterator[Desk]:
+@pytest_asyncio.fixture(loop_scope="session")
+async def desk(browser: Browser) -> AsyncIterator[Desk]:
     served = PageServer()
     served.extra["/shop.html"] = PAGE
     await served.start()
-    made = Desk(chromium, served)
+    made = Desk(browser, served)
     await made.ready()
     await made.change(ANNA, "anna")
     yield made
@@ -218,11 +210,9 @@ async def test_what_the_page_sends_again_joins_and_leaves_once(desk: Desk) -> No
     assert desk.sent("POST /twice") == 1
 
 
-async def test_a_tab_that_is_not_believed_stays_so_while_another_one_is_looked_at(
-    chromium: Browser, desk: Desk
-) -> None:
+async def test_a_tab_that_is_not_believed_stays_so_while_another_one_is_looked_at(browser: Browser, desk: Desk) -> None:
     desk.served.extra["/shop.html"] = PAGE + "<a href=/popup.html target=_blank>Beside</a>"
-    page = await (await chromium.open(Profile(), GuardPolicy(), tabs=True)).page()
+    page = await (await browser.open(Profile(), GuardPolicy(), tabs=True)).page()
     driver = Driver(page, Gate(report=_unreported, wall=GuardPolicy()))
     await driver.act(Goto(url=f"{desk.served.origin}/shop.html"))
     add, beside = (
@@ -235,7 +225,7 @@ async def test_a_tab_that_is_not_believed_stays_so_while_another_one_is_looked_a
 
 
 async def test_a_page_that_was_refused_something_because_of_a_press_is_not_believed_however_late_and_harmless_it_was(
-    chromium: Browser, desk: Desk
+    browser: Browser, desk: Desk
 ) -> None:
     """Guard: adapters/browser/egress/late.py, Late.refuses."""
     saved = Assert(what="text", expected="Saved", match="contains")
@@ -254,7 +244,7 @@ async def test_a_page_that_was_refused_something_because_of_a_press_is_not_belie
           const beat = () => fetch('/itself', {{method: 'POST', body: 'a'}}), finish = () => document.title = 'done';
           beat(); setInterval(beat, 300);
           </script><button onclick="document.body.append('Saved'); {press}">{name}</button>"""
-        page = await (await chromium.open(Profile(), GuardPolicy(), tabs=True)).page()
+        page = await (await browser.open(Profile(), GuardPolicy(), tabs=True)).page()
         driver = Driver(page, Gate(report=_unreported, wall=GuardPolicy()))
         await driver.act(Goto(url=f"{desk.served.origin}/shop.html"))
         pressed = await driver.act(Click(target=Locator(role="button", name=name)))

@@ -11,8 +11,7 @@ from typing import Final
 import pytest
 import pytest_asyncio
 
-from adapters.browser.launch.chromium import launcher
-from adapters.ports.browser import Page
+from adapters.ports.browser import Browser, Page
 from node.config.settings import BrowserConfig
 from node.live.acting import Driver, Gate
 from node.live.acting.uploads import Uploads
@@ -28,11 +27,11 @@ from protocol.recording.records.session import Profile
 from protocol.risk.requests.requests import GuardPolicy
 from tests.gates import unreported
 from tests.person import person_at
-from tests.sites.pages.backends import SETTINGS, running_chromium
+from tests.sites.pages.backends import running_chromium
 from tests.sites.pages.server import PageServer
 
 NONE = "it is not displayed (display: none)"
-pytestmark = [pytest.mark.browser, pytest.mark.asyncio(loop_scope="module")]
+pytestmark = [pytest.mark.browser, pytest.mark.asyncio(loop_scope="session")]
 
 _BOXES: Final = {
     "Clipped": "clipped",
@@ -109,17 +108,16 @@ def _said(driver: Driver) -> str:
     return next(line for line in driver.observation.text.split("\n") if line.startswith("- status: "))
 
 
-@pytest_asyncio.fixture(scope="module", loop_scope="module")
-async def desk(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Desk]:
+@pytest_asyncio.fixture(scope="module", loop_scope="session")
+async def desk(browser: Browser, tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Desk]:
     """One page, one after the other opened anew."""
     files = tmp_path_factory.mktemp("files")
     (files / "FILE").write_text("a letter")
     site = PageServer()
     await site.start()
-    browser = await launcher(SETTINGS)()
-    page = await (await browser.open(Profile(), GuardPolicy())).page()
-    yield Desk(page, site, files)
-    await browser.close()
+    context = await browser.open(Profile(), GuardPolicy())
+    yield Desk(await context.page(), site, files)
+    await context.close()
     await site.stop()
 
 

@@ -14,7 +14,7 @@ from typing import Any, ClassVar
 
 import pytest
 
-from tests.mesh_nodes import Node, browsers_of, cli, serving, shop, until
+from tests.mesh_nodes import Node, browsers_of, cli, serving, until
 
 pytestmark = pytest.mark.browser
 
@@ -38,111 +38,106 @@ def refused(node: Node, verb: str, *words: str) -> tuple[str, dict[str, Any]]:
     return error["code"], error["detail"]
 
 
-def test_what_was_done_by_refs_on_two_pages_verifies_and_replays(tmp_path: Path) -> None:
-    with shop(tmp_path) as (url, _), serving(tmp_path, "anna") as (node,):
-        opened = live(node, "open", f"{url}/", "--title", "Mugs, by hand")
-        session = opened["session"]
-        mugs = ref_of(opened["observation"], 'link "Mugs"')
-        acted = live(node, "act", session, f"click: {{ref: {mugs}}}")
-        assert acted["did"] == ["click link “Mugs”"]
-        stale = ref_of(opened["observation"], 'link "Plates"')
-        assert refused(node, "click", session, stale)[0] == "live.stale_ref"
-        acted = live(node, "type", session, ref_of(acted["observation"], "searchbox"), "blue mug", "--submit")
-        assert acted["did"][1] == "press Enter in searchbox “Search products”"
-        pages = live(node, "pages", session, "new", "--url", f"{url}/help")
-        assert [page["current"] for page in pages["pages"]] == [False, True]
-        live(node, "navigate", session, f"{url}/")
-        live(node, "pages", session, "select", "--index", "0")
-        picture = tmp_path / "page.png"
-        live(node, "screenshot", session, "--out", str(picture))
-        assert picture.read_bytes().startswith(b"\x89PNG")
-        status, out, _ = cli("live", "snapshot", session, home=node.home)
-        assert status == 0 and any(line.lstrip().startswith("- [ref=s") for line in out.splitlines())
-        closed = live(node, "close", session)
-        assert [(each["verdict"], each["steps"]) for each in closed["recorded"]] == [("pass", 4), ("pass", 2)]
-        for each in closed["recorded"]:
-            assert node.run("session", "verify", each["id"])["steps"] == each["steps"]
-            assert node.run("session", "replay", each["id"])["report"]["verdict"] == "pass"
-            assert node.run("session", "show", each["id"])["session"]["caller"] == "owner"
-        assert closed["recorded"][0]["title"] == "Mugs, by hand"
-        code, detail = refused(node, "snapshot", session)
-        assert (code, detail["reason"]) == ("live.ended", "closed")
-        assert detail["sessions"] == [each["id"] for each in closed["recorded"]]
-        assert "closed" in cli("live", "show", session, home=node.home)[1]
+def test_what_was_done_by_refs_on_two_pages_verifies_and_replays(served: Node, shop_url: str, tmp_path: Path) -> None:
+    opened = live(served, "open", f"{shop_url}/", "--title", "Mugs, by hand")
+    session = opened["session"]
+    mugs = ref_of(opened["observation"], 'link "Mugs"')
+    acted = live(served, "act", session, f"click: {{ref: {mugs}}}")
+    assert acted["did"] == ["click link “Mugs”"]
+    stale = ref_of(opened["observation"], 'link "Plates"')
+    assert refused(served, "click", session, stale)[0] == "live.stale_ref"
+    acted = live(served, "type", session, ref_of(acted["observation"], "searchbox"), "blue mug", "--submit")
+    assert acted["did"][1] == "press Enter in searchbox “Search products”"
+    pages = live(served, "pages", session, "new", "--url", f"{shop_url}/help")
+    assert [page["current"] for page in pages["pages"]] == [False, True]
+    live(served, "navigate", session, f"{shop_url}/")
+    live(served, "pages", session, "select", "--index", "0")
+    picture = tmp_path / "page.png"
+    live(served, "screenshot", session, "--out", str(picture))
+    assert picture.read_bytes().startswith(b"\x89PNG")
+    status, out, _ = cli("live", "snapshot", session, home=served.home)
+    assert status == 0 and any(line.lstrip().startswith("- [ref=s") for line in out.splitlines())
+    closed = live(served, "close", session)
+    assert [(each["verdict"], each["steps"]) for each in closed["recorded"]] == [("pass", 4), ("pass", 2)]
+    for each in closed["recorded"]:
+        assert served.run("session", "verify", each["id"])["steps"] == each["steps"]
+        assert served.run("session", "replay", each["id"])["report"]["verdict"] == "pass"
+        assert served.run("session", "show", each["id"])["session"]["caller"] == "owner"
+    assert closed["recorded"][0]["title"] == "Mugs, by hand"
+    code, detail = refused(served, "snapshot", session)
+    assert (code, detail["reason"]) == ("live.ended", "closed")
+    assert detail["sessions"] == [each["id"] for each in closed["recorded"]]
+    assert "closed" in cli("live", "show", session, home=served.home)[1]
 
 
-def test_time_to_live_idle_limit_and_actions_end_it_and_sign_what_was_done(tmp_path: Path) -> None:
-    with shop(tmp_path) as (url, _), serving(tmp_path, "anna") as (node,):
-        by_ttl = live(node, "open", f"{url}/", "--ttl", "4")["session"]
-        by_idle = live(node, "open", f"{url}/", "--idle", "3")["session"]
-        by_actions = live(node, "open", f"{url}/", "--actions", "1")["session"]
-        assert refused(node, "act", by_actions, "scroll: down")[1]["reason"] == "actions"
-        reasons = {by_ttl: "ttl", by_idle: "idle", by_actions: "actions"}
+def test_time_to_live_idle_limit_and_actions_end_it_and_sign_what_was_done(anna: Node, shop_url: str) -> None:
+    by_ttl = live(anna, "open", f"{shop_url}/", "--ttl", "4")["session"]
+    by_idle = live(anna, "open", f"{shop_url}/", "--idle", "3")["session"]
+    by_actions = live(anna, "open", f"{shop_url}/", "--actions", "1")["session"]
+    assert refused(anna, "act", by_actions, "scroll: down")[1]["reason"] == "actions"
+    reasons = {by_ttl: "ttl", by_idle: "idle", by_actions: "actions"}
 
-        def ended() -> bool:
-            return not live(node, "ls")["sessions"]
+    def ended() -> bool:
+        return not live(anna, "ls")["sessions"]
 
-        until(ended, "the end of all three", 60)
-        for session, reason in reasons.items():
-            code, detail = refused(node, "snapshot", session)
-            assert (code, detail["reason"]) == ("live.ended", reason)
-            (recorded,) = live(node, "show", session)["recorded"]
-            assert recorded["verdict"] == "pass"
-            assert node.run("session", "verify", recorded["id"])["steps"] == 1
-
-
-def test_going_back_is_recorded_and_replays(tmp_path: Path) -> None:
-    with shop(tmp_path) as (url, _), serving(tmp_path, "anna") as (node,):
-        opened = live(node, "open", f"{url}/")
-        session = opened["session"]
-        live(node, "click", session, ref_of(opened["observation"], 'link "Mugs"'))
-        acted = live(node, "back", session)
-        assert (acted["did"], acted["observation"]["title"]) == (["go back"], opened["observation"]["title"])
-        live(node, "act", session, f"goto: {url}/help")
-        assert live(node, "act", session, "back:")["observation"]["url"] == f"{url}/"
-        (recorded,) = live(node, "close", session)["recorded"]
-        assert (recorded["verdict"], recorded["steps"]) == ("pass", 5)
-        report = node.run("session", "replay", recorded["id"])
-        assert report["report"]["verdict"] == "pass"
-
-
-def test_a_crash_of_the_browser_is_told_to_each_session_in_it_and_the_next_one_opens(tmp_path: Path) -> None:
-    with shop(tmp_path) as (url, _), serving(tmp_path, "anna") as (node,):
-        sessions = [live(node, "open", f"{url}/")["session"] for _ in range(2)]
-        assert node.process is not None
-        for pid in browsers_of(node.process.pid):
-            os.kill(pid, signal.SIGKILL)
-        until(
-            lambda: [each["reason"] for each in live(node, "ls", "--all")["sessions"]] == ["crashed"] * 2, "their ends"
-        )
-        # An end is told once its recording is signed, which may be later than it is listed.
-        until(lambda: len(node.run("events", "--kind", "live.crashed")["changes"]) == 2, "what is told of them")
-        for session in sessions:
-            code, detail = refused(node, "snapshot", session)
-            assert (code, detail["reason"]) == ("live.ended", "crashed")
-            assert node.run("session", "verify", detail["session"])["verdict"] in ("pass", "partial")
-        assert live(node, "open", f"{url}/")["observation"]["lines"]
-
-
-def test_what_a_killed_node_left_open_is_shown_as_interrupted_and_a_stopped_one_signs(tmp_path: Path) -> None:
-    with shop(tmp_path) as (url, _), serving(tmp_path, "anna") as (node,):
-        session = live(node, "open", f"{url}/")["session"]
-        node.kill()
-        assert live(node, "show", session)["live"]["reason"] == "interrupted"  # also while no node serves
-        code, error = refused(node, "open", f"{url}/")
-        assert code == "node.not_serving", error
-        node.start()
-        code, detail = refused(node, "snapshot", session)
-        assert (code, detail["reason"]) == ("live.ended", "interrupted")
-        (recorded,) = live(node, "show", session)["recorded"]
-        assert (recorded["verdict"], recorded["steps"]) == ("interrupted", 1)
-        assert node.run("session", "show", recorded["id"])["described"] == [f"open {url}/"]
-        stopped = live(node, "open", f"{url}/")["session"]
-        node.stop()
-        (recorded,) = live(node, "show", stopped)["recorded"]
+    until(ended, "the end of all three", 60)
+    for session, reason in reasons.items():
+        code, detail = refused(anna, "snapshot", session)
+        assert (code, detail["reason"]) == ("live.ended", reason)
+        (recorded,) = live(anna, "show", session)["recorded"]
         assert recorded["verdict"] == "pass"
-        assert live(node, "show", stopped)["live"]["reason"] == "stopped"
-        assert node.run("session", "verify", recorded["id"])["steps"] == 1
+        assert anna.run("session", "verify", recorded["id"])["steps"] == 1
+
+
+def test_going_back_is_recorded_and_replays(served: Node, shop_url: str) -> None:
+    opened = live(served, "open", f"{shop_url}/")
+    session = opened["session"]
+    live(served, "click", session, ref_of(opened["observation"], 'link "Mugs"'))
+    acted = live(served, "back", session)
+    assert (acted["did"], acted["observation"]["title"]) == (["go back"], opened["observation"]["title"])
+    live(served, "act", session, f"goto: {shop_url}/help")
+    assert live(served, "act", session, "back:")["observation"]["url"] == f"{shop_url}/"
+    (recorded,) = live(served, "close", session)["recorded"]
+    assert (recorded["verdict"], recorded["steps"]) == ("pass", 5)
+    report = served.run("session", "replay", recorded["id"])
+    assert report["report"]["verdict"] == "pass"
+
+
+def test_a_crash_of_the_browser_is_told_to_each_session_in_it_and_the_next_one_opens(anna: Node, shop_url: str) -> None:
+    sessions = [live(anna, "open", f"{shop_url}/")["session"] for _ in range(2)]
+    assert anna.process is not None
+    for pid in browsers_of(anna.process.pid):
+        os.kill(pid, signal.SIGKILL)
+    until(lambda: [each["reason"] for each in live(anna, "ls", "--all")["sessions"]] == ["crashed"] * 2, "their ends")
+    # An end is told once its recording is signed, which may be later than it is listed.
+    until(lambda: len(anna.run("events", "--kind", "live.crashed")["changes"]) == 2, "what is told of them")
+    for session in sessions:
+        code, detail = refused(anna, "snapshot", session)
+        assert (code, detail["reason"]) == ("live.ended", "crashed")
+        assert anna.run("session", "verify", detail["session"])["verdict"] in ("pass", "partial")
+    assert live(anna, "open", f"{shop_url}/")["observation"]["lines"]
+
+
+def test_what_a_killed_node_left_open_is_shown_as_interrupted_and_a_stopped_one_signs(
+    anna: Node, shop_url: str
+) -> None:
+    session = live(anna, "open", f"{shop_url}/")["session"]
+    anna.kill()
+    assert live(anna, "show", session)["live"]["reason"] == "interrupted"  # also while no node serves
+    code, error = refused(anna, "open", f"{shop_url}/")
+    assert code == "node.not_serving", error
+    anna.start()
+    code, detail = refused(anna, "snapshot", session)
+    assert (code, detail["reason"]) == ("live.ended", "interrupted")
+    (recorded,) = live(anna, "show", session)["recorded"]
+    assert (recorded["verdict"], recorded["steps"]) == ("interrupted", 1)
+    assert anna.run("session", "show", recorded["id"])["described"] == [f"open {shop_url}/"]
+    stopped = live(anna, "open", f"{shop_url}/")["session"]
+    anna.stop()
+    (recorded,) = live(anna, "show", stopped)["recorded"]
+    assert recorded["verdict"] == "pass"
+    assert live(anna, "show", stopped)["live"]["reason"] == "stopped"
+    assert anna.run("session", "verify", recorded["id"])["steps"] == 1
 
 
 class _Hostile(http.server.BaseHTTPRequestHandler):

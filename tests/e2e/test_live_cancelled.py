@@ -10,14 +10,13 @@ from typing import Any
 import pytest
 import pytest_asyncio
 
-from adapters.browser.launch.chromium import launcher
 from adapters.ports.browser import Browser
 from protocol.recording.records.session import Step, Verdict
-from tests.sites.pages.backends import SETTINGS
+from tests.browsers import Borrowed
 from tests.sites.pages.server import PageServer
 from tests.unit.test_live_sessions import Bench, ref_of
 
-pytestmark = [pytest.mark.browser, pytest.mark.asyncio(loop_scope="module")]
+pytestmark = [pytest.mark.browser, pytest.mark.asyncio(loop_scope="session")]
 
 _POLL_S = 0.01
 _PROMPT_S = 40.0
@@ -27,9 +26,12 @@ _PROMPT_S = 40.0
 class ChromiumBench(Bench):
     """Live sessions in a real browser."""
 
+    def __init__(self, browser: Browser) -> None:
+        super().__init__()
+        self._browser = browser
+
     async def _start(self) -> Any:
-        self.browser: Browser = await launcher(SETTINGS)()
-        return self.browser
+        return Borrowed(self._browser)
 
     async def steps(self, session: str) -> list[Step]:
         """Of the first page that it recorded."""
@@ -37,7 +39,7 @@ class ChromiumBench(Bench):
         return await self.store.steps(shown.recorded[0].id)
 
 
-@pytest_asyncio.fixture(loop_scope="module")
+@pytest_asyncio.fixture(loop_scope="session")
 async def site() -> AsyncIterator[PageServer]:
     server = PageServer()
     await server.start()
@@ -46,9 +48,9 @@ async def site() -> AsyncIterator[PageServer]:
     await server.stop()
 
 
-@pytest_asyncio.fixture(loop_scope="module")
-async def bench() -> AsyncIterator[ChromiumBench]:
-    made = ChromiumBench()
+@pytest_asyncio.fixture(loop_scope="session")
+async def bench(browser: Browser) -> AsyncIterator[ChromiumBench]:
+    made = ChromiumBench(browser)
     await made.witness.load()
     yield made
     await made.live.close()

@@ -9,26 +9,28 @@ from typing import Final
 
 import pytest
 
-from adapters.browser.launch.chromium import launcher
+from adapters.ports.browser import Browser
 from benchmarks.live_mesh import LiveNode, pair, serving
 from benchmarks.login_uses import Way, give, grant, log_in, use, way_of
 from protocol.errors import MeshError
+from tests.browsers import borrowing
 from tests.sites.mechanisms import NAMES, MechanismSite
-from tests.sites.pages.backends import SETTINGS
 
-pytestmark = pytest.mark.browser
+pytestmark = [pytest.mark.browser, pytest.mark.asyncio(loop_scope="session")]
 CONFIG = "browser: {sandbox: false}\n"
 
 
 @contextlib.asynccontextmanager
-async def at(name: str, directory: Path) -> AsyncIterator[tuple[MechanismSite, Way, LiveNode, LiveNode]]:
-    """A site, and two nodes with a browser each."""
+async def at(
+    browser: Browser, name: str, directory: Path
+) -> AsyncIterator[tuple[MechanismSite, Way, LiveNode, LiveNode]]:
+    """A site, and two nodes."""
     site = MechanismSite(name)
     await site.start()
     async with contextlib.AsyncExitStack() as stack:
         stack.push_async_callback(site.stop)
         anna, bruno = [
-            await stack.enter_async_context(serving(directory / each, each, config=CONFIG, browser=launcher(SETTINGS)))
+            await stack.enter_async_context(serving(directory / each, each, config=CONFIG, browser=borrowing(browser)))
             for each in ("anna", "bruno")
         ]
         await pair(anna, bruno, "status")
@@ -43,8 +45,8 @@ _QUICK: Final = "database-token"
 @pytest.mark.parametrize(
     "name", [_QUICK, *(pytest.param(each, marks=pytest.mark.field) for each in NAMES if each != _QUICK)]
 )
-async def test_a_login_is_done_once_and_used_on_two_nodes(name: str, tmp_path: Path) -> None:
-    async with at(name, tmp_path) as (_, way, anna, bruno):
+async def test_a_login_is_done_once_and_used_on_two_nodes(browser: Browser, name: str, tmp_path: Path) -> None:
+    async with at(browser, name, tmp_path) as (_, way, anna, bruno):
         kept = await log_in(anna, way)
         await give(anna, bruno, way, tmp_path / "login.capsule")
         assert [await use(node, way) for node in (bruno, anna, bruno)] == [True] * 3
@@ -52,8 +54,8 @@ async def test_a_login_is_done_once_and_used_on_two_nodes(name: str, tmp_path: P
         assert checked["verdict"] == ("offered" if name == "device-offer" else "portable"), checked
 
 
-async def test_a_token_that_rotates_has_one_holder_and_the_work_moves_there(tmp_path: Path) -> None:
-    async with at("rotating", tmp_path) as (site, way, anna, bruno):
+async def test_a_token_that_rotates_has_one_holder_and_the_work_moves_there(browser: Browser, tmp_path: Path) -> None:
+    async with at(browser, "rotating", tmp_path) as (site, way, anna, bruno):
         await log_in(anna, way)
         for _ in range(2):
             assert await use(anna, way)
@@ -67,8 +69,8 @@ async def test_a_token_that_rotates_has_one_holder_and_the_work_moves_there(tmp_
         assert site.ended == 1
 
 
-async def test_a_login_that_is_bound_to_a_key_of_its_browser_is_not_kept(tmp_path: Path) -> None:
-    async with at("software-key", tmp_path) as (_, way, anna, _):
+async def test_a_login_that_is_bound_to_a_key_of_its_browser_is_not_kept(browser: Browser, tmp_path: Path) -> None:
+    async with at(browser, "software-key", tmp_path) as (_, way, anna, _):
         with pytest.raises(MeshError) as caught:
             await log_in(anna, way)
         assert caught.value.code == "capsule.unproven"
@@ -76,8 +78,8 @@ async def test_a_login_that_is_bound_to_a_key_of_its_browser_is_not_kept(tmp_pat
         assert (await anna.run("capsule.list"))["capsules"] == []
 
 
-async def test_a_login_by_the_dialog_of_the_browser_leaves_nothing_to_keep(tmp_path: Path) -> None:
-    async with at("basic", tmp_path) as (_, way, anna, _):
+async def test_a_login_by_the_dialog_of_the_browser_leaves_nothing_to_keep(browser: Browser, tmp_path: Path) -> None:
+    async with at(browser, "basic", tmp_path) as (_, way, anna, _):
         with pytest.raises(MeshError) as caught:
             await log_in(anna, way)
         assert caught.value.code == "browser.no_page"

@@ -2,78 +2,27 @@
 
 from __future__ import annotations
 
-import contextlib
-import json
-from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
 
 import msgspec
 import pytest
 
-from adapters.browser.launch.chromium import launcher
-from adapters.browser.launch.settings import BrowserSettings
 from node.agents.tokens import caller_of
-from node.api.node import Node
-from node.process.setup import init_home
-from node.process.wiring import open_node
-from node.verbs.caller import OWNER, Caller
-from protocol.errors import MeshError
 from protocol.recording.records.snapshot import snapshot_text
 from tests.canaries import found_in
-from tests.login_site import SESSION, TOKEN, LoginSite
+from tests.e2e.logins import CANARIES, SHOWN, KeptLogin, actions, ask, leaks, refusal
+from tests.login_site import LoginSite
 
-CANARIES = {"session": SESSION.encode(), "token": TOKEN.encode()}
+pytestmark = [pytest.mark.browser, pytest.mark.asyncio(loop_scope="session")]
 
-
-async def ask(node: Node, verb: str, caller: Caller = OWNER, **params: Any) -> Any:
-    return await node.dispatch(verb, msgspec.json.encode(params), lambda event: None, caller)
-
-
-async def refusal(node: Node, verb: str, caller: Caller = OWNER, **params: Any) -> MeshError:
-    with pytest.raises(MeshError) as caught:
-        await ask(node, verb, caller, **params)
-    return caught.value
-
-
-@contextlib.asynccontextmanager
-async def node_with(site: LoginSite, directory: Path, **policy: Any) -> AsyncIterator[Node]:
-    """A node with real Chromium and the capsule “shop” of the site."""
-    home = directory / "home"
-    init_home(home, name="anna", listen="127.0.0.1:0", config_file=None, recovery_out=str(directory / "r.txt"))
-    await site.start()
-    file = directory / "state.json"
-    file.write_text(json.dumps(site.storage_state()))
-    try:
-        async with open_node(home, open_browser=launcher(BrowserSettings(sandbox=False))) as node:
-            node.rooms.serving.address = "https://127.0.0.1:1"
-            given = {"file": str(file), "name": "shop", "origins": [site.origin], "whole": True, **policy}
-            await ask(node, "capsule.capture", **given)
-            file.unlink()
-            yield node
-    finally:
-        await site.stop()
-
-
-def leaks(directory: Path, canaries: dict[str, bytes] = CANARIES) -> list[str]:
-    """The files that hold something of the login in some form."""
-    every = [path for path in directory.rglob("*") if path.is_file()]
-    assert "store.db" in {path.name for path in every}
-    return [path.name for path in every if found_in(path.read_bytes(), canaries)]
-
-
-def actions(site: LoginSite, *steps: str) -> str:
-    return "\n".join((f"start: {site.origin}/", "steps:", *(f"  - {step}" for step in steps)))
-
-
-SHOWN = "click: {role: link, name: Shown}"
 SHOWN_AGAIN = "steps:\n  - reload:\n"
 
 
-async def test_a_recording_begins_logged_in_and_holds_nothing_of_the_login(tmp_path: Path) -> None:
+async def test_a_recording_begins_logged_in_and_holds_nothing_of_the_login(logins: KeptLogin, tmp_path: Path) -> None:
     """Guard: node/capsules/mount/mounting.py, Mounting.mount."""
     site = LoginSite()
-    async with node_with(site, tmp_path) as node:
+    async with logins.node(site, tmp_path) as node:
         site.reached.clear()
         recorded = await ask(node, "session.record", actions=actions(site, SHOWN), capsule="shop")
         (kept,) = (await ask(node, "capsule.list")).capsules
@@ -105,9 +54,9 @@ async def test_a_recording_begins_logged_in_and_holds_nothing_of_the_login(tmp_p
     assert leaks(tmp_path) == []
 
 
-async def test_looking_learning_and_forking_begin_logged_in_too(tmp_path: Path) -> None:
+async def test_looking_learning_and_forking_begin_logged_in_too(logins: KeptLogin, tmp_path: Path) -> None:
     site = LoginSite()
-    async with node_with(site, tmp_path) as node:
+    async with logins.node(site, tmp_path) as node:
         site.reached.clear()
         seen = await ask(node, "page.snapshot", url=f"{site.origin}/shown", capsule="shop")
         told = msgspec.json.encode(seen)
@@ -123,9 +72,11 @@ async def test_looking_learning_and_forking_begin_logged_in_too(tmp_path: Path) 
     assert leaks(tmp_path) == []
 
 
-async def test_a_site_that_rotates_its_sessions_stays_logged_in_from_use_to_use(tmp_path: Path) -> None:
+async def test_a_site_that_rotates_its_sessions_stays_logged_in_from_use_to_use(
+    logins: KeptLogin, tmp_path: Path
+) -> None:
     site = LoginSite(rotates=True)
-    async with node_with(site, tmp_path) as node:
+    async with logins.node(site, tmp_path) as node:
         for generation in (2, 3):
             recorded = await ask(node, "session.record", actions=actions(site, SHOWN), capsule="shop")
             assert recorded.verdict == "pass", recorded.reason
@@ -152,10 +103,10 @@ async def test_a_site_that_rotates_its_sessions_stays_logged_in_from_use_to_use(
         assert again.verdict == "pass", again.reason
 
 
-async def test_a_live_session_keeps_to_its_capsule_and_ends_with_it(tmp_path: Path) -> None:
+async def test_a_live_session_keeps_to_its_capsule_and_ends_with_it(logins: KeptLogin, tmp_path: Path) -> None:
     """Guard: node/capsules/mount/mounting.py, _narrowed."""
     site = LoginSite()
-    async with node_with(site, tmp_path, replays_max=3) as node:
+    async with logins.node(site, tmp_path, replays_max=3) as node:
         for more, code in (
             ({"url": "https://elsewhere.example/"}, "capsule.origin"),
             ({"approve_class": 5}, "capsule.class"),
@@ -184,10 +135,12 @@ async def test_a_live_session_keeps_to_its_capsule_and_ends_with_it(tmp_path: Pa
         assert (await refusal(node, "live.open", url=f"{site.origin}/", capsule="shop")).code == "capsule.revoked"
 
 
-async def test_a_login_is_checked_refreshed_sealed_anew_and_ended_on_its_site(tmp_path: Path) -> None:
+async def test_a_login_is_checked_refreshed_sealed_anew_and_ended_on_its_site(
+    logins: KeptLogin, tmp_path: Path
+) -> None:
     """Guard: node/capsules/logins/upkeep.py, Upkeep.refresh."""
     site = LoginSite(rotates=True)
-    async with node_with(site, tmp_path) as node:
+    async with logins.node(site, tmp_path) as node:
         checked = await ask(node, "capsule.check", capsule="shop")
         assert (checked.verdict, checked.evidence) == ("portable", "a browser without the login is asked to log in")
         assert checked.page == f"{site.origin}/" and checked.uses_left == 99
@@ -209,10 +162,12 @@ async def test_a_login_is_checked_refreshed_sealed_anew_and_ended_on_its_site(tm
         assert (kept.state_bytes, kept.generation) == (rotated.state_bytes, 5), "nothing of a dead login is sealed"
 
 
-async def test_revoking_with_kill_logs_out_and_sees_that_the_site_refuses_the_old_state(tmp_path: Path) -> None:
+async def test_revoking_with_kill_logs_out_and_sees_that_the_site_refuses_the_old_state(
+    logins: KeptLogin, tmp_path: Path
+) -> None:
     site = LoginSite()
     site.everywhere = True
-    async with node_with(site, tmp_path) as node:
+    async with logins.node(site, tmp_path) as node:
         opened = await ask(node, "live.open", url=f"{site.origin}/", capsule="shop")
         revoked = await ask(node, "capsule.revoke", capsule="shop", kill=True)
         assert (revoked.dead, revoked.evidence) == (True, "the page asks to log in")
@@ -226,10 +181,12 @@ async def test_revoking_with_kill_logs_out_and_sees_that_the_site_refuses_the_ol
     assert leaks(tmp_path) == []
 
 
-async def test_an_agent_works_with_the_login_that_it_was_granted_and_sees_nothing_of_it(tmp_path: Path) -> None:
+async def test_an_agent_works_with_the_login_that_it_was_granted_and_sees_nothing_of_it(
+    logins: KeptLogin, tmp_path: Path
+) -> None:
     """Guard: node/sessions/keeping/reading.py, _visible."""
     site = LoginSite()
-    async with node_with(site, tmp_path) as node:
+    async with logins.node(site, tmp_path) as node:
         (kept,) = (await ask(node, "capsule.list")).capsules
         unknown = await refusal(node, "agent.add", name="x", scopes=["live"], capsules=["none"])
         assert unknown.code == "input.not_found"

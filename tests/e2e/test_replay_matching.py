@@ -7,11 +7,11 @@ import pytest
 from adapters.ports.browser import Browser
 from node.live.acting.driver import Gate
 from node.sessions.actions.action_files import parse_actions
-from tests.e2e.test_record_replay import Node, recorded_by, replayed_by
+from tests.e2e.test_record_replay import Node, fresh_page, recorded_by, replayed_by
 from tests.gates import unreported
 from tests.sites.pages.server import PageServer
 
-pytestmark = [pytest.mark.browser, pytest.mark.timeout(240)]
+pytestmark = [pytest.mark.browser, pytest.mark.timeout(240), pytest.mark.asyncio(loop_scope="session")]
 GATE = Gate(report=unreported, approve=lambda action, risk: True)
 
 
@@ -102,15 +102,18 @@ async def test_personal_data_in_what_a_text_stood_in_and_in_notes_is_stored_and_
 
 async def test_a_text_of_a_target_is_matched_as_it_was_recorded(browser: Browser, node: Node, site: PageServer) -> None:
     wrong: list[str] = []
-    for step, recorded, same, other in ROWS:
-        site.extra["/release.html"] = f"<title>Release</title>{recorded}"
-        walk = parse_actions((OPENED + step).replace("URL", site.origin).encode())
-        recorder = await recorded_by(
-            node, browser, walk.actions, url=walk.start_url, expects=walk.expects, gate=GATE, screenshots=False
-        )
-        for page, holds in ((same, True), (other, False)):
-            site.extra["/release.html"] = f"<title>Release</title>{page}"
-            last = (await replayed_by(node, browser, recorder.session.id, gate=GATE)).report.steps[-1]
-            if (last.index == 2 and last.performed and last.held) is not holds:
-                wrong.append(f"{step}: {page}: {last.error or last}")
+    async with fresh_page(browser) as on:
+        for step, recorded, same, other in ROWS:
+            site.extra["/release.html"] = f"<title>Release</title>{recorded}"
+            walk = parse_actions((OPENED + step).replace("URL", site.origin).encode())
+            plain = {"gate": GATE, "screenshots": False}
+            recorder = await recorded_by(
+                node, browser, walk.actions, url=walk.start_url, expects=walk.expects, on=on, **plain
+            )
+            for page, holds in ((same, True), (other, False)):
+                site.extra["/release.html"] = f"<title>Release</title>{page}"
+                replayed = await replayed_by(node, browser, recorder.session.id, on=on, gate=GATE)
+                last = replayed.report.steps[-1]
+                if (last.index == 2 and last.performed and last.held) is not holds:
+                    wrong.append(f"{step}: {page}: {last.error or last}")
     assert wrong == []

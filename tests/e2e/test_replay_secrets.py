@@ -6,9 +6,8 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
+import pytest_asyncio
 
-from adapters.browser.launch.chromium import launcher
-from adapters.browser.launch.settings import BrowserSettings
 from adapters.ports.browser import Browser
 from node.live.acting.driver import Gate
 from node.live.recording.recorder import Recorder
@@ -24,7 +23,7 @@ from tests.gates import unreported
 from tests.given_secrets import given
 from tests.sites.pages.server import PageServer
 
-pytestmark = [pytest.mark.browser, pytest.mark.timeout(240)]
+pytestmark = [pytest.mark.browser, pytest.mark.timeout(240), pytest.mark.asyncio(loop_scope="session")]
 GATE = Gate(report=unreported, approve=lambda action, risk: True)
 PAGE = """<title>Larder</title><h1>larder</h1><p>Welcome, larder!</p>
 <form onsubmit="event.preventDefault(); o.textContent = user.value + ' is in'"><label>User <input id=user></label>
@@ -61,14 +60,7 @@ steps:
 """
 
 
-@pytest.fixture
-async def browser() -> AsyncIterator[Browser]:
-    opened = await launcher(BrowserSettings(sandbox=False))()
-    yield opened
-    await opened.close()
-
-
-@pytest.fixture
+@pytest_asyncio.fixture(loop_scope="session")
 async def nodes(tmp_path: Path) -> AsyncIterator[tuple[Node, Node]]:
     (tmp_path / "anna").mkdir()
     (tmp_path / "bruno").mkdir()
@@ -76,7 +68,7 @@ async def nodes(tmp_path: Path) -> AsyncIterator[tuple[Node, Node]]:
         yield anna, bruno
 
 
-@pytest.fixture
+@pytest_asyncio.fixture(loop_scope="session")
 async def site() -> AsyncIterator[PageServer]:
     server = PageServer()
     await server.start()

@@ -16,7 +16,7 @@ from tests.e2e.test_record_replay import Node, recorded_by, replayed_by
 from tests.gates import unreported
 from tests.sites.pages.server import PageServer
 
-pytestmark = pytest.mark.browser
+pytestmark = [pytest.mark.browser, pytest.mark.asyncio(loop_scope="session")]
 
 BEER = "xpath=//tr[contains(.,'Beer')]//button"
 WALK = """

@@ -50,9 +50,8 @@ def printing(directory: Path, name: str, text: str) -> str:
 
 
 async def test_a_command_and_a_variable_give_secrets_and_only_what_the_flow_uses_is_asked(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    anna: Node, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    node = Node(tmp_path / "anna", "anna").create(tmp_path)
     word, other = printing(tmp_path, "word", PASSWORD), printing(tmp_path, "other", "never-asked-for")
     async with AuthSite(totp=True) as site:
         monkeypatch.setenv("MY_SEED", SEED)
@@ -62,37 +61,36 @@ async def test_a_command_and_a_variable_give_secrets_and_only_what_the_flow_uses
             *("--secret", f"word=cmd:{word}", "--secret", f"other=cmd:{other}", "--secret", "otp=totp:env:MY_SEED"),
             *allowed(site.origin, "/login", "/code"),
         ]
-        status, out, err = await asyncio.to_thread(cli, *command, home=node.home, timeout_s=120)
+        status, out, err = await asyncio.to_thread(cli, *command, home=anna.home, timeout_s=120)
         assert status == 0, out + err
         assert (tmp_path / "word.ran").exists() and not (tmp_path / "other.ran").exists()
         # The second login comes within the same half minute, and the site takes no code twice: it waits for the next.
         again = [*command, "--replaces", "shop"]
         again[again.index("--name") : again.index("--name") + 2] = []
-        status, out2, err2 = await asyncio.to_thread(cli, *again, home=node.home, timeout_s=120)
+        status, out2, err2 = await asyncio.to_thread(cli, *again, home=anna.home, timeout_s=120)
         assert status == 0, out2 + err2
         first, second = site.codes_taken
         assert first != second
     shown = (out + err + out2 + err2).encode()
-    files = {str(path): path.read_bytes() for path in node.home.rglob("*") if path.is_file()}
+    files = {str(path): path.read_bytes() for path in anna.home.rglob("*") if path.is_file()}
     kept = {"word": PASSWORD.encode(), "seed": SEED.encode()}
     assert not [name for name, data in (files | {"output": shown}).items() if found_in(data, kept)]
-    assert node.run("capsule", "ls")["capsules"][0]["name"] == "shop"
+    assert anna.run("capsule", "ls")["capsules"][0]["name"] == "shop"
     codes = {"first": first.encode(), "second": second.encode()}
     assert not [name for name, data in (files | {"output": shown}).items() if found_in(data, codes)]
-    for each in node.run("session", "ls")["sessions"]:
+    for each in anna.run("session", "ls")["sessions"]:
         assert each["secrets"] == ["otp", "word"]
 
 
-async def test_a_person_is_asked_on_the_terminal_without_an_echo(tmp_path: Path) -> None:
-    node = Node(tmp_path / "anna", "anna").create(tmp_path)
+async def test_a_person_is_asked_on_the_terminal_without_an_echo(anna: Node, tmp_path: Path) -> None:
     async with AuthSite() as site:
         file = flow(tmp_path, site.origin, _PASSWORD_STEPS)
         command = ["session", "record", str(file), "--secret", "word=prompt:", *allowed(site.origin, "/login")]
         # Without a terminal nobody can answer: it is said, and nothing is begun.
-        code, _, error = await asyncio.to_thread(refusal, *command, home=node.home)
+        code, _, error = await asyncio.to_thread(refusal, *command, home=anna.home)
         assert code == "secret.unread" and "no terminal" in error["message"]
         assert not site.reached
-        status, seen = await asyncio.to_thread(_typed, [*command, "--home", str(node.home)], PASSWORD)
+        status, seen = await asyncio.to_thread(_typed, [*command, "--home", str(anna.home)], PASSWORD)
         assert status == 0, seen
         assert "Secret word" in seen and PASSWORD not in seen
         assert "GET /account" in site.reached
@@ -130,21 +128,22 @@ def _take_terminal() -> None:
     fcntl.ioctl(0, termios.TIOCSCTTY, 0)
 
 
-async def test_a_replay_asks_for_what_the_session_needs_and_a_literal_is_refused_unseen(tmp_path: Path) -> None:
-    node = Node(tmp_path / "anna", "anna").create(tmp_path)
+async def test_a_replay_asks_for_what_the_session_needs_and_a_literal_is_refused_unseen(
+    anna: Node, tmp_path: Path
+) -> None:
     word, other = printing(tmp_path, "word", PASSWORD), printing(tmp_path, "other", "never-asked-for")
     async with AuthSite() as site:
         file = flow(tmp_path, site.origin, _PASSWORD_STEPS)
         given = ["--secret", f"word=cmd:{word}", "--secret", f"other=cmd:{other}", *allowed(site.origin, "/login")]
         status, out, err = await asyncio.to_thread(
-            cli, "session", "record", str(file), *given, "--json", home=node.home
+            cli, "session", "record", str(file), *given, "--json", home=anna.home
         )
         assert status == 0, out + err
         session = json.loads(out)["id"]
         (tmp_path / "word.ran").unlink()
-        status, out, err = await asyncio.to_thread(cli, "session", "replay", session, *given, home=node.home)
+        status, out, err = await asyncio.to_thread(cli, "session", "replay", session, *given, home=anna.home)
         assert status == 0, out + err
         assert (tmp_path / "word.ran").exists() and not (tmp_path / "other.ran").exists()
         literal = ["session", "record", str(file), "--secret", f"word={PASSWORD}"]
-        code, exit_code, error = await asyncio.to_thread(refusal, *literal, home=node.home)
+        code, exit_code, error = await asyncio.to_thread(refusal, *literal, home=anna.home)
         assert (code, exit_code) == ("secret.literal", 2) and PASSWORD not in json.dumps(error)

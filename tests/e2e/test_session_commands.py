@@ -57,40 +57,40 @@ def _serving(handler: type[http.server.BaseHTTPRequestHandler]) -> Iterator[str]
             thread.join()
 
 
-def test_a_request_that_the_guard_refused_is_told_with_its_step_and_at_the_end(tmp_path: Path) -> None:
-    node = Node(tmp_path / "anna", "anna").create(tmp_path)
+def test_a_request_that_the_guard_refused_is_told_with_its_step_and_at_the_end(served: Node, tmp_path: Path) -> None:
     file = tmp_path / "buy.yaml"
     with _till() as url:
         file.write_text(f"start: {url}/\nsteps:\n  - click: {{role: button, name: Buy now}}\n")
         record = ("session", "record", str(file), "--approve-class", "7")
-        status, out, err = cli(*record, home=node.home)
+        status, out, err = cli(*record, home=served.home)
         assert (status, out.splitlines()[0]) == (1, "partial: step 2: the guard refused POST /buy")
         (line,) = (line for line in err.splitlines() if "Buy now" in line)
         assert "2/2 ✓" in line
         assert line.endswith(f"! the guard refused POST /buy (allow it with --allow 'POST {url}/buy')")
         assert out.strip().endswith("2 steps, partial; the guard refused POST /buy")
         session = out.splitlines()[1].split()[1].rstrip(":")
-        assert "step 2: the guard refused POST /buy" in cli("session", "show", session, home=node.home)[1]
-        status, out, _ = cli("session", "replay", session, "--approve-class", "7", home=node.home)
+        assert "step 2: the guard refused POST /buy" in cli("session", "show", session, home=served.home)[1]
+        status, out, _ = cli("session", "replay", session, "--approve-class", "7", home=served.home)
         assert status == 1
         assert out.startswith(
             "partial (the recording did not pass: step 2: the guard refused POST /buy), level text: 2 of 2"
         )
         assert "; the guard refused POST /buy" in out
-        status, out, err = cli(*record, "--allow", f"POST {url}/buy", home=node.home)
+        status, out, err = cli(*record, "--allow", f"POST {url}/buy", home=served.home)
         assert status == 0
         assert "refused" not in out + err
 
 
-def test_what_a_page_says_now_is_shown_beside_what_matched_and_is_not_in_the_report(tmp_path: Path) -> None:
-    node = Node(tmp_path / "anna", "anna").create(tmp_path)
+def test_what_a_page_says_now_is_shown_beside_what_matched_and_is_not_in_the_report(
+    served: Node, tmp_path: Path
+) -> None:
     file, report = tmp_path / "mug.yaml", tmp_path / "report.cose"
     _Till.prices[:] = ["£10.00", "£99000.00", "£99000.00"]
     with _till() as url:
         file.write_text(f"start: {url}/mug\nsteps:\n  - goto: {url}/\n")
-        session = node.run("session", "record", str(file))["id"]
-        status, out, err = cli("session", "replay", session, "--out", str(report), home=node.home)
-        given = node.run("session", "replay", session)
+        session = served.run("session", "record", str(file))["id"]
+        status, out, err = cli("session", "replay", session, "--out", str(report), home=served.home)
+        given = served.run("session", "replay", session)
     assert status == 1
     there = "text, under “Mug”, paragraph: “Price: £99000.00” instead of “Price: £10.00”"
     assert f"1/2 ✗ differs: open {url}/mug: {there}\n" in err
@@ -114,9 +114,9 @@ def test_what_a_page_says_now_is_shown_beside_what_matched_and_is_not_in_the_rep
     ]
     assert [step["text"] for step in given["report"]["steps"]] == ["numbers", "same"]
     assert b"99000" not in report.read_bytes()
-    assert told in cli("session", "verify", str(report), home=node.home)[1]
-    assert node.run("session", "verify", str(report))["text"] == {"same": 1, "masked": 0, "numbers": 1, "differs": 0}
-    assert cli("session", "show", session, home=node.home)[1].count(told) == 2
+    assert told in cli("session", "verify", str(report), home=served.home)[1]
+    assert served.run("session", "verify", str(report))["text"] == {"same": 1, "masked": 0, "numbers": 1, "differs": 0}
+    assert cli("session", "show", session, home=served.home)[1].count(told) == 2
 
 
 class _Cellar(http.server.BaseHTTPRequestHandler):
@@ -143,8 +143,7 @@ class _Cellar(http.server.BaseHTTPRequestHandler):
         """Nothing: a test reads what the command says."""
 
 
-def test_a_record_is_not_overwritten_once_the_replay_has_diverged(tmp_path: Path) -> None:
-    node = Node(tmp_path / "anna", "anna").create(tmp_path)
+def test_a_record_is_not_overwritten_once_the_replay_has_diverged(anna: Node, tmp_path: Path) -> None:
     file, report = tmp_path / "edit.yaml", tmp_path / "report.cose"
     _Cellar.record[:], _Cellar.saved[:] = ["Beer"], []
     with _serving(_Cellar) as url:
@@ -153,10 +152,10 @@ def test_a_record_is_not_overwritten_once_the_replay_has_diverged(tmp_path: Path
             "  - click: {role: button, name: Save}\n"
         )
         allowed = ("--approve-class", "4", "--allow", f"POST {url}/save")
-        session = node.run("session", "record", str(file), *allowed)["id"]
+        session = anna.run("session", "record", str(file), *allowed)["id"]
         assert _Cellar.saved == ["name=Ale"]
         _Cellar.record[:], _Cellar.saved[:] = ["Cider"], []
-        status, out, err = cli("session", "replay", session, *allowed, "--out", str(report), home=node.home)
+        status, out, err = cli("session", "replay", session, *allowed, "--out", str(report), home=anna.home)
         assert (status, _Cellar.saved) == (1, [])
         assert "2/4 ✗ differs" in err
         assert "3/4 ✗ replay.diverged" in err
@@ -168,29 +167,30 @@ def test_a_record_is_not_overwritten_once_the_replay_has_diverged(tmp_path: Path
         assert out.splitlines()[1] == said
         told = "partial (step 1: other controls or headings), level text: 0 of 4 steps matched, stopped at step 3"
         assert out.startswith(told)
-        verified = node.run("session", "verify", str(report))
+        verified = anna.run("session", "verify", str(report))
         assert (verified["matched"], verified["steps"], verified["stopped_at"]) == (0, 4, 3)
-        assert told in cli("session", "verify", str(report), home=node.home)[1]
-        assert told in cli("session", "show", session, home=node.home)[1]
-        status, out, err = cli("session", "replay", session, *allowed, "--on-mismatch", "go", home=node.home)
+        assert told in cli("session", "verify", str(report), home=anna.home)[1]
+        assert told in cli("session", "show", session, home=anna.home)[1]
+        status, out, err = cli("session", "replay", session, *allowed, "--on-mismatch", "go", home=anna.home)
         assert (status, _Cellar.saved) == (1, ["name=Ale"])
         assert "not performed" not in out
-        notes = [row["note"] for row in node.run("audit")["rows"]]
+        notes = [row["note"] for row in anna.run("audit")["rows"]]
         noted = [note["on_mismatch"] for note in notes if "on_mismatch" in note]
         assert sorted(noted) == ["go", "stop"]
 
 
-def test_a_bundle_called_by_the_id_of_its_session_is_a_file_and_is_not_written_over(tmp_path: Path) -> None:
-    node = Node(tmp_path / "anna", "anna").create(tmp_path)
+def test_a_bundle_called_by_the_id_of_its_session_is_a_file_and_is_not_written_over(
+    served: Node, tmp_path: Path
+) -> None:
     file = tmp_path / "till.yaml"
     with _till() as url:
         file.write_text(f"steps:\n  - goto: {url}/\n")
-        session = node.run("session", "record", str(file))["id"]
+        session = served.run("session", "record", str(file))["id"]
     here, bundle = tmp_path / "here", f"{session}.tmsession"
     here.mkdir()
 
     def run(*arguments: str) -> tuple[int, dict[str, Any]]:
-        status, out, _ = cli(*arguments, "--json", home=node.home, cwd=here)
+        status, out, _ = cli(*arguments, "--json", home=served.home, cwd=here)
         return status, json.loads(out)
 
     assert run("session", "export", session)[0] == 0
@@ -240,20 +240,22 @@ def test_a_recording_that_runs_is_listed_as_open_with_the_steps_so_far(tmp_path:
         interrupt(running)
 
 
-def test_a_replay_whose_site_is_down_is_signed_and_says_nothing_about_the_recording(tmp_path: Path) -> None:
-    node, report = Node(tmp_path / "anna", "anna").create(tmp_path), tmp_path / "report"
+def test_a_replay_whose_site_is_down_is_signed_and_says_nothing_about_the_recording(
+    served: Node, tmp_path: Path
+) -> None:
+    report = tmp_path / "report"
     file = tmp_path / "look.yaml"
     with _till() as url:
         file.write_text(f"start: {url}/\nsteps:\n  - extract: {{as: title, role: heading, name: Till}}\n")
-        session = node.run("session", "record", str(file))["id"]
-    status, out, _ = cli("session", "replay", session, "--out", str(report), home=node.home)
+        session = served.run("session", "record", str(file))["id"]
+    status, out, _ = cli("session", "replay", session, "--out", str(report), home=served.home)
     said = "; the site could not be reached [browser.navigation]: this says nothing about the recording"
     assert (status, out.splitlines()[0].endswith(said)) == (3, True)
-    assert node.run("session", "verify", str(report))["unreached"] == "browser.navigation"
-    assert said in cli("session", "show", session, home=node.home)[1]
+    assert served.run("session", "verify", str(report))["unreached"] == "browser.navigation"
+    assert said in cli("session", "show", session, home=served.home)[1]
     with _serving(_Till) as other:
         pass  # nobody listens at its address any more
-    status, out, _ = cli("session", "replay", session, "--base-url", other, home=node.home)
+    status, out, _ = cli("session", "replay", session, "--base-url", other, home=served.home)
     met = next(line for line in out.splitlines() if line.startswith("  met "))
     assert (status, met.startswith(f"  met       open {other}/: ")) == (3, True)
 
@@ -278,8 +280,9 @@ class _Door(_Till):
         self.wfile.write(b"<title>Inside</title><h1>Inside</h1>")
 
 
-def test_a_replay_that_was_not_permitted_what_it_needs_ends_unlike_one_of_a_changed_site(tmp_path: Path) -> None:
-    node = Node(tmp_path / "anna", "anna").create(tmp_path)
+def test_a_replay_that_was_not_permitted_what_it_needs_ends_unlike_one_of_a_changed_site(
+    served: Node, tmp_path: Path
+) -> None:
     file, word = tmp_path / "door.yaml", tmp_path / "word"
     word.write_text("open sesame\n")
     _Door.greeting[:] = ["Welcome"]
@@ -293,10 +296,10 @@ def test_a_replay_that_was_not_permitted_what_it_needs_ends_unlike_one_of_a_chan
             ("--approve-class", "6"),
             ("--allow", f"POST {url}/in"),
         )
-        session = node.run("session", "record", str(file), *secret, *approve, *allow)["id"]
+        session = served.run("session", "record", str(file), *secret, *approve, *allow)["id"]
 
         def replay(*options: str) -> tuple[int, str]:
-            status, out, _ = cli("session", "replay", session, *options, home=node.home)
+            status, out, _ = cli("session", "replay", session, *options, home=served.home)
             return status, out
 
         assert replay(*secret, *approve, *allow)[0] == 0
@@ -310,7 +313,7 @@ def test_a_replay_that_was_not_permitted_what_it_needs_ends_unlike_one_of_a_chan
         status, out = replay("--secret", f"word@https://else.example=@{word}", *approve, *allow)
         assert (status, "step 2: the secret “word” is for https://else.example" in out) == (2, True)
         assert "--secret NAME@https://shop.example=SOURCE" in out
-        given = cli("session", "replay", session, *secret, *allow, "--json", home=node.home)
+        given = cli("session", "replay", session, *secret, *allow, "--json", home=served.home)
         assert given[0] == 2
         answer = json.loads(given[1])
         assert (answer["replayable"], answer["stopped_at"], answer["report"]["verdict"]) == (4, 2, "partial")
@@ -320,25 +323,25 @@ def test_a_replay_that_was_not_permitted_what_it_needs_ends_unlike_one_of_a_chan
             assert (status, "the call lacked" in out) == (1, False)
 
 
-def test_what_was_extracted_is_printed_and_each_replay_has_its_time_and_id(tmp_path: Path) -> None:
-    node = Node(tmp_path / "anna", "anna").create(tmp_path)
+def test_what_was_extracted_is_printed_and_each_replay_has_its_time_and_id(served: Node, tmp_path: Path) -> None:
     file = tmp_path / "till.yaml"
     with _till() as url:
         file.write_text(f"start: {url}/\nsteps:\n  - extract: {{as: heading, role: heading, name: Till}}\n")
-        status, out, _ = cli("session", "record", str(file), home=node.home)
+        status, out, _ = cli("session", "record", str(file), home=served.home)
         session = out.split()[1].rstrip(":")
         assert (status, out.splitlines()[1]) == (0, "extracted “heading”: Till")
-        reports = [node.run("session", "replay", session)["report"] for _ in range(2)]
-    shown = cli("session", "show", session, home=node.home)[1]
+        reports = [served.run("session", "replay", session)["report"] for _ in range(2)]
+    shown = cli("session", "show", session, home=served.home)[1]
     assert "step 2: extracted “heading”: Till" in shown
     for report in reports:
         (line,) = (line for line in shown.splitlines() if line.startswith(report["id"][:11] + "  20"))
         assert line.endswith(" UTC, replayed by this node, pass, level text: 2 of 2 steps matched; text: 2 same")
 
 
-def test_many_files_are_one_run_with_one_report_and_what_is_only_trouble_is_tried_again(tmp_path: Path) -> None:
+def test_many_files_are_one_run_with_one_report_and_what_is_only_trouble_is_tried_again(
+    served: Node, tmp_path: Path
+) -> None:
     """A green recording, one that is red, and one whose site is not there at first: its hook starts it."""
-    node = Node(tmp_path / "anna", "anna").create(tmp_path)
     out, log = tmp_path / "out", tmp_path / "hooks.log"
     with _till() as url, contextlib.ExitStack() as stack:
         port = stack.enter_context(contextlib.closing(socket.socket()))
@@ -348,11 +351,11 @@ def test_many_files_are_one_run_with_one_report_and_what_is_only_trouble_is_trie
             said = f"start: {start}\nsteps:\n  - assert: {{text: {text}, timeout_ms: 100}}\n"
             (tmp_path / f"{name}.yaml").write_text(said)
         files = [str(tmp_path / f"{name}.yaml") for name in ("good", "red", "away")]
-        session = node.run("session", "record", files[0])["id"]
+        session = served.run("session", "record", files[0])["id"]
         files.append(session)
         hooks = ("--before", f"echo before >> {log}", "--after", f"echo after >> {log}")
         run = ("session", "run", *files, "--jobs", "2", "--retries", "1", "--report", str(out), *hooks)
-        status, told, err = cli(*run, "--json", home=node.home, timeout_s=100)
+        status, told, err = cli(*run, "--json", home=served.home, timeout_s=100)
     ran = json.loads(told)["files"]
     assert (status, [one["outcome"] for one in ran]) == (1, ["pass", "differs", "trouble", "pass"])
     assert [one["attempts"] for one in ran] == [1, 1, 2, 1]
@@ -385,10 +388,9 @@ class _Staging(http.server.BaseHTTPRequestHandler):
 
 
 def test_a_session_behind_basic_authentication_keeps_the_name_of_the_secret_and_a_replay_needs_it(
-    tmp_path: Path,
+    anna: Node, tmp_path: Path
 ) -> None:
     """Taken out: ``step.basic`` in ``replay``."""
-    node = Node(tmp_path / "anna", "anna").create(tmp_path)
     file, word, bundle = tmp_path / "staging.yaml", tmp_path / "word", tmp_path / "staging.tmsession"
     word.write_text("ann:pass word\n")
     with _serving(_Staging) as url:
@@ -398,26 +400,27 @@ def test_a_session_behind_basic_authentication_keeps_the_name_of_the_secret_and_
         empty = tmp_path / "empty.yaml"
         empty.write_text(f"start: {url}/empty\nsteps:\n  - assert: {{title: Staging}}\n")
         for refused in (file, empty):
-            status, _, err = cli("session", "record", str(refused), home=node.home)
+            status, _, err = cli("session", "record", str(refused), home=anna.home)
             assert status != 0 and f"--secret NAME:basic@{url}=SOURCE" in err
-        recorded = node.run("session", "record", str(file), *secret)
+        recorded = anna.run("session", "record", str(file), *secret)
         assert (recorded["verdict"], recorded["secrets"]) == ("pass", ["staging"])
-        assert refusal("session", "replay", recorded["id"], home=node.home)[:2] == ("action.secret_missing", 2)
-        assert node.run("session", "replay", recorded["id"], *secret)["report"]["verdict"] == "pass"
-    node.run("session", "export", recorded["id"], "--out", str(bundle))
-    for kept in (bundle, *(path for path in node.home.rglob("*") if path.is_file())):
+        assert refusal("session", "replay", recorded["id"], home=anna.home)[:2] == ("action.secret_missing", 2)
+        assert anna.run("session", "replay", recorded["id"], *secret)["report"]["verdict"] == "pass"
+    anna.run("session", "export", recorded["id"], "--out", str(bundle))
+    for kept in (bundle, *(path for path in anna.home.rglob("*") if path.is_file())):
         for said in (b"pass word", base64.b64encode(b"ann:pass word")):
             assert said not in kept.read_bytes()
 
 
-def test_a_recording_that_failed_shows_its_page_and_what_stands_in_place_of_the_missing_element(tmp_path: Path) -> None:
+def test_a_recording_that_failed_shows_its_page_and_what_stands_in_place_of_the_missing_element(
+    served: Node, tmp_path: Path
+) -> None:
     """Taken out: ``_failed`` in ``Reading._show``."""
-    node = Node(tmp_path / "anna", "anna").create(tmp_path)
     file, html = tmp_path / "edit.yaml", tmp_path / "edit.html"
     with _serving(_Editor) as url:
         file.write_text(f"start: {url}/\nsteps:\n  - fill: {{role: textbox, name: Content, value: a}}\n")
-        status, _, err = cli("session", "record", str(file), home=node.home)
-        code, _, error = refusal("session", "record", str(file), home=node.home)
+        status, _, err = cli("session", "record", str(file), home=served.home)
+        code, _, error = refusal("session", "record", str(file), home=served.home)
     assert (status, code) == (1, "action.target_missing")
     assert (
         error["detail"]["near"]
@@ -426,10 +429,10 @@ def test_a_recording_that_failed_shows_its_page_and_what_stands_in_place_of_the_
     )
     assert "{role: textbox, nth: 0}" in err
     session = error["detail"]["session"]
-    shown = node.run("session", "show", session, "--html", str(html))["failed"]
+    shown = served.run("session", "show", session, "--html", str(html))["failed"]
     assert (shown["step"], shown["title"], shown["more"]) == (2, "Edit", 0)
     assert [line.strip() for line in shown["lines"]] == ["- textbox", "- textbox", '- button "Save"']
-    out = cli("session", "show", session, home=node.home)[1]
+    out = cli("session", "show", session, home=served.home)[1]
     assert "step 2 failed on “Edit”" in out and '  | - button "Save"' in out
     assert "The page at which it ended" in html.read_text()
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from adapters.browser.launch.chromium import launcher
+from adapters.ports.browser import Browser
 from node.live.acting.preparing import prepare
 from node.sessions.actions.action_files import parse_actions
 from node.sessions.actions.looking import take
@@ -17,7 +17,6 @@ from protocol.page.actions.scope import container, part
 from protocol.recording.records.session import Profile
 from protocol.risk.requests.requests import GuardPolicy
 from tests.mesh_nodes import CONFIG, cli, shop
-from tests.sites.pages.backends import SETTINGS
 from tests.sites.pages.server import PageServer
 
 pytestmark = pytest.mark.browser
@@ -26,13 +25,14 @@ PAGES = ("/form.html", "/frames.html", "/table.html", "/targets.html")
 SHOP = ("/", "/c/mugs", "/login")
 
 
-async def test_each_line_means_exactly_its_element(tmp_path: Path) -> None:
+@pytest.mark.asyncio(loop_scope="session")
+async def test_each_line_means_exactly_its_element(browser: Browser, tmp_path: Path) -> None:
     server = PageServer()
     await server.start()
-    browser = await launcher(SETTINGS)()
+    context = await browser.open(Profile(), GuardPolicy())
     try:
         with shop(tmp_path) as (there, _):
-            page = await (await browser.open(Profile(), GuardPolicy())).page()
+            page = await context.page()
             for url in (*(server.origin + path for path in PAGES), *(there + path for path in SHOP)):
                 await page.perform(Goto(url=url))
                 observation = await page.observe()
@@ -55,7 +55,7 @@ async def test_each_line_means_exactly_its_element(tmp_path: Path) -> None:
                     by_place += element.only_by_place
                 assert by_place <= 6, f"{url}: what else tells them apart must be used"
     finally:
-        await browser.close()
+        await context.close()
         await server.stop()
 
 

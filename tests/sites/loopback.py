@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import socket
 from typing import Self
 
 from aiohttp import web
@@ -22,13 +23,16 @@ class LoopbackSite:
         """The answer to whatever is asked for."""
         raise NotImplementedError
 
-    async def start(self) -> None:
-        """Listen on a free loopback port."""
+    async def start(self, at: socket.socket | None = None) -> None:
+        """Listen on a free loopback port, or at a socket that stays open when the site stops."""
         application = web.Application()
         application.router.add_route("*", "/{path:.*}", self._answer)
         self._runner = web.AppRunner(application, access_log=None, shutdown_timeout=0.1)
         await self._runner.setup()
-        await web.TCPSite(self._runner, self.host, 0).start()
+        if at is None:
+            await web.TCPSite(self._runner, self.host, 0).start()
+        else:
+            await web.SockSite(self._runner, at.dup()).start()
         self.origin = f"http://{self.host}:{self._runner.addresses[0][1]}"
 
     async def stop(self) -> None:
