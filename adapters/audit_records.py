@@ -6,6 +6,7 @@ import msgspec
 
 from protocol.audit import Draft, Row
 from protocol.errors import MeshError
+from protocol.kinds import Plain
 
 
 class AuditLine(msgspec.Struct, frozen=True, kw_only=True):
@@ -13,11 +14,11 @@ class AuditLine(msgspec.Struct, frozen=True, kw_only=True):
 
     number: int
     at_ms: int
-    who: str
-    what: str
+    who: Plain
+    what: Plain
     line: bytes
     """The row as ``protocol.audit`` encodes it."""
-    digest: str
+    digest: Plain
     """SHA-256 of ``line`` in hex, computed when the row was written."""
 
 
@@ -27,8 +28,8 @@ class AuditQuery(msgspec.Struct, frozen=True, kw_only=True):
     since_ms: int = 0
     until_ms: int = 0
     """Rows before this moment; 0 for no end."""
-    who: str = ""
-    what: str = ""
+    who: Plain = ""
+    what: Plain = ""
     """A name or its beginning, up to a dot or slash: ``session`` fits ``session.record``."""
     limit: int = 100
 

@@ -13,6 +13,7 @@ import msgspec
 
 from protocol.capsule.flows.probe import Probe
 from protocol.errors import MeshError
+from protocol.kinds import AuthorAddress, AuthorText, Plain
 
 
 class ConsentRecord(msgspec.Struct, frozen=True, kw_only=True):
@@ -26,21 +27,21 @@ class ConsentRecord(msgspec.Struct, frozen=True, kw_only=True):
 class CapsuleRecord(msgspec.Struct, frozen=True, kw_only=True):
     """A capsule, without its stream."""
 
-    id: str
+    id: Plain
     generation: int
-    tenant: str
+    tenant: Plain
     envelope: bytes
     proof: bytes = b""
     """For an imported capsule: proof that it is in its tenant's witness log."""
     stored_ms: int
     consents: tuple[ConsentRecord, ...] = ()
-    exported: tuple[str, ...] = ()
+    exported: tuple[Plain, ...] = ()
     """Nodes that it was ever exported to; a revocation is sent to them."""
-    offered: tuple[str, ...] = ()
+    offered: tuple[Plain, ...] = ()
     """Nodes that may request its cookies."""
-    page: str = ""
+    page: AuthorAddress = ""
     """Address of a page that only a logged-in user sees; empty if none was named."""
-    shows: str = ""
+    shows: AuthorText = ""
     """Text that this page shows to that user; empty to compare it with the page that others see."""
     probe: Probe = Probe()
     """Differences between this page and a stranger's, found at the capture."""
@@ -57,13 +58,13 @@ class CapsuleRecord(msgspec.Struct, frozen=True, kw_only=True):
 class LedgerRecord(msgspec.Struct, frozen=True, kw_only=True):
     """The history of a capsule, as far as this node knows."""
 
-    id: str
-    tenant: str
+    id: Plain
+    tenant: Plain
     expires_ms: int
     """The earliest time when its row may be forgotten."""
     generation: int = 0
     """The highest generation that was seen."""
-    uses: dict[str, int] = msgspec.field(default_factory=dict)
+    uses: dict[Plain, int] = msgspec.field(default_factory=dict)
     """How often each node has used it, by node."""
     latest_ms: int = 0
     """The latest time that was seen."""
@@ -72,17 +73,17 @@ class LedgerRecord(msgspec.Struct, frozen=True, kw_only=True):
     revoked_ms: int = 0
     revocation: bytes = b""
     """The signed revocation."""
-    holder: str = ""
+    holder: Plain = ""
     """The holder of the lease; empty for nobody."""
     held_until_ms: int = 0
-    held_by: str = ""
+    held_by: Plain = ""
     """The user and the purpose of the lease, in words."""
     held_since_ms: int = 0
-    told: dict[str, bytes] = msgspec.field(default_factory=dict)
+    told: dict[Plain, bytes] = msgspec.field(default_factory=dict)
     """By reporting node, the digest of its use with the highest number."""
-    name: str = ""
+    name: Plain = ""
     """The name of a revoked capsule, which is deleted."""
-    holders: tuple[str, ...] = ()
+    holders: tuple[Plain, ...] = ()
     """The nodes that a revoked capsule was exported to. Only they are told its fate."""
 
     @property
@@ -94,11 +95,11 @@ class LedgerRecord(msgspec.Struct, frozen=True, kw_only=True):
 class Taken(msgspec.Struct, frozen=True, kw_only=True):
     """The start of a use."""
 
-    node: str
+    node: Plain
     """The node that uses the capsule."""
-    holder: str
+    holder: Plain
     """A unique name of this use."""
-    by: str = ""
+    by: Plain = ""
     """The user and the purpose, in words."""
     generation: int
     replays_max: int

@@ -30,8 +30,8 @@ class LeafRecord(msgspec.Struct, frozen=True, kw_only=True):
     index: int
     digest: bytes
     """SHA-256 of the artefact's envelope."""
-    kind: str
-    subject: str
+    kind: Plain
+    subject: Plain
 
 
 Subtree = tuple[int, int]
@@ -41,7 +41,7 @@ Subtree = tuple[int, int]
 class CosignedRecord(msgspec.Struct, frozen=True, kw_only=True):
     """The newest of this node's checkpoints that a peer has cosigned."""
 
-    witness: str
+    witness: Plain
     """Node id of the peer."""
     public_key: bytes
     """The key it cosigned with."""
@@ -51,7 +51,7 @@ class CosignedRecord(msgspec.Struct, frozen=True, kw_only=True):
     size: int
     checkpoint: bytes
     """The signed note without cosignatures."""
-    line: str
+    line: Plain
     """The signature line of the peer, without its line feed."""
     time_s: int
 

@@ -16,6 +16,7 @@ import msgspec
 
 from protocol import limits
 from protocol.errors import MeshError
+from protocol.kinds import Plain, Words
 
 KIND_AUDIT_HEAD: Final = "audit-head"
 OWNER: Final = "owner"
@@ -24,9 +25,9 @@ NODE: Final = "node"
 """Caller: the node itself."""
 
 _Count = Annotated[int, msgspec.Meta(ge=0, le=2**53)]
-_Short = Annotated[str, msgspec.Meta(max_length=limits.AUDIT_NAME_CHARS_MAX)]
-_Text = Annotated[str, msgspec.Meta(max_length=limits.AUDIT_TEXT_CHARS_MAX)]
-_Digest = Annotated[str, msgspec.Meta(pattern="^[0-9a-f]{64}$")]
+_Short = Annotated[Plain, msgspec.Meta(max_length=limits.AUDIT_NAME_CHARS_MAX)]
+_Text = Annotated[Words, msgspec.Meta(max_length=limits.AUDIT_TEXT_CHARS_MAX)]
+_Digest = Annotated[Plain, msgspec.Meta(pattern="^[0-9a-f]{64}$")]
 
 
 class Outcome(StrEnum):

@@ -15,11 +15,12 @@ import msgspec
 
 from protocol import ids, limits
 from protocol.errors import MeshError
+from protocol.kinds import Plain
 from protocol.trust.agent_token import NAME_PATTERN
 
 _Number = Annotated[int, msgspec.Meta(ge=1, le=2**53)]
 _Time = Annotated[int, msgspec.Meta(ge=0, le=2**53)]
-_Who = Annotated[str, msgspec.Meta(pattern="^[A-Za-z0-9:_.-]+$", max_length=limits.AUDIT_NAME_CHARS_MAX)]
+_Who = Annotated[Plain, msgspec.Meta(pattern="^[A-Za-z0-9:_.-]+$", max_length=limits.AUDIT_NAME_CHARS_MAX)]
 
 
 class Kind(StrEnum):
@@ -204,7 +205,7 @@ class News(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
 
     at_ms: _Time
     kind: Kind
-    ids: tuple[str, ...]
+    ids: tuple[Plain, ...]
     who: _Who
 
 
@@ -216,7 +217,7 @@ class Change(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     at_ms: _Time
     """Time of the entry by the node's clock, in milliseconds since 1970."""
     kind: Kind
-    ids: tuple[str, ...]
+    ids: tuple[Plain, ...]
     """The ids, in the order that the kind declares."""
     who: _Who
     """Who had it done: ``owner``, ``node``, ``agent:`` and its name, ``schedule:`` and its id, or the id of a peer."""

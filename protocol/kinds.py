@@ -28,7 +28,8 @@ class Kind(enum.Enum):
     HOME = "the address that decides which personal data of its record is stored"
     REQUEST = "``METHOD address`` of a request"
     SENT = "said by a request that a page sent, which is compared with another one"
-    CONSOLE = "said in the console of a page: a text that names addresses"
+    WORDS = "a text that names addresses, such as an error in the console of a page or a note of a node"
+    CREDENTIAL = "a secret itself: it stands only in what is sealed, and in no record that is redacted"
     DONE = "redacted where it was made, since it was cut or counted there"
 
 
@@ -40,7 +41,8 @@ PageAddress = Annotated[str, Kind.PAGE_ADDRESS]
 Home = Annotated[str, Kind.HOME]
 Request = Annotated[str, Kind.REQUEST]
 SentText = Annotated[str, Kind.SENT]
-ConsoleText = Annotated[str, Kind.CONSOLE]
+Words = Annotated[str, Kind.WORDS]
+Credential = Annotated[str, Kind.CREDENTIAL]
 Done = Annotated[str, Kind.DONE]
 
 

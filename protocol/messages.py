@@ -15,6 +15,7 @@ import msgspec
 from protocol import limits
 from protocol.goal.condition import Condition
 from protocol.ids import LeaseId, NodeId, SearchId
+from protocol.kinds import AuthorAddress, AuthorText, Plain
 from protocol.log.witness_log import TAG_BYTES, Hash, Hashes, NoteBytes
 from protocol.recording.records.session import Profile
 from protocol.trust.grants import GRANTABLE
@@ -45,9 +46,9 @@ Tag = Annotated[bytes, msgspec.Meta(min_length=TAG_BYTES, max_length=TAG_BYTES)]
 LogProof = Annotated[bytes, msgspec.Meta(max_length=limits.LOG_PROOF_BYTES_MAX)]
 
 
-_Origin = Annotated[str, msgspec.Meta(max_length=limits.ORIGIN_CHARS_MAX)]
+_Origin = Annotated[Plain, msgspec.Meta(max_length=limits.ORIGIN_CHARS_MAX)]
 _Origins = Annotated[tuple[_Origin, ...], msgspec.Meta(min_length=1, max_length=limits.GRANT_ORIGINS_MAX)]
-GrantMap = Annotated[Mapping[str, _Origins], msgspec.Meta(max_length=len(GRANTABLE))]
+GrantMap = Annotated[Mapping[Plain, _Origins], msgspec.Meta(max_length=len(GRANTABLE))]
 """``protocol.trust.grants.Grants``; ``check_grants`` checks the rest."""
 
 
@@ -71,8 +72,8 @@ class SearchSpec(_Record, frozen=True, kw_only=True):
 
     id: SearchId
     coordinator: NodeId
-    goal: Annotated[str, msgspec.Meta(max_length=limits.GOAL_CHARS_MAX, pattern=LINE_PATTERN)]
-    start_url: Annotated[str, msgspec.Meta(max_length=limits.URL_CHARS_MAX)]
+    goal: Annotated[AuthorText, msgspec.Meta(max_length=limits.GOAL_CHARS_MAX, pattern=LINE_PATTERN)]
+    start_url: Annotated[AuthorAddress, msgspec.Meta(max_length=limits.URL_CHARS_MAX)]
     condition: Condition
     profile: Profile
     participants: Annotated[tuple[NodeId, ...], msgspec.Meta(max_length=limits.SEARCH_PARTICIPANTS_MAX)]
@@ -116,7 +117,7 @@ class BranchResult(_Record, frozen=True, kw_only=True):
     """claim: the goal was reached along ``claim``; spent: limits used up; closed: nothing left below; failed: could not work."""
     spend: Spend
     claim: Path = ()
-    error: Annotated[str, msgspec.Meta(max_length=64)] = ""
+    error: Annotated[Plain, msgspec.Meta(max_length=64)] = ""
 
 
 class StatusAsk(_Record, frozen=True, kw_only=True):
@@ -127,8 +128,8 @@ class StatusTell(_Record, frozen=True, kw_only=True):
     """The answer; ``now_ms`` lets the asker compare clocks."""
 
     node: NodeId
-    name: Annotated[str, msgspec.Meta(max_length=limits.PEER_NAME_CHARS_MAX)]
-    version: Annotated[str, msgspec.Meta(max_length=32)]
+    name: Annotated[Plain, msgspec.Meta(max_length=limits.PEER_NAME_CHARS_MAX)]
+    version: Annotated[Plain, msgspec.Meta(max_length=32)]
     protocol: Count
     now_ms: Count
     grants: GrantMap
@@ -193,7 +194,7 @@ class CapsuleRevoked(_Record, frozen=True, kw_only=True):
 class CookiesAsk(_Record, frozen=True, kw_only=True):
     """Seal me the cookies of a login that you have offered to me."""
 
-    origin: Annotated[str, msgspec.Meta(max_length=limits.ORIGIN_CHARS_MAX)]
+    origin: Annotated[Plain, msgspec.Meta(max_length=limits.ORIGIN_CHARS_MAX)]
     """Where they are to be used."""
     certificate: CapsuleArtefact
     """An artefact of kind ``sealing-key``, by the sender: what the answer is sealed to."""
@@ -217,9 +218,9 @@ class WorkAsk(_Record, frozen=True, kw_only=True):
     id: Key
     """Random, by the sender: asking again starts nothing new."""
     task: WorkTask
-    actions: Annotated[str, msgspec.Meta(max_length=limits.WORK_BYTES_MAX)] = ""
+    actions: Annotated[AuthorText, msgspec.Meta(max_length=limits.WORK_BYTES_MAX)] = ""
     """An action file to record."""
-    session: Annotated[str, msgspec.Meta(max_length=64)] = ""
+    session: Annotated[Plain, msgspec.Meta(max_length=64)] = ""
     """Id of a session to replay: one that the reader recorded for the sender, or that the sender signed."""
 
 
@@ -258,7 +259,7 @@ class DistrustNotice(_Record, frozen=True, kw_only=True):
     """Node id."""
     since_ms: Count
     """When the signer began to distrust it, milliseconds since 1970."""
-    reason: Annotated[str, msgspec.Meta(max_length=limits.DISTRUST_REASON_CHARS_MAX)] = ""
+    reason: Annotated[AuthorText, msgspec.Meta(max_length=limits.DISTRUST_REASON_CHARS_MAX)] = ""
     lifted: bool = False
     """The signer trusts it again: takes the place of an earlier notice."""
 
@@ -277,12 +278,12 @@ class EchoTell(_Record, frozen=True, kw_only=True):
     """How the call back went."""
 
     reached: bool
-    way: Annotated[str, msgspec.Meta(max_length=300, pattern=LINE_PATTERN)] = ""
+    way: Annotated[Plain, msgspec.Meta(max_length=300, pattern=LINE_PATTERN)] = ""
     """The address that took the call, or ``held`` for a connection the asker keeps open; empty when nothing did."""
     milliseconds: Count = 0
-    code: Annotated[str, msgspec.Meta(max_length=64, pattern=LINE_PATTERN)] = ""
+    code: Annotated[Plain, msgspec.Meta(max_length=64, pattern=LINE_PATTERN)] = ""
     """Why it was not reached."""
-    message: Annotated[str, msgspec.Meta(max_length=300, pattern=LINE_PATTERN)] = ""
+    message: Annotated[Plain, msgspec.Meta(max_length=300, pattern=LINE_PATTERN)] = ""
 
 
 class SearchOpen(_Record, frozen=True, kw_only=True):

@@ -17,6 +17,7 @@ from urllib.parse import parse_qsl, urlsplit
 import msgspec
 
 from protocol import limits
+from protocol.kinds import Done, Plain
 from protocol.page.actions.action import (
     Action,
     Check,
@@ -57,7 +58,7 @@ _CHOOSES: Final = frozenset(
 )  # fmt: skip
 """Names of fields that choose what a request does, in lower case; the last two of GraphQL name a stored document."""
 
-_Text = Annotated[str, msgspec.Meta(max_length=limits.FORM_TEXT_CHARS_MAX)]
+_Text = Annotated[Done, msgspec.Meta(max_length=limits.FORM_TEXT_CHARS_MAX)]
 _Fields = Annotated[tuple[_Text, ...], msgspec.Meta(max_length=limits.FORM_FIELDS_MAX)]
 
 
@@ -68,7 +69,7 @@ class _Record(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
 class ActionForm(_Record, frozen=True, kw_only=True):
     """An action on whatever page has this origin and path form."""
 
-    does: Annotated[str, msgspec.Meta(max_length=32)]
+    does: Annotated[Plain, msgspec.Meta(max_length=32)]
     """Kind of the action: ``click``, ``fill`` …"""
     role: _Text = ""
     name: _Text = ""
@@ -81,14 +82,14 @@ class ActionForm(_Record, frozen=True, kw_only=True):
 class RequestForm(_Record, frozen=True, kw_only=True):
     """A request to whatever address has this origin and path form, with fields of these names."""
 
-    method: Annotated[str, msgspec.Meta(max_length=32)]
+    method: Annotated[Plain, msgspec.Meta(max_length=32)]
     origin: _Text
     path: _Text
     query: _Fields = ()
     """Names in the query, sorted; of those that choose what is done, ``name=value``."""
     fields: _Fields = ()
     """The same of the body, of JSON also of what chooses further inside; and headers that choose, ``name: value``."""
-    body: Annotated[str, msgspec.Meta(max_length=80)] = ""
+    body: Annotated[Plain, msgspec.Meta(max_length=80)] = ""
     """How the body was read: empty without one, ``form``, ``multipart``, ``json``, ``sha256:…`` of a body without fields, or
     ``unread``."""
 

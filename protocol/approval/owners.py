@@ -20,6 +20,7 @@ from nacl.signing import SigningKey, VerifyKey
 
 from protocol import ids, limits
 from protocol.errors import MeshError
+from protocol.kinds import Plain
 from protocol.trust.agent_token import NAME_PATTERN
 from protocol.wire import cbor, envelope
 
@@ -31,7 +32,7 @@ LEVEL_MAX: Final = 7
 _DOMAIN: Final = b"trailmesh-owner-v1\x00"
 
 By = Literal["first", "owner", "recovery"]
-Name = Annotated[str, msgspec.Meta(pattern=NAME_PATTERN)]
+Name = Annotated[Plain, msgspec.Meta(pattern=NAME_PATTERN)]
 Key = Annotated[bytes, msgspec.Meta(min_length=32, max_length=32)]
 
 

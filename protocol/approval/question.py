@@ -11,6 +11,7 @@ import msgspec
 
 from protocol import ids, limits
 from protocol.approval.forms import CUT, ActionForm, RequestForm, request_form
+from protocol.kinds import Done, Plain
 from protocol.risk.addresses.addresses import destructive_url, judge_address
 from protocol.risk.addresses.segments import words_in
 from protocol.risk.pressing import marks
@@ -25,8 +26,8 @@ _WRITES: Final = frozenset({"POST", "PUT", "PATCH"})
 Kind = Literal["action", "request"]
 Digest = Annotated[bytes, msgspec.Meta(min_length=32, max_length=32)]
 Level = Annotated[int, msgspec.Meta(ge=1, le=7)]
-Said = Annotated[str, msgspec.Meta(max_length=limits.REASON_CHARS_MAX)]
-_Who = Annotated[str, msgspec.Meta(max_length=limits.AUDIT_NAME_CHARS_MAX)]
+Said = Annotated[Done, msgspec.Meta(max_length=limits.REASON_CHARS_MAX)]
+_Who = Annotated[Plain, msgspec.Meta(max_length=limits.AUDIT_NAME_CHARS_MAX)]
 _Time = Annotated[int, msgspec.Meta(ge=0, le=2**53)]
 _Exacts = Annotated[tuple[Digest, ...], msgspec.Meta(max_length=limits.QUESTION_REQUESTS_MAX)]
 _Requests = Annotated[tuple[RequestForm, ...], msgspec.Meta(max_length=limits.QUESTION_REQUESTS_MAX)]
@@ -49,18 +50,18 @@ class Question(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     level: Level
     evidence: Annotated[tuple[Said, ...], msgspec.Meta(max_length=limits.QUESTION_EVIDENCE_MAX)] = ()
     """Why it has that class, in plain words; the reason that decided comes first."""
-    page: Annotated[str, msgspec.Meta(max_length=limits.URL_CHARS_MAX)] = ""
+    page: Annotated[Done, msgspec.Meta(max_length=limits.URL_CHARS_MAX)] = ""
     """Address of the page, without secrets."""
     caller: _Who
     """Who would have done it: ``owner``, ``agent:NAME``, the id of a peer."""
-    search: Annotated[str, msgspec.Meta(max_length=32)] = ""
+    search: Annotated[Plain, msgspec.Meta(max_length=32)] = ""
     """The search it was met in; empty if none."""
-    session: Annotated[str, msgspec.Meta(max_length=32)] = ""
+    session: Annotated[Plain, msgspec.Meta(max_length=32)] = ""
     step: Annotated[int, msgspec.Meta(ge=0, le=limits.SESSION_STEPS_MAX)] = 0
     asked_ms: _Time
     exacts: _Exacts = ()
     """``leaving.request_exact`` of those requests of which all is known, sorted: a yes for once is for these."""
-    address: Annotated[str, msgspec.Meta(max_length=limits.URL_CHARS_MAX)] = ""
+    address: Annotated[Done, msgspec.Meta(max_length=limits.URL_CHARS_MAX)] = ""
     """The whole address of a request that waits for the answer, without secrets; …"""
     size: Annotated[int, msgspec.Meta(ge=0, le=2**53)] = 0
     """… and the bytes of its body."""

@@ -13,6 +13,7 @@ from protocol.approval.owners import owner_id
 from protocol.capsule.capsule import SUITE, Digest, Header, Sealed
 from protocol.capsule.policy import Policy, Task, Time
 from protocol.errors import MeshError
+from protocol.kinds import Plain
 from protocol.wire import cbor, envelope, formats
 
 KIND_SEALING_KEY: Final = "sealing-key"
@@ -71,7 +72,7 @@ class Terms(_Record, frozen=True, kw_only=True):
 
     capsule: ids.CapsuleId
     tenant: ids.NodeId
-    origins: tuple[str, ...]
+    origins: tuple[Plain, ...]
     policy: Policy
     recipients: tuple[ids.NodeId, ...]
     slice: bool

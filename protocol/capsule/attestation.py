@@ -10,6 +10,7 @@ import msgspec
 from protocol import ids, limits
 from protocol.capsule.policy import Time
 from protocol.errors import MeshError
+from protocol.kinds import Plain
 from protocol.wire import cbor, envelope, formats
 from protocol.wire.line import LINE_PATTERN
 
@@ -24,8 +25,8 @@ class _Record(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
 class Attested(_Record, frozen=True, kw_only=True):
     """The number of findings of one kind at a host."""
 
-    kind: Annotated[str, msgspec.Meta(max_length=64, pattern=LINE_PATTERN)]
-    host: Annotated[str, msgspec.Meta(max_length=limits.CAPSULE_DOMAIN_CHARS_MAX, pattern=LINE_PATTERN)]
+    kind: Annotated[Plain, msgspec.Meta(max_length=64, pattern=LINE_PATTERN)]
+    host: Annotated[Plain, msgspec.Meta(max_length=limits.CAPSULE_DOMAIN_CHARS_MAX, pattern=LINE_PATTERN)]
     count: Annotated[int, msgspec.Meta(ge=1, le=2**31)]
 
 

@@ -19,6 +19,7 @@ from protocol.capsule import stream as streams
 from protocol.capsule.policy import Policy, Time, check_policy
 from protocol.capsule.state import CapsuleState
 from protocol.errors import MeshError
+from protocol.kinds import Plain
 from protocol.recording.records.session import Profile
 from protocol.trust.origin import fits, origin_of
 from protocol.wire import cbor, envelope
@@ -44,7 +45,7 @@ class _Record(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
 class OriginState(_Record, frozen=True, kw_only=True):
     """Counts of the state of one origin. Names are sealed as values are, because names can identify a person too."""
 
-    origin: Annotated[str, msgspec.Meta(max_length=limits.ORIGIN_CHARS_MAX)]
+    origin: Annotated[Plain, msgspec.Meta(max_length=limits.ORIGIN_CHARS_MAX)]
     cookies: Count
     """Cookies that the browser sends to this origin."""
     local: Count
@@ -59,9 +60,9 @@ class OriginState(_Record, frozen=True, kw_only=True):
 class BrowserProfile(_Record, frozen=True, kw_only=True):
     """The browser that the state was captured from. Sites end sessions whose browser changes."""
 
-    name: Annotated[str, msgspec.Meta(max_length=64, pattern=LINE_PATTERN)] = ""
-    version: Annotated[str, msgspec.Meta(max_length=64, pattern=LINE_PATTERN)] = ""
-    user_agent: Annotated[str, msgspec.Meta(max_length=512, pattern=LINE_PATTERN)] = ""
+    name: Annotated[Plain, msgspec.Meta(max_length=64, pattern=LINE_PATTERN)] = ""
+    version: Annotated[Plain, msgspec.Meta(max_length=64, pattern=LINE_PATTERN)] = ""
+    user_agent: Annotated[Plain, msgspec.Meta(max_length=512, pattern=LINE_PATTERN)] = ""
     """Empty if unknown, for example for an imported file."""
     profile: Profile = Profile()
 
@@ -90,9 +91,9 @@ class Header(_Record, frozen=True, kw_only=True):
     generation: Annotated[int, msgspec.Meta(ge=1, le=2**31)]
     tenant: ids.NodeId
     """The node that captured it. Nobody else can sign a capsule with this header."""
-    owner: Annotated[str, msgspec.Meta(max_length=32)]
+    owner: Annotated[Plain, msgspec.Meta(max_length=32)]
     """Id of the owner's key that consented; empty for nobody."""
-    name: Annotated[str, msgspec.Meta(max_length=limits.CAPSULE_LABEL_CHARS_MAX, pattern=LINE_PATTERN)]
+    name: Annotated[Plain, msgspec.Meta(max_length=limits.CAPSULE_LABEL_CHARS_MAX, pattern=LINE_PATTERN)]
     origins: Annotated[tuple[OriginState, ...], msgspec.Meta(min_length=1, max_length=limits.CAPSULE_ORIGINS_MAX)]
     """Sorted by origin, each once and within the origins of the policy."""
     browser: BrowserProfile
@@ -107,7 +108,7 @@ class Header(_Record, frozen=True, kw_only=True):
     sealed_ms: Time
     state_bytes: Annotated[int, msgspec.Meta(ge=0, le=limits.CAPSULE_STATE_BYTES_MAX)]
     head: LogHead
-    slice_version: Annotated[str, msgspec.Meta(max_length=64, pattern=LINE_PATTERN)] = ""
+    slice_version: Annotated[Plain, msgspec.Meta(max_length=64, pattern=LINE_PATTERN)] = ""
     """The only browser version that can mount its files of a profile; empty without such files."""
 
 

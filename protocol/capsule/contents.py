@@ -10,6 +10,7 @@ import msgspec
 from protocol import ids, limits
 from protocol.capsule.minimal import Part
 from protocol.capsule.policy import Time
+from protocol.kinds import Plain
 from protocol.page.secrets.token_looks import looks_generated
 from protocol.wire.line import LINE_PATTERN
 
@@ -26,8 +27,8 @@ class Stays(_Record, frozen=True, kw_only=True):
     """One kept part of a login."""
 
     kind: Literal["cookie", "local", "session", "database"]
-    host: Annotated[str, msgspec.Meta(max_length=_CHARS_MAX, pattern=LINE_PATTERN)]
-    name: Annotated[str, msgspec.Meta(max_length=_CHARS_MAX, pattern=LINE_PATTERN)]
+    host: Annotated[Plain, msgspec.Meta(max_length=_CHARS_MAX, pattern=LINE_PATTERN)]
+    name: Annotated[Plain, msgspec.Meta(max_length=_CHARS_MAX, pattern=LINE_PATTERN)]
     """``(generated)`` in place of a name that may identify a person."""
 
 

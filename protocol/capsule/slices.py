@@ -14,6 +14,7 @@ import msgspec
 
 from protocol import limits
 from protocol.errors import MeshError
+from protocol.kinds import Credential, Plain
 from protocol.trust.origin import origin_of
 from protocol.wire.line import LINE_PATTERN
 
@@ -39,7 +40,7 @@ class _Record(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
 class SliceFile(_Record, frozen=True, kw_only=True):
     """One file, as the browser left it."""
 
-    name: Annotated[str, msgspec.Meta(min_length=1, max_length=limits.CAPSULE_SLICE_NAME_CHARS_MAX)]
+    name: Annotated[Credential, msgspec.Meta(min_length=1, max_length=limits.CAPSULE_SLICE_NAME_CHARS_MAX)]
     """``leveldb/…`` or ``blob/…``, below the folders of its origin."""
     data: Annotated[bytes, msgspec.Meta(max_length=limits.CAPSULE_SLICE_BYTES_MAX)]
 
@@ -47,7 +48,7 @@ class SliceFile(_Record, frozen=True, kw_only=True):
 class SliceFolder(_Record, frozen=True, kw_only=True):
     """The files that the browser keeps for the pages of one origin."""
 
-    origin: Annotated[str, msgspec.Meta(min_length=1, max_length=limits.ORIGIN_CHARS_MAX)]
+    origin: Annotated[Plain, msgspec.Meta(min_length=1, max_length=limits.ORIGIN_CHARS_MAX)]
     files: Annotated[tuple[SliceFile, ...], msgspec.Meta(min_length=1, max_length=limits.CAPSULE_SLICE_FILES_MAX)]
     """Sorted by name, each once."""
 
@@ -60,7 +61,7 @@ class SliceFolder(_Record, frozen=True, kw_only=True):
 class Slice(_Record, frozen=True, kw_only=True):
     """Folders of one profile; there may be none."""
 
-    version: Annotated[str, msgspec.Meta(max_length=64, pattern=LINE_PATTERN)] = ""
+    version: Annotated[Plain, msgspec.Meta(max_length=64, pattern=LINE_PATTERN)] = ""
     """Version of the browser that wrote them; only this version can read them. Empty without folders."""
     folders: Annotated[tuple[SliceFolder, ...], msgspec.Meta(max_length=limits.CAPSULE_ORIGINS_MAX)] = ()
     """Sorted by origin, each once."""

@@ -9,12 +9,13 @@ import msgspec
 from protocol import limits
 from protocol.capsule.slices import NO_SLICE, Slice, check_slice
 from protocol.errors import MeshError
+from protocol.kinds import Credential, Plain
 from protocol.trust.origin import origin_of
 from protocol.wire import cbor
 
-_Text = Annotated[str, msgspec.Meta(max_length=limits.CAPSULE_TEXT_CHARS_MAX)]
-_Name = Annotated[str, msgspec.Meta(max_length=limits.CAPSULE_NAME_CHARS_MAX)]
-_Origin = Annotated[str, msgspec.Meta(min_length=1, max_length=limits.ORIGIN_CHARS_MAX)]
+_Text = Annotated[Credential, msgspec.Meta(max_length=limits.CAPSULE_TEXT_CHARS_MAX)]
+_Name = Annotated[Plain, msgspec.Meta(max_length=limits.CAPSULE_NAME_CHARS_MAX)]
+_Origin = Annotated[Plain, msgspec.Meta(min_length=1, max_length=limits.ORIGIN_CHARS_MAX)]
 
 
 class _Record(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -28,8 +29,8 @@ class Cookie(_Record, frozen=True, kw_only=True):
     """One cookie, as a browser holds it."""
 
     name: _Name
-    value: Annotated[str, msgspec.Meta(max_length=limits.CAPSULE_COOKIE_CHARS_MAX)]
-    domain: Annotated[str, msgspec.Meta(min_length=1, max_length=limits.CAPSULE_DOMAIN_CHARS_MAX)]
+    value: Annotated[Credential, msgspec.Meta(max_length=limits.CAPSULE_COOKIE_CHARS_MAX)]
+    domain: Annotated[Plain, msgspec.Meta(min_length=1, max_length=limits.CAPSULE_DOMAIN_CHARS_MAX)]
     """It begins with a dot if the cookie is sent to subdomains too."""
     path: _Name = "/"
     expires_s: Annotated[int, msgspec.Meta(ge=0, le=2**40)] = 0
@@ -37,7 +38,7 @@ class Cookie(_Record, frozen=True, kw_only=True):
     http_only: bool = False
     secure: bool = False
     same_site: Literal["", "strict", "lax", "none"] = ""
-    partition: Annotated[str, msgspec.Meta(max_length=limits.ORIGIN_CHARS_MAX)] = ""
+    partition: Annotated[Plain, msgspec.Meta(max_length=limits.ORIGIN_CHARS_MAX)] = ""
     """The top site of a partitioned cookie; empty for an ordinary one."""
     cross_site: bool = False
     """True for a partitioned cookie if a frame of another site is between the top site and its frame."""
@@ -94,7 +95,7 @@ class OriginStorage(_Record, frozen=True, kw_only=True):
     """The storage of one origin under one storage key."""
 
     origin: _Origin
-    key: Annotated[str, msgspec.Meta(max_length=2 * limits.ORIGIN_CHARS_MAX)] = ""
+    key: Annotated[Plain, msgspec.Meta(max_length=2 * limits.ORIGIN_CHARS_MAX)] = ""
     """The storage key of a frame whose storage is partitioned; empty for the page's own."""
     local: Annotated[tuple[Item, ...], msgspec.Meta(max_length=limits.CAPSULE_ENTRIES_MAX)] = ()
     session: Annotated[tuple[Item, ...], msgspec.Meta(max_length=limits.CAPSULE_ENTRIES_MAX)] = ()
@@ -105,7 +106,7 @@ class Lost(_Record, frozen=True, kw_only=True):
     """An item that the capture could not take."""
 
     origin: _Origin
-    what: Annotated[str, msgspec.Meta(max_length=limits.CAPSULE_NAME_CHARS_MAX)]
+    what: Annotated[Plain, msgspec.Meta(max_length=limits.CAPSULE_NAME_CHARS_MAX)]
     """``blob``, ``crypto-key`` or ``cache-storage`` with its place; ``broken-text`` for text that is not Unicode."""
 
 
@@ -113,8 +114,8 @@ class BasicLogin(_Record, frozen=True, kw_only=True):
     """The credentials for one origin that asks for HTTP basic authentication."""
 
     origin: _Origin
-    user: Annotated[str, msgspec.Meta(min_length=1, max_length=limits.SECRET_CHARS_MAX)]
-    password: Annotated[str, msgspec.Meta(max_length=limits.SECRET_CHARS_MAX)]
+    user: Annotated[Credential, msgspec.Meta(min_length=1, max_length=limits.SECRET_CHARS_MAX)]
+    password: Annotated[Credential, msgspec.Meta(max_length=limits.SECRET_CHARS_MAX)]
 
 
 class CapsuleState(_Record, frozen=True, kw_only=True):

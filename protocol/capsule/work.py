@@ -10,6 +10,7 @@ import msgspec
 from protocol import ids, limits
 from protocol.capsule.policy import Time
 from protocol.errors import MeshError
+from protocol.kinds import Plain
 from protocol.messages import Key, WorkAsk, WorkTask
 from protocol.wire import cbor, envelope
 from protocol.wire.line import LINE_PATTERN
@@ -18,7 +19,7 @@ KIND_WORK: Final = "work-verdict"
 _ASK_DOMAIN: Final = b"trailmesh-work-ask-v1\x00"
 _Digest = Annotated[bytes, msgspec.Meta(max_length=32)]
 _Count = Annotated[int, msgspec.Meta(ge=0, le=limits.SESSION_STEPS_MAX)]
-_Word = Annotated[str, msgspec.Meta(max_length=64, pattern=LINE_PATTERN)]
+_Word = Annotated[Plain, msgspec.Meta(max_length=64, pattern=LINE_PATTERN)]
 
 
 class WorkVerdict(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -30,7 +31,7 @@ class WorkVerdict(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
     node: ids.NodeId
     asker: ids.NodeId
     task: WorkTask
-    session: Annotated[str, msgspec.Meta(max_length=64)] = ""
+    session: Annotated[Plain, msgspec.Meta(max_length=64)] = ""
     """The session that was recorded or replayed; empty if there is none."""
     manifest: _Digest = b""
     """Digest of the manifest of that session, once it is signed. A session that is fetched later must have it."""

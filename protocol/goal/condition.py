@@ -13,23 +13,24 @@ import msgspec
 
 from protocol import limits
 from protocol.errors import MeshError
+from protocol.kinds import AuthorText, Kind
 from protocol.page.seen.observation import Observation
 from protocol.page.seen.whole import is_whole, require_whole
 
-_Text = Annotated[str, msgspec.Meta(min_length=1, max_length=limits.GOAL_CHARS_MAX)]
+_Text = Annotated[AuthorText, msgspec.Meta(min_length=1, max_length=limits.GOAL_CHARS_MAX)]
 
 
 class ElementTest(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
     """An element of this role whose name contains this text, ignoring case."""
 
     role: _Text
-    name: Annotated[str, msgspec.Meta(max_length=limits.GOAL_CHARS_MAX)] = ""
+    name: Annotated[AuthorText, msgspec.Meta(max_length=limits.GOAL_CHARS_MAX)] = ""
 
 
 class Condition(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
     """All given fields must hold; a condition without any field is invalid."""
 
-    url: _Text | None = None
+    url: Annotated[_Text, Kind.AUTHOR_ADDRESS] | None = None
     title: _Text | None = None
     text: _Text | None = None
     element: ElementTest | None = None

@@ -19,6 +19,7 @@ from protocol import ids, limits
 from protocol.errors import MeshError
 from protocol.ids import NodeId
 from protocol.keys.keylog import KeyLog
+from protocol.kinds import Plain
 from protocol.log import merkle
 from protocol.log.note import Note
 from protocol.log.witness_log import Checkpoint, Hash, Hashes, cosigned_at, entry_hash, open_checkpoint, origin
@@ -28,7 +29,7 @@ from protocol.wire.envelope import KeyFinder, single_key
 INCLUSION_FORMAT: Final = "trailmesh-log-inclusion-v1"
 EQUIVOCATION_FORMAT: Final = "trailmesh-log-equivocation-v1"
 
-_NoteText = Annotated[str, msgspec.Meta(max_length=limits.NOTE_BYTES_MAX)]
+_NoteText = Annotated[Plain, msgspec.Meta(max_length=limits.NOTE_BYTES_MAX)]
 
 
 class _Record(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -85,20 +86,20 @@ class ProvenEntry(_Record, frozen=True, kw_only=True):
     shows: Literal["inclusion", "equivocation"]
     node: NodeId
     """The node whose log it is."""
-    log: str
+    log: Plain
     """Origin of the log."""
     size: int
     """Size of the checkpoint, or of the larger of two."""
-    root: str
+    root: Plain
     """Hex; for an equivocation, the second of two."""
-    digest: str = ""
+    digest: Plain = ""
     """Inclusion: SHA-256 of the artefact, hex."""
     index: int = 0
     """Inclusion: its place in the log."""
     cosignatures: tuple[Cosignature, ...] = ()
     other_size: int = 0
     """Equivocation: size of the first checkpoint."""
-    other_root: str = ""
+    other_root: Plain = ""
     """Equivocation: root of the first checkpoint, hex."""
 
 

@@ -15,6 +15,7 @@ from protocol import limits
 from protocol.approval.approval import KIND_APPROVAL, KIND_APPROVAL_USE
 from protocol.approval.owners import KIND_OWNERS
 from protocol.capsule.artefacts import KIND_REVOCATION, KIND_USE
+from protocol.kinds import Plain
 from protocol.wire import cbor
 
 KIND_REGISTER: Final = "log-register"
@@ -28,7 +29,7 @@ KINDS: Final = KEPT | {KIND_USE}
 class Register(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """The signed statement: an artefact of kind ``log-register`` that is in no log."""
 
-    log: Annotated[str, msgspec.Meta(max_length=limits.NOTE_NAME_CHARS_MAX)]
+    log: Annotated[Plain, msgspec.Meta(max_length=limits.NOTE_NAME_CHARS_MAX)]
     """Origin of the log."""
     size: Annotated[int, msgspec.Meta(ge=1, le=limits.LOG_SIZE_MAX)]
     head: Annotated[bytes, msgspec.Meta(min_length=32, max_length=32)]

@@ -29,6 +29,7 @@ from nacl.signing import SigningKey
 
 from protocol import ids, limits
 from protocol.errors import MeshError
+from protocol.kinds import Plain
 from protocol.log import merkle, note
 from protocol.log.note import Line, Note
 
@@ -47,7 +48,7 @@ NoteBytes = Annotated[bytes, msgspec.Meta(max_length=limits.NOTE_BYTES_MAX)]
 class Opening(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """The first artefact of a log, of kind ``log-opening``."""
 
-    log: Annotated[str, msgspec.Meta(max_length=limits.NOTE_NAME_CHARS_MAX)]
+    log: Annotated[Plain, msgspec.Meta(max_length=limits.NOTE_NAME_CHARS_MAX)]
     """The origin of the log that begins here."""
     previous: NoteBytes = b""
     """The largest known checkpoint of the replaced log; empty for a node's first log."""

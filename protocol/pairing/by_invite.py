@@ -28,6 +28,7 @@ from nacl.signing import SigningKey, VerifyKey
 from protocol import limits
 from protocol.errors import MeshError
 from protocol.keys.keylog import KeyLog
+from protocol.kinds import Plain
 from protocol.pairing.invite import Invite
 from protocol.trust.grants import Grants, check_grants
 from protocol.wire import cbor
@@ -44,9 +45,9 @@ class SelfDescription(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_
 
     log: bytes
     """Its key log, encoded: who it is, and which key it holds now."""
-    name: str
+    name: Plain
     """Display name; not unique."""
-    addresses: tuple[str, ...] = ()
+    addresses: tuple[Plain, ...] = ()
     """Addresses at which it listens for peers, best first; empty if it does not listen."""
     grants: Grants = {}
     """Its grants for the other side."""

@@ -16,6 +16,7 @@ import msgspec
 
 from protocol import ids, limits
 from protocol.errors import MeshError
+from protocol.kinds import Plain
 from protocol.trust.grants import Grants, check_grants
 from protocol.trust.trust_set import PUBLIC_KEY_BYTES
 from protocol.wire import cbor, formats
@@ -30,9 +31,9 @@ _CHECKSUM_DOMAIN: Final = b"trailmesh-invite-v1\x00"
 class Invite(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
     """The content of an invite string."""
 
-    address: str
+    address: Plain
     """``https://host:port`` of the pairing listener."""
-    node: str
+    node: Plain
     """Node id of the inviter: the hash of its key."""
     token: bytes
     """128 random bits. Whoever holds them may pair once."""

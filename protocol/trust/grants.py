@@ -14,6 +14,7 @@ from typing import Final
 
 from protocol import limits
 from protocol.errors import MeshError
+from protocol.kinds import Plain
 from protocol.trust.origin import ANY, parse_pattern, widest
 
 
@@ -56,7 +57,7 @@ PRESETS: Final[Mapping[str, frozenset[Scope]]] = MappingProxyType(
 )
 """Names for the usual sets of scopes."""
 
-Grants = Mapping[str, tuple[str, ...]]
+Grants = Mapping[Plain, tuple[Plain, ...]]
 """Scope → patterns of origins, sorted, at least one."""
 
 

@@ -15,6 +15,7 @@ import msgspec
 
 from protocol import limits
 from protocol.errors import MeshError
+from protocol.kinds import Plain
 from protocol.wire import cbor
 
 _Number = Annotated[int, msgspec.Meta(ge=1, le=2**53)]
@@ -27,8 +28,8 @@ class CallFrame(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
 
     number: _Number
     """Unique among the calls of one connection."""
-    route: Annotated[str, msgspec.Meta(pattern=r"^[a-z0-9][a-z0-9/_-]{0,127}\Z")]
-    media: Annotated[str, msgspec.Meta(pattern=r"^application/vnd\.trailmesh\.[a-z0-9._-]{1,64}\+cose\Z")]
+    route: Annotated[Plain, msgspec.Meta(pattern=r"^[a-z0-9][a-z0-9/_-]{0,127}\Z")]
+    media: Annotated[Plain, msgspec.Meta(pattern=r"^application/vnd\.trailmesh\.[a-z0-9._-]{1,64}\+cose\Z")]
     body_bytes: _Size
 
 

@@ -10,7 +10,7 @@ import msgspec
 from adapters.ports.browser import Page
 from node.live.finding import Console
 from protocol import limits
-from protocol.kinds import ConsoleText, PageText, Request
+from protocol.kinds import PageText, Request, Words
 from protocol.page.secrets.redaction import Redaction, redacted
 from protocol.page.secrets.secrets import SecretsAndTokens
 from protocol.page.showing.markup import MarkupShown
@@ -20,7 +20,7 @@ from protocol.recording.replays.call_log import PageLine
 class _Told(msgspec.Struct, frozen=True, kw_only=True):
     """The side observations of one step."""
 
-    console: tuple[Annotated[ConsoleText, msgspec.Meta(max_length=limits.CONSOLE_ERROR_CHARS_MAX)], ...] = ()
+    console: tuple[Annotated[Words, msgspec.Meta(max_length=limits.CONSOLE_ERROR_CHARS_MAX)], ...] = ()
     notes: tuple[Annotated[PageText, msgspec.Meta(max_length=limits.NOTE_CHARS_MAX)], ...] = ()
     refused: tuple[Request, ...] = ()
 

@@ -15,6 +15,7 @@ from protocol import limits
 from protocol.capsule.flows.login import Look, asks_for_login
 from protocol.capsule.flows.portability import Standing, logout_control
 from protocol.goal.condition import Condition, holds
+from protocol.kinds import PageAddress
 from protocol.page.seen.observation import Observation
 
 Proven = Literal["proven", "unknown"]
@@ -28,7 +29,7 @@ class Probe(msgspec.Struct, frozen=True, kw_only=True):
     """A condition that the page meets only with the login."""
     asks: bool = False
     """True if only a stranger is asked for a password or a code."""
-    leads: Annotated[str, msgspec.Meta(max_length=limits.URL_CHARS_MAX)] = ""
+    leads: Annotated[PageAddress, msgspec.Meta(max_length=limits.URL_CHARS_MAX)] = ""
     """The address to which a stranger is redirected, without query; empty if there is no redirect."""
     refused: bool = False
     """True if a stranger is redirected to where the browser may not go, for example to a login site."""

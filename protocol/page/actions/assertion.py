@@ -6,7 +6,7 @@ import msgspec
 
 from protocol import limits
 from protocol.errors import MeshError
-from protocol.kinds import ConsoleText, PageAddress, PageText
+from protocol.kinds import PageAddress, PageText, Words
 from protocol.page.actions.action import Action, Assert, Locator, Wait, demand
 from protocol.page.actions.downloads import Download, describe_download, named
 from protocol.page.actions.tables import in_order
@@ -35,7 +35,7 @@ class Seen(msgspec.Struct, frozen=True, kw_only=True):
     """The reason why the element is hidden or disabled, as a sentence."""
     items: tuple[PageText, ...] = ()
     """The texts whose order is asserted, or the values that would be sent."""
-    errors: tuple[ConsoleText, ...] = ()
+    errors: tuple[Words, ...] = ()
     """The errors in the console."""
 
 

@@ -269,8 +269,10 @@ class Redaction:
                 return redact_address(text, self._page, with_path=self._with_path)
             case Kind.REQUEST:
                 return redact_address(text, self._page)
-            case Kind.CONSOLE:
+            case Kind.WORDS:
                 return redact_console(text, getattr(self._secrets, "stored", self._secrets))
+            case Kind.CREDENTIAL:
+                return REDACTED
             case Kind.PLAIN | Kind.DONE:
                 return text
 

@@ -15,6 +15,7 @@ import msgspec
 
 from protocol import limits
 from protocol.errors import MeshError
+from protocol.kinds import Credential, Plain
 from protocol.page.actions.action import SECRET_NAME_PATTERN
 from protocol.page.secrets.personal import Tokens
 from protocol.page.secrets.secret_fields import is_named_secret
@@ -45,8 +46,8 @@ def takes_no_text(traits: Traits) -> bool:
 class GivenSecret(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """A value, and the sites at which it may be typed."""
 
-    value: Annotated[str, msgspec.Meta(min_length=limits.SECRET_CHARS_MIN, max_length=limits.SECRET_CHARS_MAX)]
-    origins: Annotated[tuple[str, ...], msgspec.Meta(max_length=limits.SECRET_ORIGINS_MAX)] = ()
+    value: Annotated[Credential, msgspec.Meta(min_length=limits.SECRET_CHARS_MIN, max_length=limits.SECRET_CHARS_MAX)]
+    origins: Annotated[tuple[Plain, ...], msgspec.Meta(max_length=limits.SECRET_ORIGINS_MAX)] = ()
     """Patterns of the origins of pages and frames; if empty, the origin at which the work begins."""
     text: bool = False
     """True if it may be typed into other fields than password fields."""

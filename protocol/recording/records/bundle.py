@@ -23,6 +23,7 @@ import msgspec
 from protocol import ids, limits
 from protocol.capsule.policy import check_policy
 from protocol.errors import MeshError
+from protocol.kinds import Plain
 from protocol.log import merkle
 from protocol.recording.records import flat_zip
 from protocol.recording.records.session import Session, Step, Verdict
@@ -49,7 +50,7 @@ ReadBlob = Callable[[bytes], bytes]
 class Element(msgspec.Struct, frozen=True, array_like=True, forbid_unknown_fields=True):
     """One file listed in the manifest. It is encoded as an array, which keeps large manifests within the CBOR limits."""
 
-    path: Annotated[str, msgspec.Meta(max_length=limits.BUNDLE_PATH_CHARS_MAX)]
+    path: Annotated[Plain, msgspec.Meta(max_length=limits.BUNDLE_PATH_CHARS_MAX)]
     size: Annotated[int, msgspec.Meta(ge=0, le=_BLOB_BYTES_MAX)]
     """Bytes."""
     sha256: Annotated[bytes, msgspec.Meta(min_length=32, max_length=32)]

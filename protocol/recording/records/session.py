@@ -13,13 +13,13 @@ from protocol.ids import NodeId, ReportId, SessionId
 from protocol.kinds import (
     AuthorAddress,
     AuthorText,
-    ConsoleText,
     Done,
     Home,
     Kind,
     PageText,
     Plain,
     Request,
+    Words,
 )
 from protocol.page.actions.action import Action
 from protocol.page.actions.dialogs import Answer, Dialog
@@ -281,7 +281,7 @@ class Step(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     on every page.
     """
     console: Annotated[
-        tuple[Annotated[ConsoleText, msgspec.Meta(max_length=limits.CONSOLE_ERROR_CHARS_MAX)], ...],
+        tuple[Annotated[Words, msgspec.Meta(max_length=limits.CONSOLE_ERROR_CHARS_MAX)], ...],
         msgspec.Meta(max_length=limits.CONSOLE_ERRORS_MAX),
     ] = ()
     """Errors that appeared in the page's console during the step, without secrets, and without tokens in addresses."""

@@ -7,6 +7,7 @@ from urllib.parse import urlsplit
 
 import msgspec
 
+from protocol.kinds import Plain
 from protocol.risk.addresses.addresses import destructive_url
 from protocol.risk.addresses.opaque import holds_card, is_opaque
 from protocol.risk.reads import reads_by_form
@@ -31,11 +32,11 @@ class GuardPolicy(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
     """Refuse requests with methods other than ``SAFE_METHODS``, unless they are allowed below or known to only read by their
     form.
     """
-    allow: tuple[str, ...] = ()
+    allow: tuple[Plain, ...] = ()
     """``METHOD URL-glob`` pairs that are allowed although they are not GET, for example ``POST https://shop.example/login``."""
-    origins: tuple[str, ...] = ()
+    origins: tuple[Plain, ...] = ()
     """Patterns of the origins that may be contacted (``protocol.trust.origin``); empty allows every origin."""
-    private: tuple[str, ...] = (ANY,)
+    private: tuple[Plain, ...] = (ANY,)
     """Patterns of the origins among them that may be on this machine or in a private network
     (``protocol.risk.requests.destinations``).
     """

@@ -14,6 +14,7 @@ from urllib.parse import urlsplit
 import msgspec
 
 from protocol import limits
+from protocol.kinds import Plain
 from protocol.trust.origin import ANY, fits, origin_of
 
 PATH_PATTERN: Final = r"^/[!-~]*\Z"
@@ -22,9 +23,9 @@ _FILES: Final = frozenset({"image", "script", "stylesheet", "font", "media", "ma
 REFUSED: Final = "site"
 """Rule of ``judge_request``: a site's rule does not list the path to read."""
 
-PathPattern = Annotated[str, msgspec.Meta(max_length=limits.FORM_TEXT_CHARS_MAX, pattern=PATH_PATTERN)]
+PathPattern = Annotated[Plain, msgspec.Meta(max_length=limits.FORM_TEXT_CHARS_MAX, pattern=PATH_PATTERN)]
 """A path in which ``*`` stands for any text within a segment, and ``**`` for any text."""
-SentPattern = Annotated[str, msgspec.Meta(max_length=limits.FORM_TEXT_CHARS_MAX, pattern=SENT_PATTERN)]
+SentPattern = Annotated[Plain, msgspec.Meta(max_length=limits.FORM_TEXT_CHARS_MAX, pattern=SENT_PATTERN)]
 """``METHOD path-pattern``."""
 _Reads = Annotated[tuple[PathPattern, ...], msgspec.Meta(max_length=limits.SITE_ENTRIES_MAX)]
 _Sends = Annotated[tuple[SentPattern, ...], msgspec.Meta(max_length=limits.SITE_ENTRIES_MAX)]
@@ -33,9 +34,9 @@ _Sends = Annotated[tuple[SentPattern, ...], msgspec.Meta(max_length=limits.SITE_
 class SiteRule(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """The rule for one site."""
 
-    site: Annotated[str, msgspec.Meta(max_length=limits.ORIGIN_CHARS_MAX)]
+    site: Annotated[Plain, msgspec.Meta(max_length=limits.ORIGIN_CHARS_MAX)]
     """An origin, or ``https://*.domain``."""
-    why: Annotated[str, msgspec.Meta(min_length=1, max_length=limits.REASON_CHARS_MAX)]
+    why: Annotated[Plain, msgspec.Meta(min_length=1, max_length=limits.REASON_CHARS_MAX)]
     """The reason, which `trailmesh policy explain` shows."""
     read: _Reads = ()
     """Paths of pages and data that may be read, as ``/products/**``: ``*`` stands for text without ``/``, ``**`` for any text.
