@@ -108,6 +108,11 @@ def notes(given: Mapping[str, str]) -> dict[str, str]:
     return dict(kept[: limits.AUDIT_NOTES_MAX])
 
 
+def fitting(draft: Draft) -> Draft:
+    """``draft`` with its texts as a row takes them: clean and limited in length."""
+    return msgspec.structs.replace(draft, subject=clean(draft.subject), note=notes(draft.note))
+
+
 def chain(draft: Draft, head: Head) -> tuple[bytes, Head]:
     """The line of ``draft`` after ``head``, and the head that it makes. Errors: ``input.invalid``."""
     row = Row(number=head.number + 1, previous=head.digest, **msgspec.structs.asdict(draft))

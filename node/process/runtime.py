@@ -12,6 +12,7 @@ from collections.abc import AsyncIterator, Callable
 from pathlib import Path
 from typing import Any
 
+import msgspec
 from apscheduler.schedulers.asyncio import AsyncIOScheduler
 
 from node.api import ControlServer, MetricsServer, Node
@@ -28,12 +29,27 @@ from protocol import ids, limits
 from protocol.audit import OWNER
 from protocol.errors import MeshError
 from protocol.feed import Kind
+from protocol.kinds import Words
+from protocol.page.secrets.redaction import Redaction, redacted
 
 log = logging.getLogger(__name__)
 
 _SWEEP_EVERY_S = 30
 _TEND_EVERY_S = 3_600
 """How often sealing keys are checked: they live for weeks."""
+
+
+class _LogLine(msgspec.Struct, frozen=True):
+    """A line of the log."""
+
+    text: Words
+
+
+class LogFormatter(LineFormatter):
+    """Formats a record of the log of a node: no token is in an address that its line names."""
+
+    def formatMessage(self, record: logging.LogRecord) -> str:
+        return redacted(_LogLine(super().formatMessage(record)), Redaction({})).text
 
 
 async def serve(home: Path, ready: Callable[[dict[str, Any]], None], passphrase: AskPassphrase | None = None) -> None:
@@ -46,7 +62,7 @@ async def serve(home: Path, ready: Callable[[dict[str, Any]], None], passphrase:
         rooms.identity.check_active()
         handler = logging.StreamHandler(sys.stderr)
         handler.addFilter(Reported(home))
-        handler.setFormatter(LineFormatter("%(asctime)s %(levelname)s %(name)s: %(message)s"))
+        handler.setFormatter(LogFormatter("%(asctime)s %(levelname)s %(name)s: %(message)s"))
         logging.basicConfig(handlers=[handler], level=rooms.config.log_level.upper())
         logging.getLogger("apscheduler").setLevel(logging.WARNING)
         try:

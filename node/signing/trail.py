@@ -23,6 +23,7 @@ from protocol import audit
 from protocol.audit import NODE, OWNER, Draft, Outcome
 from protocol.errors import MeshError
 from protocol.page.actions.action import Action
+from protocol.page.secrets.redaction import Redaction, redacted
 from protocol.risk.pressing.classes import Risk
 from protocol.wire.envelope import key_id
 
@@ -142,22 +143,22 @@ class Trail:
         Errors: ``store.*``, ``node.stopped``.
         """
         within = _doing.get()
-        return await self._store.append_audit(
-            Draft(
-                at_ms=self._clock.now_ms(),
-                what=what,
-                who=who or self.who,
-                outcome=outcome,
-                key=key_id(self._identity.public_key).hex(),
-                key_events=len(self._identity.log),
-                subject=audit.clean(subject),
-                of=of or (within.number if within else 0),
-                risk=risk,
-                approved_by=approved_by,
-                code=code,
-                note=audit.notes(note or {}),
-            )
+        draft = Draft(
+            at_ms=self._clock.now_ms(),
+            what=what,
+            who=who or self.who,
+            outcome=outcome,
+            key=key_id(self._identity.public_key).hex(),
+            key_events=len(self._identity.log),
+            subject=subject,
+            of=of or (within.number if within else 0),
+            risk=risk,
+            approved_by=approved_by,
+            code=code,
+            note=dict(note or {}),
         )
+        # A caller may give an address with a token. Texts are cut afterwards, because half a token is not recognised.
+        return await self._store.append_audit(audit.fitting(redacted(draft, Redaction({}))))
 
     @property
     def who(self) -> str:

@@ -3,6 +3,7 @@ only compares it."""
 
 from __future__ import annotations
 
+import logging
 from typing import Any
 from urllib.parse import quote
 
@@ -19,6 +20,7 @@ from node.live.finding.personal import judge_of
 from node.live.recording.keeping import Recording
 from node.live.recording.masking import Masking
 from node.live.recording.recorder import Recorder
+from node.process.runtime import LogFormatter
 from node.sessions.shared.noticed import Noticed
 from node.sessions.shared.questions import question_about
 from protocol.approval.forms import RequestForm
@@ -207,6 +209,12 @@ async def test_what_a_step_sent_is_stored_without_secrets() -> None:
     bench.browser.new_page = lambda guard, kept: _Sending(bench.site, guard, kept)  # type: ignore[method-assign]
     recorder = await bench.record(secrets=SECRETS)
     assert [effect.url for effect in recorder.steps[0].effects] == [f"{ORIGIN}/of/{SHOWN}"]
+
+
+def test_a_line_of_the_log_names_no_token() -> None:
+    """Guard: node/process/runtime.py, LogFormatter.formatMessage."""
+    record = logging.LogRecord("a", logging.INFO, "", 0, "opened %s", (f"{ORIGIN}/in/{TOKEN}?token={TOKEN}",), None)
+    assert LogFormatter("%(message)s").format(record) == f"opened {ORIGIN}/in/REDACTED?token=REDACTED"
 
 
 TOKEN = "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiJhbm4ifQ.c2lnbmF0dXJlLWNhbmFyeQ"
