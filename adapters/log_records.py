@@ -7,6 +7,7 @@ from typing import Final
 import msgspec
 
 from adapters.ports.tables import Table
+from protocol.kinds import Plain
 
 
 class LogRecord(msgspec.Struct, frozen=True, kw_only=True):

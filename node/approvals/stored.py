@@ -7,23 +7,24 @@ from typing import Final
 import msgspec
 
 from adapters.ports.tables import Table
+from protocol.kinds import Plain
 
 
 class QuestionRecord(msgspec.Struct, frozen=True, kw_only=True):
     """A question to the owner, and its outcome."""
 
-    id: str
+    id: Plain
     asked_ms: int
     question: bytes
     """``protocol.approval.question.Question``, encoded."""
-    state: str = "open"
+    state: Plain = "open"
     """``open``; ``yes``, while the answer holds; ``no``; ``used``, for a yes for once; ``over``, once its time has passed."""
-    held: str = ""
+    held: Plain = ""
     """The fate of the request that waits for the answer: a ``protocol.approval.leaving.Fate``, or ``sending`` while it is let
     go; empty if no request waits."""
     times: int = 1
     """How often it was asked."""
-    picture: str = ""
+    picture: Plain = ""
     """Hash of the screenshot of the page, in hexadecimal; empty if none was stored."""
     approval: bytes = b""
     """The signed answer."""

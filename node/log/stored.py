@@ -7,12 +7,13 @@ from typing import Final
 import msgspec
 
 from adapters.ports.tables import Table
+from protocol.kinds import Plain
 
 
 class HeadRecord(msgspec.Struct, frozen=True, kw_only=True):
     """The one checkpoint kept of another node's log."""
 
-    node: str
+    node: Plain
     checkpoint: bytes
     """The note as its node signed it."""
     seen_ms: int
@@ -22,7 +23,7 @@ class HeadRecord(msgspec.Struct, frozen=True, kw_only=True):
 class EquivocationRecord(msgspec.Struct, frozen=True, kw_only=True):
     """A proof that a node has signed two histories."""
 
-    node: str
+    node: Plain
     proof: bytes
     """The file of ``protocol.log.log_proof``."""
     found_ms: int

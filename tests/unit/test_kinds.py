@@ -12,7 +12,8 @@ import msgspec
 
 import protocol
 from adapters.ports import store
-from adapters.ports.records import QuestionRecord
+from adapters.ports.tables import Table
+from node.approvals.stored import QuestionRecord
 from protocol.approval.question import Question
 from protocol.audit import Draft, Row
 from protocol.feed import Change
@@ -22,6 +23,7 @@ from protocol.page.actions.action import Click, Fill, Locator, Secret
 from protocol.page.actions.evidence import Evidence
 from protocol.page.secrets.redaction import Redaction, redacted
 from protocol.recording.records.session import ReplayReport, Session, Step
+from scripts.guard_table import ROOT
 
 SECRETS = {"word": "hunter2"}
 SHOWN = "‹secret:word›"
@@ -55,7 +57,11 @@ def records_in(hint: Any) -> Iterator[type[msgspec.Struct]]:
 
 
 def stored() -> Iterator[type[msgspec.Struct]]:
-    """What the methods of the ports of the store take and give."""
+    """The records that methods of the ports of the store take and return, and those of every table that a room describes."""
+    for file in (path for room in ("adapters", "node") for path in (ROOT / room).rglob("*.py")):
+        if " = Table(" in file.read_text():
+            module = importlib.import_module(".".join(file.relative_to(ROOT).with_suffix("").parts))
+            yield from (each.record for each in vars(module).values() if isinstance(each, Table))
     ports = [each for each in vars(store).values() if isinstance(each, type) and getattr(each, "_is_protocol", False)]
     for _, method in (found for port in ports for found in inspect.getmembers(port, inspect.isfunction)):
         for hint in get_type_hints(method, include_extras=True).values():
@@ -63,7 +69,7 @@ def stored() -> Iterator[type[msgspec.Struct]]:
 
 
 def sent() -> Iterator[type[msgspec.Struct]]:
-    """What crosses a border of the node as bytes: every record of the protocol that refuses unknown fields."""
+    """The records that cross a border of the node as bytes: all those of the protocol that refuse unknown fields."""
     for module in pkgutil.walk_packages(protocol.__path__, "protocol."):
         importlib.import_module(module.name)
     pending = [msgspec.Struct]

@@ -7,14 +7,15 @@ from typing import Final
 import msgspec
 
 from adapters.ports.tables import Table
+from protocol.kinds import Plain
 
 
 class WorkRecord(msgspec.Struct, frozen=True, kw_only=True):
     """Work that a peer asked for, with a login of this node. Its verdict is an artefact, once there is one."""
 
-    id: str
+    id: Plain
     """The id, in hexadecimal."""
-    asker: str
+    asker: Plain
     ask: bytes
     """The encoded ``WorkAsk``."""
     began_ms: int
