@@ -67,7 +67,7 @@ T = TypeVar("T")
 _HELD: Final = "held "
 _HIDDEN_ASKED_MAX: Final = 20  # elements that a selector finds but the page does not show
 _MOMENT_S: Final = 0.4  # longer than nearly every action takes
-# A list and a combo box hold their options; text fields in them only take the focus.
+# A list and a combo box contain their options; text fields in them only take the focus.
 _CONTROLS: Final = json.dumps(sorted(INTERACTIVE_ROLES - {"textbox", "searchbox", "combobox", "listbox"}))
 _HOLDS, _ANOTHER, _FOCUSED, _TRAPPED = (
     scripts.of_element(name, _CONTROLS) for name in ("holds", "another", "focused", "trapped")
@@ -128,7 +128,7 @@ class Hands:
             case Extract(target=None):
                 return await self._page_text(limit, extracts=True)
             case Assert():
-                pass  # ``read`` has judged it; only the wait for a still page is left
+                pass  # ``read`` has judged it; only the wait for a still page remains
             case SwitchTab() | CloseTab():
                 raise MeshError("action.not_possible", WITHOUT_TABS)
             case Goto() | Back() | Forward() | Reload():
@@ -243,7 +243,7 @@ class Hands:
                     return await self._read(element, target, limit, extracts=True)
         except PlaywrightTimeoutError as error:
             if _DONE in error.message:
-                return ""  # the page that it leads to is late, and is waited for as after any other action
+                return ""  # its target page is late, and is waited for as after any other action
             if not self._activity.navigating and await _gone(target):
                 raise _missing(element) from None
             raise await self._unusable(action, element, internal) from None

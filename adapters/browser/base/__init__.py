@@ -1,1 +1,1 @@
-"""Shared by all rooms of the browser: errors, text, and the table of page actions without a request."""
+"""Shared by all rooms of the browser: errors, text, and the table of page actions that send no request."""

@@ -1,7 +1,7 @@
-"""Reads from the console of a page which service of the browser was refused to it.
+"""Finds, in the console messages of a page, the browser service that the page was refused.
 
-A page could detect a script of ours that watches such calls, so there is none. A refusal that the page does not log stays
-unknown. Refused notifications are always unknown: ``Notification.requestPermission`` only answers “denied”.
+A page could detect a script of ours that watches such calls, so there is none. A refusal that the page does not log stays unknown.
+Refused notifications are always unknown: ``Notification.requestPermission`` only answers “denied”.
 """
 
 from __future__ import annotations

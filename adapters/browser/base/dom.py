@@ -1,8 +1,8 @@
-"""How scripts read the DOM: through the prototypes, so that no name in the page can hide a property.
+"""Lets scripts read the DOM through the prototypes, so that no name in the page can hide a property.
 
 A form exposes its fields as own properties, and a document exposes its forms and pictures: ``<input name=parentNode>`` hides
-``form.parentNode``, and any property can be hidden so. So no script reads a property directly from a form, a document, or an
-element that may be one.
+``form.parentNode``, and any property can be hidden in this way. So no script reads a property directly from a form, a document, or
+an element that may be one.
 """
 
 from __future__ import annotations

@@ -14,9 +14,9 @@ Mask = Callable[[str], str]
 def masker(secrets: Mapping[str, str], passwords: Sequence[str] = ()) -> Mask:
     """A function that replaces the values of secrets and the contents of password fields, in all forms of ``secret_search``."""
     if not passwords:
-        # With nothing to search for, no text of a page needs a search.
+        # Without values to search for, the text of a page is returned unchanged.
         nothing = isinstance(secrets, Secrets) and not secrets
         return (lambda text: text) if nothing else (lambda text: redact_text(text, secrets))
     typed = Search({value: value for value in passwords})
-    # Given secrets first: a password field may hold one of them, and then its name is shown.
+    # Given secrets first: a password field may contain one of them, and then its name is shown.
     return lambda text: typed.replace(redact_text(text, secrets), lambda _: "‹password›")

@@ -1,4 +1,6 @@
-"""The entrance of page text. A page's text is any sequence of 16-bit units, half an emoji too; past this point it is Unicode."""
+"""The single entry of page text. A page's text is any sequence of 16-bit units, including half an emoji; after this point it is
+Unicode.
+"""
 
 from __future__ import annotations
 
@@ -39,7 +41,7 @@ async def started() -> Playwright:
     """A driver whose answers all pass ``loads``: snapshots, values of scripts, events, dialogs, names of files."""
     manager = async_playwright()
     driver = await manager.start()
-    # There is no public hook. Without this one, each of its hundred calls would need a check for halves.
+    # There is no public hook. Without this hook, each of its hundred calls would need a check for halves.
     assert manager._client is not None, "it was started"
     manager._client._transport.deserialize_message = loads  # type: ignore[method-assign]
     return driver

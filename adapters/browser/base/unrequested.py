@@ -1,7 +1,7 @@
-"""One table of everything a page can do without a request, and how each is contained.
+"""One table of everything that a page can do without a request, and how each effect is contained.
 
-The launch arguments, the script for attached browsers, the notes beside a step and the table of docs/unrequested.md derive from
-it.
+The launch arguments, the script for attached browsers, the notes beside a step and the table of docs/unrequested.md are derived
+from it.
 """
 
 from __future__ import annotations
@@ -10,11 +10,11 @@ import json
 from typing import Final, Literal, NamedTuple
 
 Kept = Literal["off", "asked", "noted"]
-"""``off``: absent or refused. ``asked``: needs a yes or a given means. ``noted``: done, and reported with the action."""
+"""``off``: absent or refused. ``asked``: needs a yes or a given means. ``noted``: happens, and is reported with the action."""
 
 
 class Deed(NamedTuple):
-    """One row."""
+    """One row of the table."""
 
     name: str
     kept: Kept
@@ -29,9 +29,9 @@ class Deed(NamedTuple):
     removed: tuple[str, ...] = ()
     """Properties removed from each document of an attached browser, whose launch arguments its owner chose."""
     events: tuple[str, ...] = ()
-    """Events of a document that report the deed."""
+    """Events of a document that report the effect."""
     note: str = ""
-    """The note that these events cause."""
+    """The note for these events."""
     attached: str = ""
     """The limits of this row in an attached browser; empty if there are none."""
 
@@ -313,10 +313,10 @@ def features_off() -> tuple[str, ...]:
 
 
 def arguments_off() -> tuple[str, ...]:
-    """The launch arguments of the table, without ``--disable-features``: Chromium counts only the last list of those."""
+    """The launch arguments of the table, without ``--disable-features``: Chromium uses only the last such list."""
     blink = [each for deed in DEEDS for each in deed.blink]
     further = (each for deed in DEEDS for each in deed.arguments)
-    # The first cannot override an origin trial token, the second cannot switch off a default.
+    # The first cannot override an origin trial token, and the second cannot switch off a default.
     return (
         f"--disable-blink-features={','.join(blink)}",
         f"--origin-trial-disabled-features={'|'.join(blink)}",

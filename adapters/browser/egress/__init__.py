@@ -1,4 +1,4 @@
-"""Judges the requests of a page, holds back those that somebody must allow, and notes what they led to."""
+"""Judges the requests of a page, holds those that somebody must allow, and notes their results."""
 
 from adapters.browser.egress.activity import Activity
 from adapters.browser.egress.caused import Caused, FrameDocument

@@ -41,7 +41,7 @@ class Activity:
     """Follows the events of one page. It reads only Chromium's reports and never asks the page."""
 
     def __init__(self, *, leaves: bool = False) -> None:
-        """leaves: the page may be left even if it asks to stay (``beforeunload``)."""
+        """leaves: True if the page may be left even if it asks to stay (``beforeunload``)."""
         self._leaves = leaves
         self.serial = 0
         """Grows with every navigation and scripted request that begins."""
@@ -50,7 +50,7 @@ class Activity:
         self.popups: list[str] = []
         self.dialogs: list[Dialog] = []
         self.chooser = False
-        """True if the page has asked for a file since the action began. It gets none."""
+        """True if the page has asked for a file since the action began. The request is refused."""
         self.console_errors: list[str] = []
         """The errors that the page has logged to its console or did not catch."""
         self.answers: list[tuple[str, str]] = []
@@ -60,19 +60,19 @@ class Activity:
         self.waiting: Holding | None = None
         """Its requests that wait for a yes; None before there is a guard."""
         self.caused = Caused()
-        """Follows which requests the current step causes."""
+        """Determines which requests the present step causes."""
         self.gone: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._loading: set[str] = set()
         self._requests: Counter[tuple[str, str]] = Counter()
         """Method and address of each script request that waits for its answer."""
         self._earlier: Counter[tuple[str, str]] = Counter()
-        """Those of ``_requests`` that were sent before the action began."""
+        """The requests in ``_requests`` that were sent before the action began."""
         self._announced: Counter[tuple[str, str]] = Counter()
-        """Those of ``_requests`` whose preflight alone was sent so far."""
+        """The requests in ``_requests`` of which only the preflight was sent so far."""
         self._streams: Counter[tuple[str, str]] = Counter()
-        """Those of ``_requests`` whose answer has begun but not ended."""
+        """The requests in ``_requests`` whose answer has begun but not ended."""
         self._held = 0
-        """Requests of scripts that wait for the guard to say whether they may be sent."""
+        """Script requests that wait for the guard's decision."""
         self._listens = False
         """True while Playwright reports the answers that the page gets."""
         self._page: Page | None = None
@@ -81,11 +81,11 @@ class Activity:
         self._turns = 0
         """How often the main frame has begun to load, or was parsed or loaded."""
         self._asked_at = 0.0
-        """When the main frame began to load."""
+        """The time at which the main frame began to load."""
         self.committed = False
         """True once the first bytes of the newest document of the main frame have come."""
         self.unfinished = False
-        """True while the document of the main frame still loads though the wait for it was given up."""
+        """True while the document of the main frame still loads although the wait for it was given up."""
         self._notes: dict[str, None] = {}
         self._changed = asyncio.Event()
         self._tasks: set[asyncio.Task[None]] = set()
@@ -103,16 +103,16 @@ class Activity:
         session.on("Page.domContentEventFired", self._dom_ready)
         session.on("Page.windowOpen", self._window_opened)
         page.on("dialog", self._dialog)
-        # Not Playwright's events: this session reports these anyway.
+        # Not Playwright's events, because this session reports these anyway.
         session.on("Runtime.consoleAPICalled", self._console)
         session.on("Runtime.exceptionThrown", self._thrown)
         session.on("Runtime.bindingCalled", self._did)
-        # For good, as requests rarely fail. The other two events come with each picture, so they are subscribed only while a script
-        # waits.
+        # Subscribed permanently, because requests rarely fail. The other two events come with each picture, so they are subscribed
+        # only while a script waits.
         page.on("requestfailed", self._request_failed)
         page.on("crash", lambda _: self.lost())
         page.on("close", lambda _: self.lost())
-        # A listener stops Chromium from opening its own file chooser.
+        # This listener stops Chromium from opening its own file chooser.
         page.on("filechooser", self._chooser)
 
     # --- events ---
@@ -167,10 +167,10 @@ class Activity:
         self._page.remove_listener("filechooser", self._chooser)
 
     async def sends(self, method: str, url: str, *, announced: bool = False) -> None:
-        """A script's request is about to be let go. Returns once its end will be reported.
+        """Return when the end of a script's request, which is about to be sent, is sure to be reported.
 
-        announced: only its preflight is let go. The request follows unless the site refuses. No event reports the end of a
-        preflight, but one always reports the end of its request.
+        announced: only its preflight is sent. The request follows unless the site refuses it. No event reports the end of a
+        preflight, but the end of its request is always reported.
         """
         if self._page is None:
             return
@@ -225,7 +225,7 @@ class Activity:
     def _request_failed(self, request: Request) -> None:
         asked = _asked(request)
         if self.waiting is not None and self.waiting.gave_up(*asked, _body(request)):
-            return  # it was never sent, so nobody waited for its end
+            return  # it was never sent, so nobody waits for its end
         # A request that the page aborts, or that ends because the page leaves, is no fault.
         if self._requests[asked] > self._earlier[asked] and request.failure != _GIVEN_UP:
             self.caused.failed(*asked)
@@ -266,7 +266,7 @@ class Activity:
         self._changed.set()
 
     async def join(self, loads: Awaitable[object]) -> None:
-        """Learn if the main frame shows a document that began to load before ``follow``. loads: asks the page."""
+        """Learn if the main frame shows a document that began to load before ``follow``. loads: asks the page for it."""
         turns = self._turns
         # Events that came meanwhile are newer than the answer.
         if await loads and self._turns == turns:
@@ -274,7 +274,7 @@ class Activity:
             self._dom_pending, self.committed, self._asked_at = True, True, time.monotonic()
 
     def use_as_it_is(self) -> None:
-        """Stop waiting for the document that the main frame shows, though it still loads."""
+        """Stop waiting for the document in the main frame, although it still loads."""
         self.unfinished, self._dom_pending = True, False
         self._loading.discard(self._main)
         self._changed.set()
@@ -345,9 +345,9 @@ class Activity:
     # --- questions ---
 
     def begin(self, given: Given, *, waits: bool = False, looks: bool = False) -> None:
-        """An action starts. Earlier requests do not belong to it (a long poll would never end).
+        """An action starts. Earlier requests do not belong to it, because a long poll would never end.
 
-        waits: it only waits, perhaps for an answer that the action before it has caused. looks: it causes no request.
+        waits: it only waits, perhaps for an answer to a request of the previous action. looks: it causes no request.
         """
         if not waits:
             self.answers.clear()
@@ -383,12 +383,12 @@ class Activity:
 
     @property
     def frames_loading(self) -> int:
-        """How many frames load, apart from the main one."""
+        """The number of loading frames, without the main frame."""
         return len(self._loading - {self._main})
 
     @property
     def navigating_ms(self) -> int:
-        """How long the main frame has been loading a document; 0 if it is not."""
+        """The time for which the main frame has been loading a document; 0 if it is not loading."""
         return round((time.monotonic() - self._asked_at) * 1000) if self._dom_pending else 0
 
     @property
@@ -433,9 +433,9 @@ class Activity:
         more_ms: Callable[[], int] = lambda: 0,
         late: str = "browser.timeout",
     ) -> T:
-        """The result of ``work``, or an error after ``timeout_ms`` or once the page ends.
+        """The result of ``work``, or an error after ``timeout_ms`` or when the page ends.
 
-        more_ms: the extra time that it may take, asked once that time is over. late: the code if ``work`` takes longer:
+        more_ms: returns the extra time allowed, asked when ``timeout_ms`` is over. late: the error code if ``work`` takes longer;
         ``browser.slow`` if the page itself must answer. Errors: ``browser.crashed``, ``late``, ``otherwise``.
         """
         task = asyncio.ensure_future(work)

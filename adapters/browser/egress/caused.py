@@ -1,9 +1,9 @@
-"""Which requests for documents and data a step caused, and which of them failed.
+"""Determines which requests for documents and data a step caused, and which of them failed.
 
-A step causes the requests that are sent while it is performed, except those of timers. The page repeats a timer's request while
-no step is performed. A timer can also send just before a step ends: a repeated read is not waited for if it was open when the
-step began (a long poll), or if the step only waits or reads and so causes nothing. Streams, beacons and reports do not count as
-requests for data here.
+A step causes the requests that are sent while it is performed, except those of timers. A timer's request is one that the page
+repeats while no step is performed. A timer can also send just before a step ends. So a repeated read is not waited for if it was
+open when the step began (a long poll), or if the step only waits or reads and so causes nothing. Streams, beacons and reports do
+not count as requests for data here.
 """
 
 from __future__ import annotations
@@ -52,9 +52,9 @@ class Caused:
         self._acting = False
         self._looks = False
         self._sent: set[tuple[str, str]] = set()
-        """Addresses, without queries, that scripts have read since the page's document came."""
+        """Addresses, without queries, that scripts have read since the page's document was loaded."""
         self._sent_before: frozenset[tuple[str, str]] = frozenset()
-        """Those of ``_sent`` that were asked for before the step began."""
+        """The addresses in ``_sent`` that were requested before the step began."""
         self._open_before: frozenset[tuple[str, str]] = frozenset()
         """Requests that had no answer when the step began."""
         self._between: Counter[tuple[str, str]] = Counter()
@@ -74,18 +74,18 @@ class Caused:
         self.asked = False
 
     def counts(self, method: str, url: str) -> bool:
-        """True if the current step causes a request that is sent now, or was sent since it began."""
+        """True if the present step causes a request that is sent now or was sent since the step began."""
         asked = _asked(method, url)
         if not self._acting:
             # Only reads: a write is never a timer's, even if a page saves by itself.
             if method == "GET" and (asked in self._between or len(self._between) < _BETWEEN_MAX):
                 self._between[asked] += 1
             return False
-        # Once is not enough: a request that a step causes can be late.
+        # A single request is not enough, because a step can cause a request late.
         return self._between[asked] < _TIMES_OF_TIMER
 
     def sends(self, method: str, url: str) -> None:
-        """A script's request is let go."""
+        """A script's request is sent."""
         if self.counts(method, url):
             self.asked = True
         if method == "GET" and len(self._sent) < _SENT_MAX:
@@ -122,7 +122,7 @@ class Caused:
                 self._note(_Wrong(method, url, "open"))
         self._note_documents(page_url)
         if self.documents and self.documents[0] not in self._before:
-            self._sent.clear()  # another page asks now
+            self._sent.clear()  # from now on another page sends the requests
         self._acting = False
         lines = ((each, mask(request_line(refused(each.method, each.url, ""), page_url))) for each in self._wrong)
         faults = (RequestFault(request=line, fault=each.fault, status=each.status) for each, line in lines)

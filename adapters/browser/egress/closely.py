@@ -1,4 +1,4 @@
-"""Decides when every GET of a page is examined: after a press of a control with grave words, and once a secret was typed."""
+"""Decides when every GET of a page is examined: after a press of a control with grave words, and after a secret was typed."""
 
 from __future__ import annotations
 
@@ -11,18 +11,18 @@ from protocol.page.secrets.secret_search import Search
 from protocol.page.secrets.secrets import NO_SECRETS, Secrets
 
 _AFTER_S: Final = 10.0
-"""How late a script that the press started may still send."""
+"""The seconds after a press in which its scripts may still send requests."""
 
 
 class PageFacts(TypedDict):
-    """Facts about the page that ``judge_request`` weighs along with a request."""
+    """Facts about the page that ``judge_request`` uses besides the request."""
 
     grave: bool
     tells: bool
 
 
 async def _nothing() -> None:
-    """Do nothing, where each request is paused anyway."""
+    """Do nothing, for a browser in which each request is paused anyway."""
 
 
 class Closely:
@@ -52,7 +52,7 @@ class Closely:
         return self.grave or bool(self._typed)
 
     async def begin(self, action: Action, secrets: Secrets, *, grave: bool, url: str = "") -> None:
-        """``action`` is about to be performed; if it counts, every later request is examined.
+        """``action`` is about to be performed. If it counts, every later request is examined.
 
         url: the address of the page. Its site knows that address already, so nothing in it counts as a secret there.
         """
@@ -72,7 +72,7 @@ class Closely:
 
     def says(self, url: str) -> PageFacts:
         """The facts for a request to ``url``."""
-        # The author of the action wrote the address that it opens, and it names only secrets that may stand in it.
+        # The author of the action wrote the address to open, and it contains only secrets that may be in it.
         opened = bool(self._opens) and url.partition("#")[0] == self._opens.partition("#")[0]
         found = self._search.find(url) if self._search is not None and not opened else []
         return PageFacts(grave=self.grave, tells=any(not self._secrets.may_stand_in(each.name, url) for each in found))

@@ -1,4 +1,4 @@
-"""Lets a person decide, while an action is performed, about the requests that it causes and that wait."""
+"""Lets a person decide about the held requests of an action while it is performed."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ class Deciding:
     ) -> None:
         self._decides, self._guard, self._activity, self._let_go = given.decides, guard, activity, let_go
         self._unsent: dict[bytes, Leaving] = {}
-        """By digest, so that a request the page gives up and sends again counts once."""
+        """By digest, so that a request counts once even if the page gives it up and sends it again."""
 
     async def more(self) -> bool:
-        """True if a request waited and is decided now, so that the page goes on."""
+        """True if a request was held and is decided now, so that the page continues."""
         if self._decides is None:
             return False
         new = self._guard.holding.told()

@@ -1,7 +1,7 @@
 """The requests of one page that wait for a yes (docs/adr/0067-hold-what-leaves.md).
 
-Requests of scripts stay paused in the browser. A paused document would block the page, so it is refused and kept. It is sent
-again with its own method, headers and body, while the page still shows the document that asked for it.
+Requests of scripts stay paused in the browser. A paused document request would block the page, so it is refused and stored. It is
+sent again with its own method, headers and body, while the page still shows the document that requested it.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from protocol.approval.leaving import Fate, request_exact
 from protocol.recording.records.manifest import Effect
 from protocol.trust.origin import origin_of
 
-_ANSWERS_S: Final = 1.0  # a page that is silent for so long waits for a synchronous request
+_ANSWERS_S: Final = 1.0  # a page that is silent for this long is waiting for a synchronous request
 
 
 class Held:
@@ -31,7 +31,7 @@ class Held:
         self.leaving, self.event, self.document = leaving, event, document
         self.body = body.encode("utf-8", "surrogateescape")
         self.decision: asyncio.Future[bool] = loop.create_future()
-        """Resolves to True once the request may leave."""
+        """Resolves to True when the request may leave."""
         self.fate: asyncio.Future[Fate] = loop.create_future()
         self.told = self.gone = False
         """``told``: an outcome has reported it. ``gone``: it was let go."""
@@ -63,7 +63,7 @@ class Holding:
         self._held: dict[int, Held] = {}
         self._holds = False
         self._ending: Counter[tuple[str, str]] = Counter()
-        """Refused requests that had waited. The browser reports each of them as failed; that report concerns no other request."""
+        """Refused requests that had been held. The browser reports each of them as failed; such a report is ignored."""
         self._new = asyncio.Event()
         self._until = 0.0
         """The time until which late requests of the last action are held."""
@@ -72,7 +72,7 @@ class Holding:
         self.answers: Callable[[], Awaitable[bool]] = _never
         """Resolves to True if the page answers."""
         self.blocks: Callable[[Held], None] = lambda held: None
-        """Called with a request that blocks its page: it is refused."""
+        """Called with a request that blocks its page, after which it is refused."""
 
     # --- the action at hand ---
 
@@ -112,7 +112,7 @@ class Holding:
     def take(
         self, event: Mapping[str, Any], kind: str, body: str | None, effect: Effect, *, main: bool, at: str
     ) -> bool:
-        """Hold a request that the guard refuses for want of a yes. False if its kind cannot wait, or too many wait.
+        """Hold a request that the guard refuses because a yes is missing. False if its kind cannot wait, or too many wait.
 
         main: it belongs to the main frame of the page, and to no worker. at: the address of the page.
         """
@@ -124,7 +124,7 @@ class Holding:
             return False
         request, number = event["request"], next(_NUMBERS)
         method, url, headers = request["method"], request["url"], request["headers"]
-        # Sent again, it would look as if the person had opened the address: a site could not tell that another site asks for it.
+        # Sent again, it would look as if the person had opened the address: the site could not see that another site sent it.
         if (document and origin_of(url) != origin_of(at)) or len(url) > limits.URL_CHARS_MAX:
             return False
         content_type = next((value for name, value in headers.items() if name.lower() == "content-type"), "")
@@ -175,11 +175,13 @@ class Holding:
     # --- fates of the requests ---
 
     def gave_up(self, method: str, url: str, body: bytes | None) -> bool:
-        """The page gave up a request, or it failed: one that was let go may have arrived. Returns whether it was still waiting."""
+        """The page gave up a request, or it failed; a request that was sent may have arrived. Returns True if it was still
+        waiting.
+        """
         if self._ending[method, url]:
             self._ending[method, url] -= 1
             return True
-        # Only the oldest one: a page that gives up a request may have sent it again by now.
+        # Only the oldest one, because a page may give up a request and send it again.
         found = next((each for each in self._alike(method, url, body) if not each.document), None)
         if found is not None:
             found.end("unknown" if found.gone else "withdrawn")
@@ -192,7 +194,7 @@ class Holding:
             found.end("sent")
 
     def _alike(self, method: str, url: str, body: bytes | None) -> Iterator[Held]:
-        """Requests of unknown fate, oldest first, that an event may concern. body: None if the event has none."""
+        """Requests of unknown fate that an event may be about, oldest first. body: None if the event has none."""
         for each in self._held.values():
             same = each.key == (method, url) and (not (body and each.body) or each.body == body)
             if same and not each.fate.done():

@@ -1,8 +1,8 @@
 """Intercepts all requests of a launched browser by CDP ``Fetch`` on the browser target, and asks the guard.
 
-It pauses every hop of every request of every frame, process, window and worker, first ones included, before anything is sent.
-So it cannot lose a race against a new window, or a frame that moves to another process. Only plain reads of files are sent
-without a pause (``plain.PlainReads``). In somebody else's browser it would also pause their tabs, so ``routing.Routing`` serves
+It pauses every hop of every request of every frame, process, window and worker, from the first one on, before anything is sent. So
+a new window, or a frame that moves to another process, cannot send a request unnoticed. Only plain reads of files are sent without
+a pause (``plain.PlainReads``). In somebody else's browser it would also pause the owner's tabs, so ``routing.Routing`` is used
 there.
 """
 
@@ -37,11 +37,11 @@ class BrowserJudge:
         self._contexts: dict[NetworkGuard, str] = {}
         self._frames: dict[str, NetworkGuard] = {}
         self._coming: dict[str, Windows | None] = {}
-        """By window whose first document was judged: the ``Windows`` that count it."""
+        """For each window whose first document was judged, the ``Windows`` that counts it."""
         self._mains: dict[str, NetworkGuard] = {}
         """The guards of pages, by their main frames."""
         self._waiting = 0
-        """How many requests wait for a yes: they count towards no limit."""
+        """The number of requests that wait for a yes; they do not count towards the limit of paused requests."""
         self._workers: set[str] = set()
         self._shared: set[str] = set()
         """Workers that several pages can share. Playwright attributes their requests to no page."""
@@ -52,7 +52,7 @@ class BrowserJudge:
         self._ended: Callable[[], None] = lambda: None
 
     async def start(self) -> None:
-        """Begin to judge. A request that belongs to no guard is refused."""
+        """Begin to judge. A request without a guard is refused."""
         self._session.on("Fetch.requestPaused", self._paused)
         self._session.on("Fetch.authRequired", lambda event: self._spawn(self._authenticate(event)))
         self._session.on("close", lambda _: self._end())
@@ -72,8 +72,8 @@ class BrowserJudge:
     async def admit(
         self, page: Page, session: CDPSession, guard: NetworkGuard, target: Mapping[str, Any] | None = None
     ) -> None:
-        """``page`` may send from now on, under ``guard``. Other pages of its context are windows. They may not send, except for
-        their first document in a context with tabs.
+        """Let ``page`` send requests under ``guard`` from now on. Other pages of its context are windows, which may send nothing,
+        except the request for their first document in a context with tabs.
 
         target: Chromium's facts about the page, if it was asked already.
         """
@@ -143,7 +143,7 @@ class BrowserJudge:
                     self._plain.permitted(event, guard.policy)
                 if event["frameId"] not in self._shared:
                     await guard.lets_paused(event)
-        except Exception:  # after any error: a request without a decision would block its page for ever
+        except Exception:  # after any error, because a request without a decision would block its page forever
             guard = None
         try:
             # Disable the cache: a step must not get a page from an earlier step's request.
@@ -167,8 +167,9 @@ class BrowserJudge:
             self._waiting -= 1
 
     def _turned_away(self, turned: Turned) -> None:
-        """The tunnel refused a connection that no guard let through. A page is informed if no other page could have asked for
-        it."""
+        """The tunnel refused a connection that no guard let through. The page is informed if it is the only one that can have sent
+        it.
+        """
         if not turned.own and len({*self._contexts.values()}) == 1:
             for guard in self._pages:
                 guard.turned_away(turned)
@@ -196,8 +197,8 @@ class BrowserJudge:
     ) -> NetworkGuard | None:
         """The judgement on a request of a window that cannot be driven yet.
 
-        Where there are tabs, its document is judged as one of the page that opened it. Its other requests wait until it is a
-        tab with a guard of its own. Without tabs, all are refused.
+        In a context with tabs, its document is judged like one of the page that opened it, and its other requests wait until it is
+        a tab with a guard of its own. Without tabs, all its requests are refused.
         """
         frame, windows, is_document = event["frameId"], opener.windows, event.get("resourceType") == "Document"
         if windows is None or target.get("subtype"):
@@ -247,7 +248,7 @@ class BrowserJudge:
         for guard, page in list(self._pages.items()):
             left = {asyncio.ensure_future(_tree(child)) for child in page.frames if child is not page.main_frame}
             while left:
-                # The first answer counts: otherwise a hanging process could get the requests of another one refused.
+                # The first answer counts, because otherwise a hanging process could get the requests of another process refused.
                 done, left = await asyncio.wait(left, return_when=asyncio.FIRST_COMPLETED)
                 if any(frame in task.result() for task in done):
                     return guard

@@ -1,4 +1,4 @@
-"""The requests that a page was refused after a press had ended, because of it: the page may claim success."""
+"""Collects requests of a page that were refused after a press had ended and because of it: the page may claim success."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """The network guard of one page: judges its requests and records the refused ones.
 
-Requests reach it in two ways: through ``judge.BrowserJudge`` in our own browser, through ``routing.Routing`` in somebody
-else's. WebSockets are routed in both.
+Requests reach it through ``judge.BrowserJudge`` in our own browser, and through ``routing.Routing`` in somebody else's. WebSockets
+are routed in both cases.
 """
 
 from __future__ import annotations
@@ -88,7 +88,7 @@ class NetworkGuard:
         self._answered: dict[str, None] = {}
         self._asked: dict[str, None] = {}
         self.closely = Closely()
-        """Decides when each of its GETs is examined, and for what."""
+        """Decides when each of its GETs is examined."""
         self.asked_for = ""
         """The document that was let through last."""
         self._pop_ups: dict[str, str] = {}
@@ -100,7 +100,7 @@ class NetworkGuard:
         self.holding.blocks = self._blocks
         self.late = Late()
         self._passed: set[bytes] = set()
-        """Requests let through by a yes for once since the action began."""
+        """Requests that a one-time yes has let through since the action began."""
         self.streams = Streams(activity, lambda url: self._refuse(refused("GET", url, STREAM_FULL), ""))
         """Its EventSources."""
 
@@ -286,8 +286,8 @@ class NetworkGuard:
         return None if self._destinations is None else self._destinations.attempt(self.asked_for)
 
     async def reaches(self, method: str, url: str, kind: str) -> bool:
-        """True if a permitted request may go where its address resolves to; a refused one is reported."""
-        # A lookup takes time. Meanwhile the page must not look still, as its script waits.
+        """True if a permitted request may go to the IP address to which its host resolves; a refused one is reported."""
+        # A lookup takes time, during which the page must not look still, because its script waits.
         held = self._activity.holding() if kind in _SCRIPTED else contextlib.nullcontext()
         with held:
             rule = None if self._destinations is None else await self._destinations.refuse(url, self.policy)
@@ -299,7 +299,7 @@ class NetworkGuard:
         return False
 
     async def lets(self, method: str, url: str, kind: str) -> None:
-        """A permitted request is about to be let go: requests of the page's scripts are waited for."""
+        """A permitted request is about to be sent. Requests of the page's scripts are waited for."""
         if kind in _SCRIPTED:
             await self._activity.sends(method, url)
 

@@ -1,11 +1,11 @@
 """The requests that Chromium sends without a pause: plain reads of files for a page, from origins that the guard has let through.
 
-CDP ``Fetch`` pauses each request that fits one of its patterns. A pattern names one kind of request and knows only the
-wildcards ``*`` and ``?``; no pattern excludes requests. So the patterns here fit every request but those that are certainly
-permitted: pictures, styles, scripts, fonts and media whose address contains none of ``DOUBTFUL_PARTS``. All others are paused
-and judged, each redirect by itself.
+CDP ``Fetch`` pauses each request that fits one of its patterns. A pattern names one kind of request and supports only the
+wildcards ``*`` and ``?``; no pattern excludes requests. So the patterns here fit every request except those that are certainly
+permitted: pictures, styles, scripts, fonts and media whose address contains none of ``DOUBTFUL_PARTS``. All others are paused and
+judged, and so is each redirect.
 
-This holds for one policy. While pages with different policies are open in a browser, each of its requests is paused.
+The patterns are valid for one policy. While pages with different policies are open in a browser, all its requests are paused.
 """
 
 from __future__ import annotations
@@ -30,7 +30,9 @@ _CAPITALS: Final = tuple("ABCDEFGHIJKLMNOPQRSTUVWXYZ")
 _RARE: Final = tuple(
     chr(code) for code in range(0x20, 0x7F) if chr(code) not in PLAIN_CHARACTERS and chr(code) not in _CAPITALS
 )
-"""Rare in addresses: one pattern for each is shorter than one for each place. ``%`` is among them, as an escape can hide a word."""
+"""Characters that are rare in addresses: one pattern for each character is shorter than one for each position. ``%`` is included,
+because an escape can hide a word.
+"""
 _COMMON: Final = tuple(PLAIN_CHARACTERS)
 _ORIGINS_MAX: Final = 4
 _KEPT_S: Final = 60.0  # afterwards a name is looked up again
@@ -44,15 +46,17 @@ if (window === top && opener && opener !== window && !/^https?:$/.test(location.
   (document.head || document.documentElement || document).append(policy);
 }
 """
-"""Stops the empty document of a window that a page opened from loading anything. Plain reads are not paused, and would be sent
-before the window is closed.
+"""Stops the empty document of a window that a page opened from loading anything, because plain reads are not paused and would be
+sent before the window is closed.
 
 Playwright runs it while the script that opened the window still waits. The guard refuses any other document of a window.
 """
 
 
 def doubtful(origins: Iterable[str]) -> list[dict[str, str]]:
-    """Patterns of all requests that must be judged if ``origins`` were let through; of all requests if there are none."""
+    """Patterns of all requests that must be judged although ``origins`` were let through; of all requests if there are no
+    origins.
+    """
     starts = [f"{origin}/" for origin in origins]
     if not starts:
         return [{"urlPattern": "*"}]
@@ -89,7 +93,7 @@ class PlainReads:
         self._origins: dict[str, asyncio.TimerHandle] = {}
         self._seen: Counter[str] = Counter()
         self._asking: set[str] = set()
-        """Origins that asked for HTTP authentication: a request that is not paused would wait for ever for the answer."""
+        """Origins that asked for HTTP authentication: a request that is not paused would wait forever for the answer."""
         self._tasks: set[asyncio.Task[None]] = set()
 
     async def start(self) -> None:
@@ -117,7 +121,7 @@ class PlainReads:
         """``policy`` lets through a request of ``Fetch.requestPaused`` that may go where its address resolves to."""
         kind, url = event["resourceType"], event["request"]["url"]
         origin = origin_of(url) if kind == "Document" or kind in _FILES else ""
-        # The address as the browser writes it: the patterns would match no other form of the origin.
+        # The address in the form in which the browser writes it, because the patterns match no other form of the origin.
         if not origin or origin in self._origins or origin in self._asking or not url.startswith(f"{origin}/"):
             return
         self._seen[origin] += 1 if kind in _FILES else _FILES_BEFORE
@@ -130,7 +134,7 @@ class PlainReads:
             self._tell()
 
     async def pause_all(self) -> None:
-        """Pause each request from the return of this call on, until ``permitted`` is called again."""
+        """Pause every request from now on, until ``permitted`` is called again."""
         if self._origins:
             self._forget()
             await self.start()

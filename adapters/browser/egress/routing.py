@@ -1,6 +1,6 @@
 """Intercepts requests in an attached browser: Playwright routing, for our context only.
 
-Routing sees the first hop of each request of the context, pop-ups and workers included; CDP ``Fetch`` on the page sees the hops
+Routing sees the first hop of each request of the context, including pop-ups and workers. CDP ``Fetch`` on the page sees the hops
 after a redirect, which routing never sees. Both pause a request, which costs time. ``judge.BrowserJudge`` pauses it once, but
 would pause the requests of the owner's tabs as well.
 """
@@ -21,7 +21,7 @@ from adapters.browser.egress.network import NetworkGuard, answer, kind_of, pause
 
 
 class Routing:
-    """Brings the requests of one context before the guards of its pages."""
+    """Brings the requests of one context to the guards of its pages."""
 
     def __init__(self, context: BrowserContext) -> None:
         self._context = context

@@ -1,8 +1,8 @@
-"""The requests of a page's actions that change something, and that the guard lets through although they are no reads.
+"""Tracks the requests of a page's actions that change something and that the guard lets through.
 
 A request belongs to an action if it leaves while the action is performed. The page's own requests do not: those sent while it
-loads, and repeats of requests without an action. An action that only looks, waits or opens an address sends just the document
-that it opens.
+loads, and repetitions of requests that came without an action. An action that only looks, waits or opens an address sends only the
+document that it opens.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ _OWN_MAX: Final = 256
 
 
 class ReadRequest(NamedTuple):
-    """A request, as the guard has read it."""
+    """A request, as the guard has parsed it."""
 
     method: str
     url: str
@@ -50,9 +50,9 @@ class ReadRequest(NamedTuple):
     replaced_by: str
     announced: str
     chosen: Sequence[str] = ()
-    """Headers that name its operation."""
+    """Headers that select its operation."""
     watched: Mapping[str, Any] = {}
-    """Further facts that ``judge_request`` weighs."""
+    """Further facts that ``judge_request`` uses."""
     is_main: bool = False
     """True if it requests the next document of the page itself."""
 
@@ -113,12 +113,12 @@ class Sending:
             self._sent.append(effect)
 
     def writes(self, asked: ReadRequest, rule: str | None, policy: GuardPolicy) -> bool:
-        """True if a request changes something, or may. rule: why ``policy`` refuses it."""
+        """True if a request changes something, or may. rule: the rule by which ``policy`` refuses it."""
         return may_be_allowed(rule) if rule is not None else not self._is_read(asked, policy)
 
     def not_enough(self, asked: ReadRequest, policy: GuardPolicy, mask: Mask) -> str:
-        """The rule by which a request is refused although ``policy`` names it; empty if it may leave. Either its class is not
-        approved, or there is a list that does not hold it, and nobody named it beside the list.
+        """The rule that refuses a request although ``policy`` names it; empty if it may leave. Either its class is not approved,
+        or the action has a list that does not contain it and no further entry allows it.
 
         The address that an action opens was judged with the action.
         """
@@ -131,8 +131,8 @@ class Sending:
         return graver(level) if level > self._level_max else ""
 
     def is_beyond(self, asked: ReadRequest, policy: GuardPolicy, mask: Mask) -> bool:
-        """True if a request that changes something is graver than the mounted capsule allows. It takes the class of the action
-        before it, if that is graver; an unreadable one counts as the gravest.
+        """True if a request that changes something has a higher class than the mounted capsule allows. It gets the class of the
+        action that causes it, if that is higher; an unreadable request gets the highest class.
         """
         if policy.class_max >= EVERY_CLASS:
             return False
@@ -149,7 +149,7 @@ class Sending:
         return self._listed.takes(self._graded(asked, mask))
 
     def is_own(self, asked: ReadRequest) -> bool:
-        """True if there is a list and the page sends the request by itself: then nobody is asked about it."""
+        """True if the action has a list and the page sends the request by itself: nobody is then asked about it."""
         return self._listed is not None and not self._causes(asked)
 
     def judged(self, asked: ReadRequest, rule: str | None, mask: Mask) -> str | None:
@@ -175,7 +175,7 @@ class Sending:
         return asked.is_main or not (self._opens or self.loads(asked))
 
     def _graded(self, asked: ReadRequest, mask: Mask) -> Effect:
-        """The effect of a request. It takes the class of the action that causes it, if that is graver."""
+        """The effect of a request. It gets the class of the action that causes it, if that is higher."""
         effect = self.effect(asked, mask)
         least = self._level_min if self._causes(asked) else 1
         return effect if effect.level >= least else msgspec.structs.replace(effect, level=least)
@@ -184,11 +184,11 @@ class Sending:
         if not self._own:
             return False
         key = _key(asked)
-        # For a preflight only its destination is known.
+        # For a preflight only the address is known.
         return any(each[:2] == key[:2] for each in self._own) if asked.announced else key in self._own
 
     def _is_read(self, asked: ReadRequest, policy: GuardPolicy) -> bool:
-        """True if ``policy`` would let a request through that nobody named."""
+        """True if ``policy`` would let the request through without an entry that names it."""
         if only_reads(policy):
             return True
         if self._reading is None or self._reading[0] is not policy:
@@ -217,8 +217,8 @@ class Sending:
 
 
 def _key(asked: ReadRequest) -> tuple[object, ...]:
-    """A key of a request without its ids and times, to recognise requests that a page repeats by itself. Where one address
-    takes many commands, the names of fields and the choosing headers are part of the key.
+    """A key of a request without its ids and times, to recognise requests that a page repeats by itself. If one address accepts
+    many commands, the key includes the names of fields and the headers that select the operation.
     """
     effect = effect_of(asked.method, asked.url, asked.content_type, asked.body, chosen=asked.chosen)
     is_data = asked.content_type.partition(";")[0].strip().lower() == "application/json"

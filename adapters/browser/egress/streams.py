@@ -23,9 +23,9 @@ def is_stream(headers: Mapping[str, str]) -> bool:
 
 
 class Streams:
-    """The EventSources of one page, by their addresses: one that lost its connection reconnects by itself.
+    """The EventSources of one page, by their addresses, because an EventSource that lost its connection reconnects by itself.
 
-    For those of workers and of frames in other processes, only the number is limited.
+    For EventSources of workers and of frames in other processes, only their number is limited.
     """
 
     def __init__(self, activity: Activity, full: Callable[[str], None]) -> None:
@@ -43,12 +43,12 @@ class Streams:
         self._session = session
 
     def permits(self, url: str) -> bool:
-        """True if the page may open one at ``url``; its events are counted from then on."""
+        """True if the page may open an EventSource at ``url``; its events are counted from then on."""
         if url in self._over or (url not in self._flows and len(self._flows) >= limits.STREAMS_MAX):
             return False
         self._flows.setdefault(url, Flow(limits.STREAM_EVENTS_MAX, limits.STREAM_BYTES_MAX))
         if self._session is not None and not self._counts:
-            # Only now: a message for each request of each page would slow down all of them.
+            # Only now, because a message for each request of each page would slow down all of them.
             self._counts = True
             self._session.on("Network.requestWillBeSent", self._asked)
             self._session.on("Network.eventSourceMessageReceived", self._came)
@@ -75,7 +75,9 @@ class Streams:
             self._activity.spawn(self._stop())
 
     async def _stop(self) -> None:
-        """Stop all loading of the page: nothing else ends an EventSource from outside. It reconnects, and is refused."""
+        """Stop all loading of the page, because nothing else ends an EventSource from outside. It reconnects, and is then
+        refused.
+        """
         with contextlib.suppress(PlaywrightError):
             if self._session is not None:
                 await self._session.send("Page.stopLoading")

@@ -1,6 +1,6 @@
-"""Counts the windows that the pages of one context open beside themselves, from their first request on.
+"""Counts the windows that the pages of one context open, from the first request of each window on.
 
-A window has no drivable page until its first document has come. Its later requests wait until it has one.
+A window has no drivable page until its first document has loaded. Its later requests wait until then.
 """
 
 from __future__ import annotations
@@ -60,7 +60,9 @@ class Windows:
         return [target for target in self._coming if self._numbers[target] > after]
 
     def give_up(self, after: int) -> None:
-        """Stop expecting the opening windows: one whose document is a download never comes. One that still comes counts as new."""
+        """Stop expecting the opening windows: a window whose document is a download never comes. One that still comes counts
+        as new.
+        """
         for target in self.coming(after):
             self.ended(target)
 

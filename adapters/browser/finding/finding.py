@@ -149,8 +149,9 @@ class ElementFinder:
         return None
 
     async def ways(self, target: ToFind, view: View) -> list[tuple[str, Locator]]:
-        """The ways to ``target`` in words, each with all elements of the frame that it leads to, shown or hidden. A way is a
-        selector, or role and name; a way that lacks either of these two is left out."""
+        """The ways to find ``target``, in words, each with all elements of the frame that it finds, shown or hidden. A way is a
+        selector, or role and name; an incomplete role and name is left out.
+        """
         frame = await self._frame_of(view.nodes_in(target.frame)) if target.frame else self._page.main_frame
         ways: list[tuple[str, Locator]] = []
         for selector in target.selectors or ("",):

@@ -1,4 +1,4 @@
-"""Says why an element cannot be seen or used: its own state, that of an element around it, or an element on top of it.
+"""Explains why an element cannot be seen or used: its own state, the state of an element around it, or an element on top of it.
 
 The script runs in pages, under the rules of ``adapters/browser/observing/scripts.py``.
 """

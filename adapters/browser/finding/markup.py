@@ -1,4 +1,4 @@
-"""Reads the document of a page as text for a person, and marks the elements that the ways to a target lead to."""
+"""Reads the document of a page as text for a person, and marks the elements found by the selectors of a target."""
 
 from __future__ import annotations
 
@@ -94,7 +94,7 @@ _BOUNDS: Final = {
     "WRITTEN": json.dumps(VALUED),
     "NODES": str(limits.MARKUP_NODES_MAX),
     "LINES": str(limits.MARKUP_LINES_MAX),
-    # A cut before redaction must not end within a secret that begins in the shown part.
+    # A cut before redaction must not end inside a secret that begins in the shown part.
     "CHARS": str(limits.MARKUP_TEXT_CHARS_MAX + limits.SECRET_CHARS_MAX),
     "ALL": str(limits.MARKUP_CHARS_MAX),
     "MOST": str(limits.MARKUP_ATTRIBUTES_MAX),
@@ -139,10 +139,10 @@ def _markup(answer: str, ways: tuple[Way, ...], secrets: Secrets) -> Markup:
 
 
 async def _paths(said: str, every: Locator) -> tuple[int, list[Any]]:
-    """How many elements a way leads to, and where the first of them stand in their document."""
+    """The number of elements that a selector finds, and the positions of the first of them in their document."""
     try:
         count, paths = await every.evaluate_all(_PATHS, _MARKED_MAX)
     except PlaywrightError:
         return 0, []  # not a selector, which is reported elsewhere
-    # A selector that enters a frame leads into another document, where the same path means another element.
+    # A selector that enters a frame finds elements in another document, where the same path is another element.
     return count, [] if ENTER_FRAME in said else paths

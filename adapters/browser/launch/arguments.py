@@ -10,18 +10,18 @@ from adapters.browser.launch.settings import BrowserSettings
 from adapters.browser.wall import Entries
 from protocol.errors import MeshError
 
-# Suggestions below the address bar, which nobody sees here. Chromium renders them as pages of its own in each new window: that
-# takes two thirds of the processor time of opening a context, and a further renderer process while it is open.
+# Suggestions below the address bar, which nobody sees here. Chromium renders them as pages of its own in each new window. That
+# takes two thirds of the CPU time of opening a context, and a further renderer process while it is open.
 _UNSEEN_FEATURES: Final = ("WebUIOmniboxPopup", "WebUIOmniboxAimPopup")
-# Chromium keeps a renderer process ready for the next site. To start it beside each page costs a fifth of the processor time of
-# opening a context, and no page opens sooner.
+# Chromium keeps a spare renderer process for the next site. Starting it beside each page costs a fifth of the CPU time of opening
+# a context, and makes no page open sooner.
 _SPARE_PROCESSES: Final = ("SpareRendererForSitePerProcess",)
 # Chromium asks a service of its vendor about the fields of each form, twenty times in ten pages. The tunnel refuses that, but only
-# after it has waited for a guard.
+# after waiting for a guard.
 _OWN_REQUESTS: Final = ("AutofillServerCommunication",)
-# The arguments that Playwright 1.65 would add to control Chromium, without one: it switches the feature
-# ThirdPartyStoragePartitioning off. Then frames of other sites have no storage at all, while in people's browsers each site on top
-# has its own part of it.
+# The arguments that Playwright 1.65 would add to control Chromium, except one: it disables the feature
+# ThirdPartyStoragePartitioning. Without that feature, frames of other sites have no storage at all, while in people's browsers
+# they have separate storage for each site on top.
 DRIVEN_ARGS: Final = (
     "--remote-debugging-pipe",
     "--no-startup-window",
@@ -39,7 +39,7 @@ DRIVEN_ARGS: Final = (
     "AvoidUnnecessaryBeforeUnloadCheckSync,DestroyProfileOnBrowserClose,HttpsUpgrades,HttpsFirstBalancedModeAutoEnable,"
     "LensOverlay,PaintHolding,AvoidCorsURLLoaderRestartOnRedirect,"
     "OptimizationHints,NetworkTimeServiceQuerying,AimEnabled,PreconnectToSearch,"
-    # In one list: Chromium uses only the last one.
+    # In one list, because Chromium uses only the last one.
     f"{','.join(features_off() + _UNSEEN_FEATURES + _SPARE_PROCESSES + _OWN_REQUESTS)}",
     "--enable-features=CDPScreenshotNewSurface,SkipListAccountsWithoutGaiaCookies",
     "--allow-pre-commit-input",
@@ -78,7 +78,7 @@ DETERMINISM_ARGS: Final = (
     "--force-color-profile=srgb",
     "--hide-scrollbars",
 )
-# Arguments a configuration may add. Anything else (remote debugging, another profile, less security) is refused.
+# Arguments that a configuration may add. Any other (remote debugging, another profile, less security) is refused.
 _EXTRA_ALLOWED: Final = frozenset(
     [
         "--disable-gpu",
@@ -98,7 +98,7 @@ _NO_NAMES: Final = "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1"
 
 
 def own_way(settings: BrowserSettings) -> bool:
-    """True if the configuration says how sites are reached, by a proxy or rules for names, instead of the tunnel."""
+    """True if the configuration chooses the network path, by a proxy or rules for names, instead of the tunnel."""
     return any(argument.startswith(("--proxy-", "--host-resolver-rules")) for argument in settings.extra_args)
 
 
@@ -118,9 +118,9 @@ def network_args(settings: BrowserSettings, entries: Entries | None) -> tuple[st
 
 
 def launch_args(settings: BrowserSettings, *, profile_directory: str, entries: Entries | None = None) -> list[str]:
-    """Every argument. profile_directory: its path. entries: those of the tunnel; None without a tunnel.
+    """All launch arguments. profile_directory: its path. entries: the ports of the tunnel; None without a tunnel.
 
-    Errors: ``config.invalid`` for one that is not on the list.
+    Errors: ``config.invalid`` for an argument that is not on the list.
     """
     for argument in settings.extra_args:
         if argument.partition("=")[0] not in _EXTRA_ALLOWED:

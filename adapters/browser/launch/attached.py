@@ -1,4 +1,6 @@
-"""Attaches to a running Chromium and uses separate contexts in it, behind our tunnel if it can reach that. Leaves it running."""
+"""Attaches to a running Chromium and uses contexts of its own in it, behind our tunnel if that Chromium can reach it. Leaves the
+browser running.
+"""
 
 from __future__ import annotations
 

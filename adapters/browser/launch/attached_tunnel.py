@@ -17,10 +17,10 @@ _OWN_WAYS: Final = ("--proxy-server", "--proxy-pac-url", "--proxy-auto-detect", 
 
 
 class Beside:
-    """A tunnel that ends when the browser is let go. The browser, its other contexts and their connections stay as they are."""
+    """A tunnel that ends when the browser is released. The browser, its other contexts and their connections stay unchanged."""
 
     def __init__(self, *, tunnel: bool) -> None:
-        """tunnel: False if the configuration says how sites are reached."""
+        """tunnel: False if the configuration chooses the network path."""
         self._wanted = tunnel
         self.destinations = Destinations(Wall(wait_ms=limits.TUNNEL_ATTACHED_WAIT_MS))
         self._tunnel = Tunnel(self.destinations)
@@ -29,15 +29,15 @@ class Beside:
     async def prove(self, browser: Browser) -> None:
         """Use the tunnel for contexts of ``browser`` from now on, if a test request comes through it.
 
-        It does not if the browser runs on another machine. If its owner chose a proxy, some sites may need it, so our contexts
-        use that proxy instead. Errors: those of Playwright.
+        The request does not arrive if the browser runs on another machine. If its owner chose a proxy, some sites may need it, so
+        our contexts use that proxy instead. Errors: those of Playwright.
         """
         if not self._wanted or await _has_own_way(browser):
             return
         try:
             port = await self._tunnel.start_as_one()
         except OSError:
-            return  # goes on without a tunnel: reported where it is asked for
+            return  # continues without a tunnel, which is reported where somebody asks for it
         self._proxy = f"socks5://127.0.0.1:{port}"
         if not await self._seen(browser):
             self._proxy = ""
@@ -80,7 +80,7 @@ class Beside:
 
 
 async def _has_own_way(browser: Browser) -> bool:
-    """True if the command line of ``browser`` says how sites are reached."""
+    """True if the command line of ``browser`` chooses its network path."""
     session = await browser.new_browser_cdp_session()
     try:
         line = str((await session.send("SystemInfo.getInfo"))["commandLine"])

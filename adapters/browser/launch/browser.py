@@ -43,7 +43,9 @@ class ChromiumBrowser:
         judge: BrowserJudge | None,
         ground: Ground | Beside,
     ) -> None:
-        """judge: of every request of the browser; None if somebody else uses it too. ground: ends with the browser."""
+        """judge: judges every request of the browser; None if somebody else uses the browser too. ground: resources that end with
+        the browser.
+        """
         self._ground = ground
         self._destinations = ground.destinations
         self._closing: asyncio.Task[None] | None = None
@@ -81,7 +83,7 @@ class ChromiumBrowser:
         return len(self._browser.contexts)
 
     def _gone(self) -> None:
-        """The browser or the connection to it is gone: its remaining requests get no permission."""
+        """The browser or the connection to it is gone, so its remaining requests are not permitted."""
         self._ground.cut()
         self._lost()
 
@@ -91,7 +93,7 @@ class ChromiumBrowser:
         self._life.lost()
 
     def _unjudged(self) -> None:
-        """Judging has stopped: nothing may be sent, and the browser ends. Its pages learn of it at once."""
+        """Judging has stopped, so nothing may be sent, and the browser is ended. Its pages are notified at once."""
         self._ground.cut()
         self._lost()
         self._begin_to_close()
@@ -247,8 +249,8 @@ async def connected(
 ) -> ChromiumBrowser:
     """A browser over a fresh Playwright driver.
 
-    ground: ends with the browser. A ``Ground`` belongs to a browser that nobody else uses, so each of its requests may wait for
-    us. Errors: ``otherwise`` for any error of Playwright.
+    ground: resources that end with the browser. A ``Ground`` belongs to a browser that nobody else uses, so all its requests may
+    be paused. Errors: ``otherwise`` for any error of Playwright.
     """
     try:
         with translated("browser.launch", "starting the browser driver"), _outliving_faults():

@@ -33,9 +33,9 @@ class Ground:
         self._lock = lock
         self._tunnel = tunnel
         self.entries = entries
-        """The entries of the tunnel; None without one."""
+        """The ports of the tunnel; None without a tunnel."""
         self.destinations = destinations
-        """None without a tunnel: then names are resolved elsewhere, and only literal addresses can be judged."""
+        """None without a tunnel: names are then resolved elsewhere, and only literal addresses can be judged."""
 
     @classmethod
     async def made(cls, *, tunnel: bool) -> Ground:

@@ -1,10 +1,10 @@
 """Ends Chromium when the node ends, even by SIGKILL. Linux only; a separate program: ``leash.py NODE PROGRAM ARGUMENT…``.
 
-Playwright's driver, a Node.js process, stands between the node and Chromium. It ends Chromium when the node is gone, unless it
-was killed too, or stopped, or is busy. So it starts this program instead, which starts Chromium and waits for the first of
-three to end: the node, the driver, Chromium. It watches processes by descriptors (``pidfd_open``), as a pid can be reused. If
+Playwright's driver, a Node.js process, stands between the node and Chromium. The driver ends Chromium when the node is gone,
+unless the driver was killed too, or is stopped or busy. So the driver starts this program, which starts Chromium and then waits
+until the node, the driver or Chromium ends. It watches processes by descriptors (``pidfd_open``), because a pid can be reused. If
 this program is killed, the kernel kills Chromium (``PR_SET_PDEATHSIG``), whose other processes end with it. It imports only the
-standard library: it starts without the packages of the node, in 30 ms.
+standard library, so that it starts in 30 ms without the packages of the node.
 """
 
 from __future__ import annotations
@@ -51,8 +51,9 @@ def main(node: int, program: list[str]) -> int:
 
 
 def _watch(pid: int) -> int:
-    """A descriptor that becomes readable once the process has ended; -1 if the system has none: then only half of the watch
-    works."""
+    """A descriptor that becomes readable when the process has ended; -1 if the system has none, in which case only half of the
+    watch works.
+    """
     try:
         return os.pidfd_open(pid)
     except OSError:

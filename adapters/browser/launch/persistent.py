@@ -78,7 +78,7 @@ class PersistentChromium(ChromiumBrowser):
             super()._unjudged()
 
     async def _close(self) -> None:
-        async with self._reading:  # the directory goes with it
+        async with self._reading:  # the directory is removed with the browser
             await super()._close()
 
 

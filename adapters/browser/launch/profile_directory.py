@@ -1,7 +1,7 @@
 """The profile directory of a launched Chromium: its user data with our preferences, its lock, its temporary files.
 
-It lies in memory if there is room, and is removed with the browser. If the node's process was killed, it stays until the next
-node or browser of the same user starts. That also ends a browser that still runs (``leash``).
+The directory is in memory if there is room, and is removed with the browser. If the node's process was killed, the directory stays
+until the next node or browser of the same user starts, which also ends a browser that still runs (``leash``).
 """
 
 from __future__ import annotations
@@ -29,7 +29,9 @@ PREFERENCES: Final[dict[str, Any]] = {
     "net": {"network_prediction_options": 2},  # never
 }
 PATH_CHARS_MAX: Final = 60
-"""Chromium locks its profile by a Unix socket in a directory of 44 characters below this one; a socket path has at most 107."""
+"""Chromium locks its profile by a Unix socket, 44 characters below this directory; the path of a socket has at most 107
+characters.
+"""
 _USUAL: Final = ("/tmp", "/var/tmp")  # noqa: S108 (what is made there is readable to its owner only)
 _MEMORY: Final = "/dev/shm"  # noqa: S108 (as above)
 _MOUNTS: Final = Path("/proc/self/mounts")
@@ -69,10 +71,10 @@ def make_profile_directory(roots: Sequence[str] = ()) -> Path:
 
 
 def usual_roots(memory: str = _MEMORY, mounts: Path = _MOUNTS) -> tuple[str, ...]:
-    """Where directories are made: in memory, so that no disk holds a login; else in the place of temporary files; and if that
-    path is too long for Chromium, in the usual places.
+    """The parent directories to try, in order: memory, so that no disk contains a login; the directory for temporary files; and if
+    that path is too long for Chromium, the usual directories.
 
-    ``TMPDIR`` decides if it is set. Memory counts if it is one of ``mounts`` that keeps files in memory, and has room.
+    If ``TMPDIR`` is set, it decides. ``memory`` is used if ``mounts`` lists it as a file system in memory, and it has room.
     """
     temporary = (tempfile.gettempdir(), *_USUAL)
     if os.environ.get("TMPDIR") or not _in_memory(memory, mounts):
@@ -173,7 +175,7 @@ def environment(directory: Path) -> dict[str, str | float | bool]:
         programs.mkdir(exist_ok=True)
         for name in _STARTING:
             with suppress(FileExistsError):
-                # A link, since some machines execute nothing from memory.
+                # A link, because some machines execute nothing from memory.
                 (programs / name).symlink_to(nothing)
     path = os.pathsep.join((str(programs), os.environ.get("PATH", os.defpath)))
     return {**os.environ, "TMPDIR": str(directory), "PATH": path}

@@ -1,4 +1,4 @@
-"""Observes a page during the wait for it to become still. The observation counts if nothing has changed since.
+"""Observes a page during the wait for it to become still. The observation is used if nothing has changed since.
 
 That wait takes 80 ms and more for each step, in which Chromium is idle. Reading the page and its hidden texts and taking its
 picture fit into that time.
@@ -17,7 +17,7 @@ from protocol.page.instructions.hidden_text import HiddenTexts
 T = TypeVar("T")
 
 _FRESH_S: Final = 0.1
-"""How long a picture stays current after the page was found unchanged."""
+"""The time for which a picture stays current after the page was found unchanged."""
 
 
 class Ahead:
@@ -33,7 +33,7 @@ class Ahead:
         self._picture = picture
         self._hidden = hidden
         self._picture_asked = self._hidden_asked = False
-        """True if it was requested since the last observation: then it will probably be requested again."""
+        """True if it was requested since the last observation, so that it will probably be requested again."""
         self._task: asyncio.Task[tuple[bytes, HiddenTexts | None]] | None = None
         self._kept: tuple[bytes, HiddenTexts | None] = (b"", None)
         self._fresh_until_s = 0.0
@@ -55,10 +55,10 @@ class Ahead:
         try:
             return await self._hidden()
         except MeshError:
-            return None  # a page whose hidden texts never come is observed all the same
+            return None  # a page whose hidden texts never arrive is observed all the same
 
     async def counts(self, *, unchanged: bool) -> bool:
-        """True if the observation shows the page as it is now. unchanged: since ``begin``."""
+        """True if the observation shows the present page. unchanged: True if the page has not changed since ``begin``."""
         task, self._task = self._task, None
         if task is None:
             return False
@@ -86,7 +86,7 @@ class Ahead:
         return kept if time.monotonic() < self._fresh_until_s else None
 
     def forget(self) -> None:
-        """Something is done on the page: earlier observations no longer count."""
+        """An action is performed on the page, so earlier observations are dropped."""
         self._kept = b"", None
         if self._task is not None:
             self._task.cancel()

@@ -31,7 +31,7 @@ class Camera:
         self._page = page
         self._session = session
         self._worlds = worlds
-        self._one = asyncio.Lock()  # the end of a picture that nobody waits for any more resumes the page
+        self._one = asyncio.Lock()  # a picture that nobody waits for any more still resumes the page when it ends
 
     async def picture(self, cover: Covering | None = None) -> bytes:
         """The page as PNG: without caret, finite animations at their end, password fields covered.

@@ -1,7 +1,7 @@
 """Composes the text of an element as it is shown: with open shadow trees in place, and with text of style sheets.
 
-``innerText`` has neither. Only if an element has one of them, or no word at all, its text is composed here, by the rules of
-``innerText``. An element without words gives the states of its boxes and the alternative texts of its pictures.
+``innerText`` includes neither. So if an element has one of them, or no word at all, its text is composed here by the rules of
+``innerText``. The text of an element without words consists of the states of its boxes and the alternative texts of its pictures.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Covers text in a picture where it is painted.
 
-``DOMSnapshot`` gives each line of text with its place: in shadow trees, closed ones too, in frames, of pseudo-elements, after
+``DOMSnapshot`` gives each line of text with its place, also in closed shadow trees, frames and pseudo-elements, and after
 transforms and scrolling. It is taken before and after the picture: if the places differ, the page moved meanwhile.
 """
 
@@ -38,17 +38,17 @@ _DEPTH_MAX: Final = 64
 
 
 class Placed:
-    """The painted content of a page, as one snapshot gives it."""
+    """The painted content of a page, according to one snapshot."""
 
     def __init__(self, snapshot: Mapping[str, Any]) -> None:
         self._documents = snapshot["documents"]
         self._strings = snapshot["strings"]
         self.pieces: list[Piece] = []
-        """In the order of the document, with boxes in the coordinates of the picture."""
+        """In document order, with boxes in the coordinates of the picture."""
         self.closed: list[Box] = []
         """Frames that the snapshot does not cover: those of other processes."""
         self.doubled = False
-        """True if something is painted elsewhere than the snapshot says, or a second time."""
+        """True if something is painted in another place than the snapshot says, or twice."""
         if self._documents:
             self._read(0, (0.0, 0.0), None, 0)
 

@@ -1,6 +1,6 @@
 """Reads the content of fields and lists: the shown choice or text, and the values that their form would send.
 
-Built-ins are called through their prototypes, since a form can have fields with the names of properties.
+Built-ins are called through their prototypes, because a form can have fields with the names of properties.
 """
 
 from __future__ import annotations
@@ -100,10 +100,9 @@ SHOWN: Final = (
   return state ? `${words === null ? said(e).trim() : words}\n${state}`.trim() : words;
 }"""
 )
-"""The text shown in a field, or the labels chosen in a list or a group of radio buttons, one a line.
-
-A box gives its state, a picture its alternative text. An element without words gives the boxes, pictures and components in it.
-Null for anything else, whose text is read instead. Password fields are never read. ``extracts``: also includes text of style
+"""The text shown in a field, or the labels chosen in a list or a group of radio buttons, one on each line. For a box, its state;
+for a picture, its alternative text; for an element without words, the texts of the boxes, pictures and components in it. Null
+for any other element, whose text is read instead. Password fields are never read. ``extracts``: also includes text of style
 sheets, and in a last line the chosen state of a tab, an option or a toggle button.
 """
 

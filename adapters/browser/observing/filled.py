@@ -1,4 +1,4 @@
-"""Checks that a field shows what was put into it, and notes beside a step how it changed later."""
+"""Checks that a field shows the text or choice put into it, and notes beside a step how it changed later."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ Work = Callable[[], Awaitable[None]]
 
 _PAUSE_S: Final = 0.05
 _SHOWS_MS: Final = 1_000
-"""How long a script may take to show a text in its field."""
+"""The time in which a script must show a text in its field."""
 _KEPT_MAX: Final = 20
 _CHANGES_NOTHING: Final = (Assert, Extract, Fill, Focus, Hover, Scroll, ScrollTo, Wait)
 """Actions after which no page is expected to revert another filled field."""
@@ -82,7 +82,7 @@ class Filled:
         quoted = "" if mask is None else mask(shown)
         if how == "cut" and mask is None:
             how = "other"  # a shortened password is another password
-        # Keys can be commands to the page: it may move the focus on, or consume the text.
+        # Keys can be commands to the page, which may move the focus or consume the text.
         if (how == "empty" and before["kind"]) if action.typed else how in ("other", "empty"):
             raise MeshError("action.not_possible", instead(how, quoted, _form(before)), role=element.role)
         if how == "empty":
@@ -185,7 +185,7 @@ def _anew(kept: _Kept, page: Observation | None) -> str | None:
 
 
 def _alike(kept: _Kept, shown: str) -> bool:
-    """True if the field shows the same as before. An observation has the names of secrets in place of their values."""
+    """True if the field shows the same as before. An observation contains the names of secrets in place of their values."""
     before = kept.shown if kept.mask is None else kept.mask(kept.shown)
     return " ".join(shown.split()) in (" ".join(kept.shown.split()), " ".join(before.split()))
 
@@ -211,8 +211,8 @@ def _form(field: dict[str, Any]) -> str:
 
 
 async def _becomes(handle: ElementHandle, wanted: str, before: str | None, limit: int) -> tuple[Taken, str]:
-    """How far the field shows ``wanted`` within a moment, and its content. before: its earlier content, if ``wanted`` was added
-    to it.
+    """How far the field shows ``wanted`` within a moment, and its content. before: its earlier content, if ``wanted`` was added to
+    it.
 
     A field counts as filled if it or its document is gone.
     """

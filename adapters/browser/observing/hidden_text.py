@@ -1,4 +1,4 @@
-"""Reads the texts of a document that no person sees, or that no reader of its accessibility tree gets, and why."""
+"""Reads the texts of a document that people cannot see or that its accessibility tree lacks, each with the reason."""
 
 from __future__ import annotations
 
@@ -206,8 +206,8 @@ return (async () => {
 
 
 def _needed() -> tuple[str, str]:
-    """For each word that a rule needs, its longest part without a space, as two expressions: parts that may stand within a
-    word, and parts at the edge of one. A text can be spread over elements, and each of them is searched by itself.
+    """For each word that a rule needs, its longest part without a space, as two expressions: one for parts that may be inside a
+    word, and one for parts at the edge of a word. A text can be spread over elements, and each of them is searched by itself.
     """
     inner, edged = set[str](), set[str]()
     for word in needed_words():
@@ -218,7 +218,7 @@ def _needed() -> tuple[str, str]:
             inner.add(parts[place])
         else:
             edged.add(f"{'(?<![^ ])' * before}{re.escape(parts[place])}{'(?![^ ])' * after}")
-    # A part that contains another is found with that one; in sorted order, a search tries parts with a common beginning together.
+    # A part that contains another one is found with that; in sorted order, a search tries parts with a common beginning together.
     shortest = sorted(one for one in inner if not any(other != one and other in one for other in inner))
     return "|".join(map(re.escape, shortest)), "|".join(sorted(edged))
 

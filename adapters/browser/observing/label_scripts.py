@@ -1,7 +1,7 @@
-"""JavaScript about labels: which hidden controls a label stands for, and where a label is pressed.
+"""JavaScript about labels: finds the hidden control of a label, and the point at which a label is pressed.
 
-A page often hides a box, a choice or a file field and shows its label in its place. Such a control has no Playwright ref, since
-the snapshot takes only what is shown. Here it gets one, from a range that Playwright does not reach, beside Playwright's own.
+A page often hides a box, a choice or a file field and shows its label in its place. Such a control has no Playwright ref, because
+a snapshot contains only visible elements. Here it gets a ref from a range that Playwright does not use.
 """
 
 from __future__ import annotations
@@ -230,9 +230,9 @@ for (const label of labels.filter(isSeen)) {
 return {way};
 }"""
 )
-"""How to press a control. ``own``: directly; ``label``: at the point of the element that ``LABEL`` then finds, which no other
-control in the label gets; ``area``: at the point of its picture; ``inner``: its label holds only other controls; ``covered``:
-something else lies above its label; empty: it has no visible label.
+"""The way to press a control. ``own``: directly; ``label``: on the element that ``LABEL`` then finds, at a point that belongs to
+no other control in the label; ``area``: at its point in the picture; ``inner``: its label contains only other controls;
+``covered``: another element is above its label; empty: it has no visible label.
 """
 
 FILES: Final = "e => e instanceof HTMLInputElement && e.type === 'file'"

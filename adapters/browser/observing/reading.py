@@ -1,4 +1,4 @@
-"""Reads a page: Playwright's snapshot of it, and facts about its controls that no snapshot has."""
+"""Reads a page: Playwright's snapshot of it, and facts about its controls that no snapshot contains."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from adapters.browser.observing.view import Facts, wanted_refs
 from adapters.browser.observing.worlds import Worlds
 from protocol import limits
 
-_EMPTY_FRAME_MS: Final = 1_500  # for a snapshot in which a frame without a document will be missing
+_EMPTY_FRAME_MS: Final = 1_500  # the time limit of a snapshot that leaves out a frame without a document
 
 
 class Read(NamedTuple):
-    """A page as it was read."""
+    """The result of reading a page."""
 
     roots: list[AriaNode]
     facts: Facts
@@ -43,10 +43,12 @@ class PageReader:
         self._activity = activity
 
     async def now(self) -> Read:
-        """The page as it is now. A facts script finds the refs that the snapshot before it has left."""
+        """Read the page. The script for the facts needs the refs that Playwright's snapshot has left on the elements just
+        before.
+        """
         if len(self._page.frames) == 1:
             # Both are sent at once, and reach the page in this order: waiting in between would cost each step a round trip. If the
-            # order changed, or another document came meanwhile, the facts do not belong to the snapshot.
+            # order changed, or another document was loaded meanwhile, the facts do not belong to the snapshot.
             serial = self._activity.serial
             parsed, facts = await asyncio.gather(self._parsed(), self._worlds.facts())
             early = bool(parsed.wanted.keys() - facts.traits.keys()) or (facts.unmarked and _has_refs(parsed.roots))
@@ -67,11 +69,11 @@ class PageReader:
     async def _snapshot(self) -> str:
         """Playwright's snapshot of the page.
 
-        A frame whose document never comes, or that Chromium refuses to load (``file:`` in a web page), has neither address nor
-        document. Playwright waits for it until the timeout, and then gives the rest of the page.
+        A frame whose document never loads, or that Chromium refuses to load (``file:`` in a web page), has neither address nor
+        document. Playwright waits for it until the timeout, and then returns the rest of the page.
         """
         if any(not frame.url for frame in self._page.frames):
-            with contextlib.suppress(PlaywrightTimeoutError):  # the rest took longer: it gets its time
+            with contextlib.suppress(PlaywrightTimeoutError):  # the rest took longer, so it gets the normal time
                 return await self._page.aria_snapshot(mode="ai", timeout=_EMPTY_FRAME_MS)
         return await self._page.aria_snapshot(mode="ai", timeout=limits.STEP_TIMEOUT_MS + limits.READ_MORE_MS_MAX)
 

@@ -1,4 +1,4 @@
-"""Inserts hidden controls that their labels stand for into a snapshot, which leaves them out. Pure."""
+"""Inserts hidden controls whose labels are visible into a snapshot, which leaves the controls out. Pure."""
 
 from __future__ import annotations
 

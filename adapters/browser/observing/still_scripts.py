@@ -1,6 +1,6 @@
-"""Scripts that tell when a frame is still, and hold it still for a picture (docs/adr/0065-when-a-page-is-still.md).
+"""Scripts that determine when a frame is still, and hold it still for a picture (docs/adr/0065-when-a-page-is-still.md).
 
-Like those of ``scripts`` they run in an isolated world. The data that they share, ``__trailmesh_…``, no page sees or changes.
+Like those of ``scripts`` they run in an isolated world. Pages cannot see or change the data that they share (``__trailmesh_…``).
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ const left = animation => {
   return end < 2000 ? Math.max(0, end - (animation.currentTime ?? 0)) : 0;
 };
 """
-"""How long an animation will still move something, in milliseconds; 0 for an endless one, or one of 2 s and more."""
+"""The milliseconds for which an animation will still move something; 0 for an endless animation, or one of 2 s or more."""
 
 _EMPTY: Final = r"""
 const empty = () => !/[\p{L}\p{N}]/u.test(prop(prop(document, 'body') ?? document, 'innerText') ?? '')
@@ -59,8 +59,9 @@ _ANSWERS: Final = r"""
     found.read = () => { note(told.takeRecords()); return found.last; };
     return found;
   })();"""
-"""When the last answer to a script of a document came. Recorded from its beginning, since browsers keep only the first 250
-entries."""
+"""The time of the last answer to a script of a document. Recorded from the document's beginning, because browsers keep only the
+first 250 entries.
+"""
 
 QUIET: Final = (
     r"""new Promise(done => {
@@ -146,8 +147,8 @@ QUIET: Final = (
   }};
 })"""
 )
-"""How often a frame changed until it stood still for a while. Contents of fields, scrolling and focus are not waited for, but
-count as a change.
+"""The number of changes in a frame until it stood still for a while. Contents of fields, scrolling and focus count as a change but
+are not waited for.
 """
 
 SHELL: Final = (
@@ -169,8 +170,8 @@ SHELL: Final = (
   }, {once: true});
 })()"""
 )
-"""Notes, before the first script of a document, when answers come to its scripts, and if it was served almost without text, so
-that scripts build the page.
+"""Notes, before the first script of a document, the times of answers to its scripts, and whether it was served almost without
+text, so that scripts build the page.
 """
 
 CHANGES: Final = "globalThis.__trailmesh_watch?.told()"

@@ -15,11 +15,11 @@ from protocol import limits
 from protocol.errors import MeshError
 
 POLL_S: Final = (0.016, 0.032)
-_LOADING_S: Final = 0.5  # how long loading delays reading a page; a slow picture may take far longer
+_LOADING_S: Final = 0.5  # the time for which loading delays reading a page; a slow picture may take far longer
 
 
 class Stillness:
-    """Waits for one page to come to rest."""
+    """Waits until one page is still."""
 
     def __init__(self, activity: Activity, worlds: Worlds, ahead: Ahead, frames: Callable[[], int]) -> None:
         """frames: counts the frames of the page, in reach or not."""
@@ -30,7 +30,7 @@ class Stillness:
         self.seen = False
         """True if the page was read when it was found still, and has not changed since."""
         self._rests = 0
-        """How often it was still: a document that came since the last time is still being built."""
+        """The number of times it was still: a document that was loaded since the last time is still being built."""
         self.quiet_ms = limits.SETTLE_QUIET_MS
         """The time without a change that counts as still."""
         self.arrival_ms = limits.NAVIGATION_TIMEOUT_MS
@@ -43,7 +43,7 @@ class Stillness:
             await self._activity.changed(left)
 
     async def loaded(self) -> None:
-        """Wait for the page to load, within a limit: an earlier read slows the renderer and finds content that will change."""
+        """Wait for the page to load, within a limit: reading too early slows the renderer and finds content that will change."""
         end = time.monotonic() + _LOADING_S
         while not self._activity.idle and (left := end - time.monotonic()) > 0:
             await self._activity.changed(left)

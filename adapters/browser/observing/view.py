@@ -61,11 +61,11 @@ class Facts:
     unasked: int = 0
     """How many controls in unreachable frames have unread traits."""
     traps: bool = False
-    """True if a form has a field that keeps its content from being pressed."""
+    """True if a form has a field that keeps the form's content from being pressed."""
     clobbered: str = ""
     """Name of a form's field that spoiled the snapshot."""
     busy: bool = False
-    """True if a frame says that it is at work."""
+    """True if a frame shows that it is working."""
     documents: list[FrameDocument] = field(default_factory=list)
     """The document of each frame."""
     passwords: set[str] = field(default_factory=set)
@@ -79,7 +79,7 @@ class View:
     observation: Observation
     refs: dict[str, str]
     standing: dict[str, str] = field(default_factory=dict)
-    """Hidden controls that labels stand for: by Playwright ref, the ref of the frame around each, empty for the main one."""
+    """Hidden controls with visible labels: by Playwright ref, the ref of the frame around each, empty for the main frame."""
     nodes: dict[str, tuple[int, str]] = field(default_factory=dict)
     """Place in the tree, and frame, by Playwright ref."""
     traps: bool = False

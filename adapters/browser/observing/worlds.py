@@ -59,11 +59,11 @@ class Worlds:
         self._ids.pop(event["executionContextId"], None)
 
     async def start(self) -> None:
-        """Learn the existing worlds, and record how documents are served in new ones."""
+        """Learn the existing worlds, and let new ones record how their documents are served."""
         await self._session.send("Runtime.enable")
         tree = await self._session.send("Page.getFrameTree")
         self.main_frame = tree["frameTree"]["frame"]["id"]
-        if self._name:  # each page has one of its own
+        if self._name:  # each page has a name of its own
             source = still_scripts.SHELL.replace("LETTERS", str(limits.SETTLE_SHELL_LETTERS))
             # The binding exists only in worlds of this name, which no page can make or reach.
             await self._session.send(
@@ -95,7 +95,7 @@ class Worlds:
                 {"expression": expression, "contextId": context, "returnByValue": True, "awaitPromise": wait},
             )
         except PlaywrightError:
-            return None  # the frame navigated; the caller asks again once it has arrived
+            return None  # the frame navigated; the caller asks again when it has arrived
         return answer["result"].get("value")
 
     async def object(self, expression: str, frame: str = "") -> str:

@@ -1,4 +1,4 @@
-"""Closes pages. Chromium would let go a request that is being judged when its page closes, so the network is cut off first."""
+"""Closes pages. Chromium would send a request that is being judged when its page closes, so the network is cut off first."""
 
 from __future__ import annotations
 

@@ -49,11 +49,10 @@ class ChromiumContext:
         tabs: bool = False,
         seeded: Page | None = None,
     ) -> None:
-        """judge: of every request of the browser; None if somebody else uses it too. life: ends with the context.
-
-        destinations: where names lead; None if the browser resolves them by its own configured rules. tabs: True if a window
-        that a page opens becomes a tab; only with a judge, which sees its first request. seeded: the blank page in which the
-        initial storage was written; it becomes the first page.
+        """judge: judges every request of the browser; None if somebody else uses the browser too. life: ends with the context.
+        destinations: resolves names; None if the browser resolves them by its own configured rules. tabs: True if a window that
+        a page opens becomes a tab; only with a judge, which sees its first request. seeded: the blank page in which the initial
+        storage was written; it becomes the first page.
         """
         self._context = context
         self._policy = policy
@@ -67,7 +66,7 @@ class ChromiumContext:
         self._pages: dict[Page, ChromiumPage] = {}
         self._storage: dict[Page, TabStorage] = {}
         self.begins: Mapping[str, Mapping[str, str]] = {}
-        """The sessionStorage of the first page, by origin. A tab opened beside it starts empty, as for a person."""
+        """The sessionStorage of the first page, by origin. A tab opened later starts empty, as in a person's browser."""
         self.apart = Partitions()
         """The storage of frames, partitioned by the site on top."""
         self.slicing: Callable[[Sequence[str]], Awaitable[Slice]] | None = None
@@ -188,7 +187,7 @@ class ChromiumContext:
         return len(self._context.pages) - len(self._pages) - (self._seeded is not None)
 
     def _window(self, page: Page) -> None:
-        """A page that was not opened here counts as a window that a page opened, as nothing else is known yet."""
+        """A page that was not opened here is treated as a window of a page, because nothing else is known yet."""
         if self._tabs is not None:
             self._life.spawn(self._adopt(page))
         elif self._judge is not None:
@@ -219,7 +218,7 @@ class ChromiumContext:
 
         In an attached browser windows are closed only with the context, after all of them were cut off from the network.
         """
-        # The event for a page that we open comes before the call returns, as for a window.
+        # The event for a page opened here comes before the call returns, just like that of a window.
         async with self._opening:
             if page in self._pages:
                 return
@@ -245,7 +244,9 @@ class ChromiumContext:
         return await self._context.storage_state(indexed_db=False), {}, ()
 
     async def _held(self) -> tuple[Any, dict[str, dict[str, str]], tuple[Untaken, ...]]:
-        """Playwright's state, the sessionStorage of the pages, and what the state leaves out; all are asked for at once."""
+        """Playwright's state, the sessionStorage of the pages, and the parts that the state leaves out; all are requested at
+        once.
+        """
         storages = list(self._storage.values())
         stored, _, lost, each = await asyncio.gather(
             self._context.storage_state(indexed_db=True),
@@ -255,7 +256,7 @@ class ChromiumContext:
         )
         tabs: dict[str, dict[str, str]] = {}
         for entries in each:
-            tabs |= entries  # if two pages show one origin, the newer one's
+            tabs |= entries  # if two pages show one origin, the newer page's entries count
         return stored, tabs, lost
 
     async def last_state(self, origins: Sequence[str]) -> BrowserState:

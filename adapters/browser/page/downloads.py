@@ -53,9 +53,9 @@ class Downloads:
 
     def _progress(self, event: Mapping[str, Any]) -> None:
         guid = event["guid"]
-        # For an aborted download Chromium reports in the end that no bytes came.
+        # For an aborted download Chromium finally reports that no bytes were received.
         self._received[guid] = max(self._received.get(guid, 0), int(event["receivedBytes"]))
-        # All together, since a page can begin any number of downloads.
+        # All together, because a page can begin any number of downloads.
         if self._too_large:
             for download in list(self._under_way):
                 self._activity.spawn(download.cancel())

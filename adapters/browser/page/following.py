@@ -1,4 +1,4 @@
-"""Opens in a page the address of a window that it wanted to open, if the context has no tabs."""
+"""Opens the address of a window that a page wanted to open in the page itself, if the context has no tabs."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class Following:
         self._guard = guard
         self._navigation = navigation
         self.followed = False
-        """True if the page was led to one of them since the action began."""
+        """True if the page was sent to one of them since the action began."""
 
     def begin(self) -> None:
         """An action begins: earlier windows do not belong to it."""
@@ -26,7 +26,9 @@ class Following:
         self.followed = False
 
     async def follow(self) -> bool:
-        """Lead the page to the last window that it wanted to open. True if there was one. With tabs, windows open by themselves."""
+        """Send the page to the last window that it wanted to open. True if there was one. In a context with tabs, windows open by
+        themselves.
+        """
         if not self._activity.popups or self._guard.windows is not None:
             return False
         url = self._activity.popups.pop()

@@ -25,7 +25,7 @@ _WITH_BODY: Final = "document.body ?? document.documentElement?.append(document.
 
 
 _STOP_MS: Final = 1_000
-_SHOWN_MS: Final = 2_000  # a page that does not answer for so long, or shows no picture, is unusable
+_SHOWN_MS: Final = 2_000  # a page that does not answer for this long, or shows no picture, is unusable
 _ATTEMPTS: Final = {
     "no_name": "no host has this name",
     "refused": "the connection was refused: no server listens at this address and port",
@@ -35,7 +35,7 @@ _ATTEMPTS: Final = {
 
 
 class Navigation:
-    """Leads one page to other documents."""
+    """Opens other documents in one page."""
 
     def __init__(
         self, page: PlaywrightPage, session: CDPSession, worlds: Worlds, activity: Activity, guard: NetworkGuard
@@ -72,8 +72,8 @@ class Navigation:
             raise MeshError("action.not_possible", f"there is no page {'before' if step < 0 else 'after'} this one")
         limit = timeout_ms or limits.NAVIGATION_TIMEOUT_MS
         self._guard.expects_document()
-        # Not until it has loaded: a page from the back/forward cache of an attached browser never does. Later loading is waited for
-        # as after any other action.
+        # Loading is not waited for here, because a page from the back/forward cache of an attached browser never finishes it.
+        # Later loading is waited for as after any other action.
         go = self._page.go_back if step < 0 else self._page.go_forward
         await self._opened(go(wait_until="commit", timeout=limit), limit)
 
@@ -122,10 +122,10 @@ class Navigation:
         return MeshError(error.code, "; ".join(map(asks, asked)), **error.detail, challenges=list(asked))
 
     async def overdue(self, after_ms: int) -> None:
-        """Return if the page is usable, though its document was not complete after ``after_ms``.
+        """Return if the page is usable although its document was not complete after ``after_ms``.
 
-        A page that shows something continues to load and is used as it is, which is noted. Any other is given up. Errors:
-        ``browser.slow``, ``browser.navigation``, ``browser.timeout``: they say how far it came.
+        A page that shows something continues to load and is used in this state, with a note. Any other page is given up. Errors:
+        ``browser.slow``, ``browser.navigation``, ``browser.timeout``, by how far it had loaded.
         """
         error = self._lateness(after_ms)
         if await self._shows():
@@ -178,7 +178,7 @@ class Navigation:
             await self._activity.changed(_STOP_MS / 1000)
 
     def _stop(self) -> None:
-        # Playwright continues loading: the page would open later, in another action, and could not be read until then.
+        # Playwright continues loading: the page would open later, during another action, and could not be read until then.
         self._activity.spawn(self._session.send("Page.stopLoading"))
 
 

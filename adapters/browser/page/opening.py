@@ -1,4 +1,4 @@
-"""Waits for the end of a navigation, even if the new page asked for another one in its place."""
+"""Waits for the end of a navigation, even if the new page requested another document in its place."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ _POLL_S: Final = 0.25
 
 
 async def until_opened(work: Coroutine[Any, Any, object], activity: Activity, guard: NetworkGuard) -> None:
-    """Return once ``work``, a navigation of Playwright, is done. Also return once the new page stays because the document that
-    it asked for in its place was refused.
+    """Return when ``work``, a navigation of Playwright, is done. Also return when the new page stays because the document that it
+    requested in its place was refused.
 
-    A script that submits a form while the page is still being parsed ends the parsing. Such a page never reports that it is
-    complete. If the navigation itself was refused, no page came: its own end is waited for, however late it is reported.
+    A script that submits a form while the page is still being parsed ends the parsing, and such a page never reports that it is
+    complete. If the navigation itself was refused, no page comes, so its own end is waited for, however late it is reported.
     """
     task, before = asyncio.ensure_future(work), activity.documents
     try:

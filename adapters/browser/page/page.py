@@ -32,7 +32,7 @@ from protocol.risk.requests.refused import request_line
 T = TypeVar("T")
 
 _LISTED_S: Final = 3.0  # for the requests that a recording lists for the action
-_LATE_S: Final = 3.0  # a slow answer to a timer's request must not look like one that never came
+_LATE_S: Final = 3.0  # a slow answer to a timer's request must not look like a missing one
 _NO_REF: Final = "e0"  # Playwright counts from 1
 
 
@@ -74,11 +74,13 @@ class ChromiumPage(ReadablePage):
         return True
 
     def _prepare(self) -> None:
-        """Make Playwright inject its script while a document loads: 340 kB, for which the first observation would wait."""
+        """Make Playwright inject its script of 340 kB while a document loads, so that the first observation need not wait for
+        it.
+        """
         self._activity.spawn(self._page.get_by_ref(_NO_REF).count())
 
     def lets_choose_files(self) -> None:
-        """From now on Chromium shows its own file chooser: a person uses the page."""
+        """Let Chromium show its own file chooser from now on, because a person uses the page."""
         self._activity.lets_choose_files()
 
     # --- for the other tabs ---
@@ -104,7 +106,9 @@ class ChromiumPage(ReadablePage):
         return await self._worlds.in_frame(frame, expression)
 
     async def follow_window(self) -> None:
-        """Open in the page the address of the window that it wanted, and show the page, as the window had covered it."""
+        """Open the address of the window that the page wanted in the page itself, and bring the page to the front, because the
+        window had covered it.
+        """
         await self._following.follow()
         await self.to_front()
 
@@ -160,7 +164,7 @@ class ChromiumPage(ReadablePage):
             self._guard.sending.end()
             self._guard.late.end(action)
             self._guard.closely.end()
-            # Also after an error: the owner's permissions apply to this action, not to later ones.
+            # Also after an error, because the owner's permissions apply to this action only.
             self._activity.given = NOTHING
 
     async def _performed(
@@ -176,7 +180,7 @@ class ChromiumPage(ReadablePage):
         if self._activity.gone.done():
             raise MeshError("browser.crashed")
         looks = isinstance(action, Wait | Assert | Extract)
-        # A reading action changes nothing: the page is as it was when its target was found.
+        # A reading action changes nothing, so the page is still as it was when the target was found.
         seen = self._looked and isinstance(action, Assert | Extract)
         self._arrival_ms = self._stillness.arrival_ms = given.arrival_ms or arrival_ms(action)
         self._guard.begin(given)
@@ -220,7 +224,7 @@ class ChromiumPage(ReadablePage):
         if still_ms and not settled:
             raise MeshError("action.assertion_failed", f"the page did not rest for {still_ms} ms", found="changes")
         if settled:
-            # A timer can have sent a request just after the page was found still.
+            # A timer may have sent a request just after the page was found still.
             await self._activity.answered(_LATE_S)
         await self._hands.filled.end(action, self._view.observation)
         mask = masker(self._secrets)
@@ -253,7 +257,7 @@ class ChromiumPage(ReadablePage):
         )
 
     def _with_dialogs(self, error: MeshError) -> MeshError:
-        """``error``, with the dialog that a page shows again and again, if that explains why it does not answer."""
+        """``error``, with the dialog that a page shows repeatedly, if that explains why it does not answer."""
         dialogs = self._activity.dialogs
         if error.code != SLOW or not dialogs:
             return error
@@ -277,13 +281,13 @@ class ChromiumPage(ReadablePage):
     # --- settling ---
 
     async def _settle(self, expect: bytes | None, patience_ms: Callable[[], int], *, seen: bool = False) -> bool:
-        """Observe the page once it has the state ``expect``, or is still. True if that happened before the timeout.
+        """Observe the page when it has the state ``expect`` or is still. True if that happened before the timeout.
 
-        seen: the last observation shows the page as it is now.
+        seen: True if the last observation shows the present page.
         """
         if expect is not None and ((seen and self._activity.idle and self._fits(expect)) or await self._has(expect)):
             return True
-        # Only now, because the check for stillness competes with reading the page repeatedly.
+        # Only now, because the check for stillness competes with repeated reading of the page.
         still = asyncio.ensure_future(self._stillness.until_still(patience_ms, ahead=expect is None))
         try:
             attempt = 0
@@ -369,6 +373,6 @@ class ChromiumPage(ReadablePage):
 
 
 def arrival_ms(action: Action) -> int:
-    """How long a document that ``action`` leads to may take."""
+    """The time limit for a document that ``action`` leads to."""
     own_ms = 0 if isinstance(action, Wait | Assert) else action.timeout_ms
     return own_ms or limits.NAVIGATION_TIMEOUT_MS

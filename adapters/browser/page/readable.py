@@ -40,7 +40,7 @@ from protocol.page.showing.markup import Markup
 
 T = TypeVar("T")
 
-_CLOBBERED_TIMEOUT_MS: Final = 1_000  # asked of a page that did not answer in time before
+_CLOBBERED_TIMEOUT_MS: Final = 1_000  # for a page that did not answer in time before
 _REFS_ASKED_MAX: Final = 2_000  # controls of unreachable frames, asked one by one
 _REFS_AT_ONCE: Final = 50
 _SNAPSHOT_ATTEMPTS: Final = 3
@@ -72,11 +72,11 @@ class ReadablePage:
         self._view: View | None = None
         self._secrets = NO_SECRETS
         self._busy = False
-        """True if the last observation said that the page is at work."""
+        """True if the last observation showed that the page is working."""
         self._looked = False
         """True if the page was observed since the last action."""
         self._arrival_ms = limits.NAVIGATION_TIMEOUT_MS
-        """How long the document that the last action asked for may take."""
+        """The time limit of the document that the last action requested."""
 
     @property
     def view(self) -> View:
@@ -159,7 +159,7 @@ class ReadablePage:
                 continue  # the document changed between snapshot and facts
             if facts.clobbered:
                 if attempt == 0:
-                    continue  # a form that came between snapshot and facts looks the same, and only once
+                    continue  # a form that appeared between snapshot and facts looks the same, but only once
                 raise hiding(facts.clobbered)
             await asyncio.gather(self._ask(unknown, facts), read_far_labels(self._page, roots, facts))
             break

@@ -32,7 +32,7 @@ T = TypeVar("T")
 
 _DOWNLOADED_S: Final = 0.5
 _BEGINS_S: Final = 2.0
-"""How long to wait for the first request of an announced window, and then for the next window; ``javascript:`` never sends one."""
+"""The time to wait for the first request of an announced window, and then for the next window; ``javascript:`` never sends one."""
 
 
 class Tabs:
@@ -43,7 +43,7 @@ class Tabs:
         self._tabs: dict[int, ChromiumPage] = {}
         """The open tabs, by number."""
         self._all: dict[int, ChromiumPage] = {}
-        """All tabs, closed ones too: their downloads and refusals still count."""
+        """All tabs, including closed ones, because their downloads and refusals still count."""
         self._fronts: list[int] = []
         """Numbers of the tabs that were in front, the current one last."""
 
@@ -69,7 +69,7 @@ class Tabs:
     def _require_front(self) -> None:
         number = self._fronts[-1]
         if self.is_open and not self._all[number].is_open:
-            # Not the next tab: the next action was meant for this one, and would run on another page.
+            # Not the next tab, because the next action was meant for this tab and would run on another page.
             raise MeshError(
                 "action.tab_missing", f"tab {number} has closed itself: say `switch_tab` for what comes next"
             )
@@ -83,7 +83,7 @@ class Tabs:
     async def _shown(
         self, page: ChromiumPage, action: Action, expect: bytes | None, secrets: Secrets | None
     ) -> Outcome:
-        """The outcome on the tab that ``action`` brought to the front; its document may take as long as the action allows."""
+        """The outcome on the tab that ``action`` brought to the front. Its document may take as long as the action allows."""
         await page.to_front()
         return await page.perform(Wait(), expect=expect, secrets=secrets, given=Given(arrival_ms=arrival_ms(action)))
 
@@ -138,9 +138,9 @@ class Tabs:
     async def _opened(
         self, before: int, expected: int, limit_s: float, downloading: Callable[[], bool]
     ) -> ChromiumPage | None:
-        """The last tab beyond ``before``, once all of these can be driven; None if there is none.
+        """The last tab after ``before``, when all of these can be driven; None if there is none.
 
-        expected: how many windows must have begun to open or been refused by then, in the whole session.
+        expected: the number of windows in the whole session that must have begun to open or been refused by then.
         """
         began = stirred = time.monotonic()
         known = 0

@@ -1,7 +1,7 @@
 """Storage of frames that Chromium partitions by the site on top (docs/adr/0054-storage-of-frames.md).
 
-Playwright's state does not include it. It is read in each frame that is shown, in a world that no script of a page shares. For
-a frame that is no longer shown, the last result counts.
+Playwright's state does not include it. It is read in each visible frame, in an isolated world. For a frame that is no longer
+visible, the last result is used.
 """
 
 from __future__ import annotations
@@ -58,7 +58,8 @@ class Partitions:
 
     async def _of_process(self, frame: Frame) -> None:
         """The storage of ``frame``, and of the frames below it in its process."""
-        with contextlib.suppress(PlaywrightError, TimeoutError):  # it has gone, or another frame's process runs it
+        # it has gone, or runs in the process of another frame
+        with contextlib.suppress(PlaywrightError, TimeoutError):
             async with asyncio.timeout(_WAIT_S):
                 session = await frame.page.context.new_cdp_session(frame)
                 try:

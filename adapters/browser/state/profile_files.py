@@ -1,6 +1,6 @@
-"""The IndexedDB folders in a profile directory: written before Chromium starts, read once it has ended (ADR 57).
+"""The IndexedDB folders in a profile directory: written before Chromium starts, and read after it has ended (ADR 57).
 
-This node made the directory. It never reads profiles of others.
+Only directories made by this node are read, never other profiles.
 """
 
 from __future__ import annotations
@@ -53,9 +53,8 @@ def write_slice(directory: Path, given: Slice) -> None:
 
 
 def read_slice(directory: Path, version: str, takes: Callable[[str], bool]) -> Slice:
-    """The data that the profile in ``directory`` keeps for the origins that ``takes`` accepts; no browser uses it any more.
-
-    version: of the browser that used it. Errors: ``input.too_large``, ``browser.state`` (an unknown or unreadable file).
+    """The data of the profile in ``directory`` for the origins that ``takes`` accepts. No browser may use the profile any more.
+    version: that of the browser that used it. Errors: ``input.too_large``, ``browser.state`` (an unknown or unreadable file).
     """
     root = directory.joinpath(*_PLACE)
     found: dict[str, list[SliceFile]] = {}

@@ -1,8 +1,8 @@
 """Writes the storage that a context begins with, before any script of a site runs in it.
 
-Only a document of an origin can write its storage. The first page shows one blank document of each origin: its address is
-answered here, without a request to the site, and it has no script. Storage that is partitioned by a site on top is written in a
-frame of a blank document of that site. Then the page is as blank as it was.
+Only a document of an origin can write its storage. So the first page shows one blank document of each origin, without scripts; its
+request is answered here and never reaches the site. Storage that is partitioned by a site on top is written in a frame inside a
+blank document of that site. Afterwards the page is blank again.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _BLANK: Final = "about:blank"
 _NOTHING: Final = ""
 _PIECE_CHARS: Final = 256 * 1024
 _GIVEN: Final = "globalThis.trailmeshGiven"
-"""A name in an isolated world: no script of a page sees it, and it disappears with the blank document."""
+"""A name in an isolated world: no script of a page can see it, and it disappears with the blank document."""
 _TRIES: Final = 100
 _PAUSE_S: Final = 0.001
 _PAUSE_S_MAX: Final = 0.01
@@ -148,8 +148,8 @@ async def _write(session: CDPSession, frame: str, stored: Mapping[str, Any]) -> 
     """Write ``stored`` in the blank document that ``frame`` shows. Errors: ``browser.state``."""
     world = await session.send("Page.createIsolatedWorld", {"frameId": frame})
     asked = {"contextId": world["executionContextId"], "awaitPromise": True, "returnByValue": True}
-    # As text: a name like ``__proto__`` means something else in a script than in JSON. In pieces: a message is encoded at once in
-    # the event loop, and a login can hold megabytes.
+    # As text, because a name like ``__proto__`` has another meaning in a script than in JSON. In pieces, because a message is
+    # encoded at once in the event loop, and a login can have megabytes.
     text = await asyncio.to_thread(_encoded, stored)
     for at in range(0, len(text), _PIECE_CHARS):
         piece = json.dumps(text[at : at + _PIECE_CHARS])

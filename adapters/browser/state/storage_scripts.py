@@ -1,4 +1,4 @@
-"""Scripts that write the storage of an origin, and read it, each in a world that no script of a page shares."""
+"""Scripts that write and read the storage of an origin, each in an isolated world."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """sessionStorage of a page: its initial entries, set before its scripts run, and its entries at the end.
 
-An origin gets its entries in the first document of it that the tab loads, and never again: after a logout there, they stay
-gone. Frames that Chromium runs in a process of their own are neither written nor read.
+An origin gets its entries in its first document in the tab, and never again, so that they stay removed after a logout. Frames in a
+process of their own are neither written nor read.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ class TabStorage:
     def __init__(self, session: CDPSession, activity: Activity) -> None:
         self._session, self._activity = session, activity
         self._given: dict[str, str] = {}
-        """By origin, the script that still waits for its first document."""
+        """For each origin, the script that waits for the origin's first document."""
 
     async def begin_with(self, entries: Mapping[str, Mapping[str, str]]) -> None:
         """Set the entries of origins when their first documents begin. The page must not have navigated yet."""
@@ -42,11 +42,13 @@ class TabStorage:
     def _navigated(self, event: Mapping[str, Any]) -> None:
         script = self._given.pop(origin_of(str(event["frame"].get("url", ""))), None)
         if script is not None:
-            # Before the next document can be requested: its request waits for us, and this is sent first.
+            # Before the next document can be requested: its request waits for us, and this message is sent first.
             self._activity.spawn(self._session.send("Page.removeScriptToEvaluateOnNewDocument", {"identifier": script}))
 
     async def read(self) -> dict[str, dict[str, str]]:
-        """The entries of each origin that the page shows now, by origin; empty ones too. No script of the page takes part."""
+        """The entries of each origin that the page shows now, by origin, including empty ones. No script of the page takes
+        part.
+        """
         found: dict[str, dict[str, str]] = {}
         pending = [(await self._session.send("Page.getFrameTree"))["frameTree"]]
         for _ in range(_FRAMES_MAX):

@@ -1,4 +1,4 @@
-"""The second wall: connects a browser only to what a guard has let through, and looks at what is sent."""
+"""The second wall: connects a browser only to destinations that a guard has let through, and examines the sent bytes."""
 
 from adapters.browser.wall.destinations import Attempt, Destinations
 from adapters.browser.wall.headers import choosing, said

@@ -1,8 +1,8 @@
-"""Where the requests of one browser lead: judged for each request, and enforced for each connection.
+"""The destinations of one browser's requests: judged for each request, and enforced for each connection.
 
-The guard knows who asks, but not where Chromium will connect; the tunnel knows where, but not for whom. So the guard notes
-which hosts in private networks it has let through, and the tunnel connects to no others: a name that resolves elsewhere at the
-time of the connection is refused.
+The guard knows the page that asks, but not the IP address to which Chromium will connect; the tunnel knows the address, but not
+the page. So the guard notes which hosts in private networks it has let through, and the tunnel connects to no others. A name that
+resolves elsewhere at the time of the connection is refused.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _USUAL_PORT: Final = {"http": 80, "https": 443}
 
 
 class Destinations:
-    """The destinations of one browser: its guards write them, its tunnel reads them."""
+    """The destinations of one browser. Its guards write them, and its tunnel reads them."""
 
     def __init__(self, wall: Wall | None = None) -> None:
         self.wall = wall or Wall()
@@ -97,7 +97,7 @@ class Destinations:
 
 
 def _looked_up(host: str) -> str:
-    """The name to look up for ``host``: names below ``localhost`` are this machine (RFC 6761), and no resolver is asked."""
+    """The name to look up for ``host``: names below ``localhost`` are this machine (RFC 6761), so no resolver is asked."""
     return "localhost" if host.lower().rstrip(".").endswith(".localhost") else host
 
 
@@ -107,7 +107,9 @@ def _may_lead(host: str, address: str, admitted: bool) -> bool:
 
 
 def _remember(kept: dict[K, V], key: K, value: V) -> None:
-    """Keep it as the newest entry. The oldest are dropped when there are too many: a page can ask for any number of names."""
+    """Keep it as the newest entry. The oldest are dropped if there are too many, because a page can request any number of
+    names.
+    """
     kept.pop(key, None)
     kept[key] = value
     while len(kept) > _KEPT_MAX:

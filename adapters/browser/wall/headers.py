@@ -15,11 +15,11 @@ _REPLACING: Final = frozenset(
         "x-rewrite-method",
     }
 )
-"""Headers that replace the method of a request in the eyes of a site."""
+"""Headers that, for some sites, override the method of a request."""
 _COMMANDING: Final = frozenset(
     {"x-october-request-handler", "x-winter-request-handler", "next-action", "soapaction", "x-amz-target"}
 )
-"""Headers that name the operation of a POST, regardless of its address and body."""
+"""Headers that select the operation of a POST, regardless of its address and body."""
 
 
 class Said(NamedTuple):
@@ -27,15 +27,15 @@ class Said(NamedTuple):
 
     content_type: str
     announced: str
-    """The method that a CORS preflight asks for; empty for any other request. Scripts cannot set that header."""
+    """The method that a CORS preflight announces; empty for any other request. Scripts cannot set that header."""
     replaced_by: str
     """The method that a header substitutes for the real one."""
     commanded: bool
-    """True if a header names the operation."""
+    """True if a header selects the operation."""
 
 
 def choosing(headers: Mapping[str, str]) -> tuple[str, ...]:
-    """The headers that name the operation of a request, each ``name: value``."""
+    """The headers that select the operation of a request, each ``name: value``."""
     lower = {name.lower(): value for name, value in headers.items()}
     return tuple(f"{name}: {value}" for name, value in lower.items() if name in _COMMANDING and value.strip())
 

@@ -1,7 +1,7 @@
-"""Reads from the first message of TLS (ClientHello, RFC 8446 section 4.1.2) which protocol will run over it.
+"""Determines, from the first message of TLS (ClientHello, RFC 8446 section 4.1.2), the protocol that will run over the connection.
 
-Chromium offers HTTP/2 where it opens a page or a file, and HTTP/1.1 alone for a WebSocket; TURN over TLS offers nothing. So the
-kind of traffic is visible although its content is not.
+Chromium offers HTTP/2 for a page or a file, only HTTP/1.1 for a WebSocket, and nothing for TURN over TLS. So the kind of traffic
+is visible although its content is not.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ _HANDSHAKE: Final = 22
 _CLIENT_HELLO: Final = b"\x01"
 _ALPN: Final = 16
 _BYTES_MAX: Final = 16 * 1024
-"""Limit of a first message. Those of Chromium have two KiB."""
+"""Limit of a first message. Chromium's have two KiB."""
 
 
 def offered(data: bytes) -> tuple[str, ...] | None:

@@ -1,4 +1,4 @@
-"""Relays pass on the bytes of a connection through the tunnel, and examine them on the way."""
+"""Relays pass the bytes of a connection through the tunnel, and examine them on the way."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from protocol import limits
 
 _HELLO: Final = b"\x16"
 _PAGES: Final = "h2"
-"""The protocol that Chromium offers except for WebSockets."""
+"""The protocol that Chromium offers for everything but WebSockets."""
 _WEB: Final = frozenset({_PAGES, "http/1.1"})
 
 
@@ -32,7 +32,7 @@ class Relay(asyncio.Protocol):
         self._to = to
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        """The relay's connection opened. It reads nothing until its asker knows that it is open."""
+        """The relay's connection is open. It reads nothing until its client knows that."""
         cast(asyncio.Transport, transport).pause_reading()
 
     def data_received(self, data: bytes) -> None:
@@ -50,7 +50,7 @@ class Relay(asyncio.Protocol):
         return True
 
     def pause_writing(self) -> None:
-        """This connection takes no more for now, so the other one stops reading."""
+        """This connection's buffer is full, so the other one stops reading."""
         if self._to is not None:
             self._to.pause_reading()
 
@@ -71,7 +71,7 @@ class Relay(asyncio.Protocol):
 
 
 class _Plain(Relay):
-    """Relays plain HTTP to a site: each request is compared with those that the guards have let through."""
+    """Relays plain HTTP to a site. Each request is compared with those that the guards have let through."""
 
     def __init__(self, place: Destination, wall: Wall, ended: asyncio.Future[None] | None = None) -> None:
         super().__init__(ended)
@@ -143,7 +143,7 @@ class _Sealed(Relay):
         super().__init__(ended)
         self._wall, self._place = wall, place
         self._begun: bytes | None = b""
-        """The bytes so far; None once they are known to begin as the web's TLS does."""
+        """The bytes so far; None when they are known to begin like TLS of the web."""
 
     def data_received(self, data: bytes) -> None:
         """Pass on TLS of the web only. This blocks traffic that no interception sees (TURN over TCP or TLS)."""
@@ -167,7 +167,7 @@ class _Sealed(Relay):
 
 
 class Entrance(Relay):
-    """Relays a connection of unknown purpose. Its first bytes reveal the purpose, by which it is then judged."""
+    """Relays a connection of unknown purpose. Its first bytes reveal the purpose, and it is judged accordingly."""
 
     def __init__(self, host: str, port: int, wall: Wall) -> None:
         super().__init__()
@@ -210,7 +210,7 @@ class Entrance(Relay):
         self._end()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """The connection has closed, so nothing more is asked for."""
+        """The connection has closed, so its pending decision is cancelled."""
         if self._asking is not None:
             self._asking.cancel()
         if self._inner is not None:

@@ -1,11 +1,11 @@
 """A SOCKS5 proxy (RFC 1928) on loopback: the only network connection of a launched Chromium, and of our contexts in an attached
 one. It forwards bytes unchanged.
 
-Requests are judged before, one by one (``judge.BrowserJudge``). The tunnel is the second wall behind that: it opens a
-connection only to a place that a guard has let through a moment ago, and passes only such requests of plain HTTP
-(``wall.Wall``). It resolves names itself, so a connection leads only to the place that was judged
-(``destinations.Destinations``). Behind a proxy, Chromium refuses datagrams of WebTransport, which no interception sees. The
-tunnel can also be cut: from then on nothing is sent, whatever Chromium tries.
+Requests are judged before, one by one (``judge.BrowserJudge``). The tunnel is a second wall behind that: it opens a connection
+only to a destination that a guard has let through a moment ago, and of plain HTTP it forwards only requests that a guard has let
+through (``wall.Wall``). It resolves names itself, so a connection leads only to the place that was judged
+(``destinations.Destinations``). Behind a proxy, Chromium refuses datagrams of WebTransport, which no interception sees. The tunnel
+can also be cut: from then on nothing is sent, whatever Chromium tries.
 
 A launched Chromium uses one port each for plain HTTP, TLS and WebSockets. A context of an attached one has a single port, where
 the first bytes show the kind (``relays.Entrance``).
@@ -88,7 +88,7 @@ class Tunnel:
                 self._expected[wanted[0]].set()
                 return
             inward = await self._admitted(scheme, *wanted)
-            if inward is None:  # before its name is looked up: a lookup can leak data too
+            if inward is None:  # before its name is looked up, because a lookup can leak data too
                 writer.write(_UNREACHABLE)
                 return
             outward = Relay()
@@ -132,7 +132,7 @@ class Tunnel:
             yield
         finally:
             self._open.discard(transport)
-            transport.abort()  # data that a site never reads would keep the connection open for ever
+            transport.abort()  # data that a site never reads would keep the connection open forever
 
     def cut(self) -> None:
         """Drop every connection at once, and accept no other. Unsent bytes are never sent."""

@@ -36,7 +36,7 @@ class Turned(NamedTuple):
     """``CONNECT`` where only host and port are known."""
     url: str
     own: bool
-    """True if Chromium asked for itself: no page was open, or the host is one of its services."""
+    """True if Chromium itself made the request: no page was open, or the host is one of its services."""
 
 
 class Destination(NamedTuple):
@@ -56,7 +56,7 @@ class Destination(NamedTuple):
 
 
 class _Kept(Generic[K]):
-    """Keys that hold until a time. The oldest are dropped when there are too many: a page can ask for any number."""
+    """Keys with an expiry time. The oldest are dropped if there are too many, because a page can request any number."""
 
     def __init__(self, most: int, now: Callable[[], float]) -> None:
         self._until: dict[K, float] = {}
@@ -81,10 +81,10 @@ class _Kept(Generic[K]):
 
 
 class Wall:
-    """The wall of one browser: its guards write it, its tunnel asks it."""
+    """The wall of one browser. Its guards write it, and its tunnel asks it."""
 
     def __init__(self, now: Callable[[], float] = time.monotonic, wait_ms: int = 0) -> None:
-        """now: seconds of a monotonic clock. wait_ms: how long a guard may take; 0 for the usual time."""
+        """now: returns the seconds of a monotonic clock. wait_ms: the time to wait for a guard; 0 for the usual time."""
         self._now = now
         self._wait_ms = wait_ms
         self.refused: Counter[tuple[str, str]] = Counter()
@@ -198,7 +198,7 @@ class Wall:
             return False
         leads, key = known
         found.append(leads)
-        # The address of an unencrypted one is read once it is connected.
+        # The address of an unencrypted WebSocket is read after it is connected.
         return leads.scheme == "ws" or self._sockets.drop(key)
 
     def _socket_to(self, host: str, port: int) -> tuple[Destination, tuple[str, int]] | None:
@@ -251,6 +251,6 @@ def place_of(url: str) -> Destination | None:
 
 
 def _bare(url: str) -> str:
-    """An address as the request line has it: without fragment, and without name and password."""
+    """An address in the form of a request line: without fragment, name and password."""
     parts = urlsplit(url.partition("#")[0])
     return urlunsplit(parts._replace(netloc=parts.netloc.rpartition("@")[2], path=parts.path or "/"))

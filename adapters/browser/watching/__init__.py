@@ -1,1 +1,1 @@
-"""Watches a person in a window, for a recording of what they do."""
+"""Watches a person in a window, to record their acts."""

@@ -1,4 +1,4 @@
-"""Reads how a site logs in: the forms, links and scripts of its page, the headers of its answers, the cookies that it sets.
+"""Finds out how a site logs in, from the forms, links and scripts of its page, the headers of its answers, and its cookies.
 
 It keeps only names, types and addresses: no value of a field or a cookie leaves the page.
 """
@@ -97,7 +97,7 @@ class _Hearing:
             self.hops.append(request["url"][:4_096])
         headers = {name.lower(): value for name, value in request.get("headers", {}).items()}
         told = headers.get("referer", "")
-        # Requests to the page's own site leak nothing to another.
+        # Requests to the page's own site leak nothing to another site.
         if origin_of(request["url"]) != origin_of(told or event.get("documentURL", "")) and len(self.sends) < _EACH_MAX:
             self.sends[SendSign(url=request["url"][:4_096], referer=told[:4_096], document=is_page)] = None
 

@@ -1,7 +1,7 @@
-"""The script that reports what a person does. It runs in an isolated world of each frame, before the first script of the page.
+"""The script that reports the acts of a person. It runs in an isolated world of each frame, before the first script of the page.
 
-A page can neither see the world nor call its binding. An element is reported by refs: those that the last observation of the
-page gave to it and to the elements around it (``mark``). If a field is or ever was one for secrets, its content does not leave
+A page can neither see the world nor call its binding. An element is reported by the refs that the last observation of the page
+gave to it and to the elements around it (``mark``). The content of a field that is or ever was a field for secrets does not leave
 this world.
 """
 

@@ -1,8 +1,8 @@
-"""Watches a person at work on a page: which elements were clicked, which text was typed, where the window navigated.
+"""Watches a person at work on a page: clicks, typed text, and navigation of the window.
 
-An element must be named as it was before the act, which may remove it. So the page is read whenever it has changed and is still
-again, and the elements are marked for the script (``watch_script``) with their refs. While a field for secrets holds typed
-text, the page is not read, as the result would include that text.
+An element must be named as it was before the act, because the act may remove it. So the page is read whenever it has changed and
+is still again, and its elements are marked with their refs for the script (``watch_script``). While a field for secrets holds
+typed text, the page is not read, as the result would include that text.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ _SENT_MAX: Final = 50
 _LOOK_TRIES: Final = 3
 _FOLLOWS_S: Final = 1.0
 _AGAIN_S: Final = 1.0
-"""After this time a page that could not be read when it changed is read again."""
+"""After this time, a page that could not be read when it changed is read again."""
 _SWAP_S: Final = 0.05
 _SWAP_TRIES: Final = 40
 _TYPED: Final = frozenset({"typed", "address_bar", "generated", "auto_bookmark", "keyword"})
@@ -51,7 +51,9 @@ class _Told(msgspec.Struct, frozen=True, kw_only=True):
     """A message of the script."""
 
     kind: Done | Literal["changed", "script", "led"]
-    """Besides acts: the page changed, how much its scripts did themselves (``node``), or one of them goes back or reloads."""
+    """Besides acts: ``changed``: the page changed; ``script``: the number of events made by its scripts (``node``); ``led``: a
+    script goes back or reloads.
+    """
     node: int = 0
     refs: tuple[str, ...] = ()
     role: str = ""
@@ -74,7 +76,9 @@ class _Seen(msgspec.Struct, frozen=True, kw_only=True):
     observation: Observation | None = None
 
     def element(self, refs: tuple[str, ...]) -> Element | None:
-        """The element that a person would name for these refs, which go from the inside out: the control around it, else itself."""
+        """The element that a person would name for these refs, which are ordered from the inside out: the innermost control,
+        otherwise the innermost element.
+        """
         known = [self.elements[ref] for ref in refs if ref in self.elements]
         control = next((item for item in known if item.role in INTERACTIVE_ROLES), None)
         return control or next((item for item in known if item.role != "generic" or item.name), None)
@@ -108,11 +112,11 @@ class Watcher:
         self._history: tuple[int, list[int]] = (0, [])
         """Index in the history, and the numbers of its entries."""
         self._led_by_page = False
-        """True if a script asked for the next document that comes from the history."""
+        """True if a script requested the next document that comes from the history."""
         self._opened: set[str] = set()
         """Addresses of windows that were opened in the page instead."""
         self._tabs: set[int] = set()
-        """Numbers of their entries in the history: in a recording, going back from one is closing a tab."""
+        """Numbers of their entries in the history: going back from such an entry is recorded as closing a tab."""
         self._known: dict[tuple[int, int], tuple[Element, Observation | None]] = {}
         """Elements that were acted on, for a later act on them: the page may be gone before it can be read again."""
         self._acted_s = float("-inf")
@@ -277,7 +281,7 @@ class Watcher:
 
     async def _entries(self) -> tuple[int, list[dict[str, Any]]]:
         for _ in range(_SWAP_TRIES):
-            # While another process takes the page over, Chromium reports no history, and that the page is not active.
+            # While another process takes over the page, Chromium reports no history, and that the page is not active.
             with contextlib.suppress(PlaywrightError):
                 history = await self._session.send("Page.getNavigationHistory")
                 return history["currentIndex"], history["entries"]
