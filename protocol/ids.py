@@ -132,11 +132,18 @@ def _id_fields(record: Any) -> tuple[tuple[str, str, bool], ...]:
     assert isinstance(told, types.StructType)
     found = []
     for field in told.fields:
-        many = isinstance(field.type, types.VarTupleType)
-        inner = field.type.item_type if isinstance(field.type, types.VarTupleType) else field.type
-        match inner:
+        inner = _unlabelled(field.type)
+        many = isinstance(inner, types.VarTupleType)
+        match _unlabelled(inner.item_type) if isinstance(inner, types.VarTupleType) else inner:
             case types.Metadata(extra={"id": str(kind)}):
                 found.append((field.name, kind, many))
-            case types.StructType() if inner.cls is not record and _id_fields(inner.cls):
+            case types.StructType(cls=held) if held is not record and _id_fields(held):
                 found.append((field.name, "", many))
     return tuple(found)
+
+
+def _unlabelled(found: types.Type) -> types.Type:
+    """``found`` without what only says how people read it (``protocol.shown``)."""
+    while isinstance(found, types.Metadata) and "id" not in (found.extra or {}):
+        found = found.type
+    return found

@@ -150,6 +150,10 @@ def _text(found: types.Type) -> str:
         return f"Enum {sorted(each.value for each in found.cls)}"
     if isinstance(found, types.UnionType):
         return " | ".join(sorted(map(_text, found.types)))
+    if isinstance(found, types.Metadata) and "shown" in (found.extra or {}):
+        # A label is for people, and decides nothing about the values that are taken.
+        left = {name: value for name, value in (found.extra or {}).items() if name != "shown"}
+        return _text(types.Metadata(type=found.type, extra=left) if left else found.type)
     bounds = {name: getattr(found, name) for name in found.__struct_fields__}
     plain = {name: value for name, value in bounds.items() if value is not None and not _parts_of(value)}
     return f"{type(found).__name__} {plain} [{', '.join(map(_text, _parts(found)))}]"

@@ -23,6 +23,8 @@ _Place = tuple[ResultField, Record]
 
 _PARTS_S: Final = ((86_400, "d"), (3_600, "h"), (60, "min"), (1, "s"))
 _SIZES: Final = ((1 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB"))
+_CHARS_SHOWN: Final = 200
+"""How many characters of a text that a page gave are written; ``--json`` has all."""
 _LINES_SHOWN: Final = 40
 """How many lines of one field are written; a last one says how many more there are."""
 
@@ -75,10 +77,13 @@ def lines_of(record: Any, result: Record) -> list[str]:
 
 
 def _standing(record: Any, row: Record) -> Iterator[_Place]:
-    """The fields that ``row`` has and that have a line or a column of their own; of records that stand inline theirs."""
+    """The fields that ``row`` has and that have a line or a column of their own; of records that stand inline theirs.
+
+    A field that nobody has described is for programs only.
+    """
     for each in fields_of(record):
         said = each.shown
-        if each.name not in row or said.into or said.beside or said.form in ("names", "hidden"):
+        if not each.described or each.name not in row or said.into or said.beside or said.form in ("names", "hidden"):
             continue
         if said.form != "inline":
             yield each, row
@@ -125,11 +130,20 @@ def _block(field: ResultField, value: Any, names: Names, indent: str) -> Iterato
     if field.record and not field.many:
         yield from _lines(list(_standing(field.record, value)), names, indent)
         return
-    for number, each in enumerate(value[:_LINES_SHOWN], 1):
+    if isinstance(value, Mapping):
+        yield from (f"{indent}{name}: {_cut(each)}" for name, each in value.items())
+        return
+    most = len(value) if field.record else _LINES_SHOWN
+    for number, each in enumerate(value[:most], 1):
         said = _in_brief(field, each, names) if field.record else each
         yield f"{indent}{f'{number}. ' if field.shown.form == 'steps' else ''}{said}"
-    if len(value) > _LINES_SHOWN:
-        yield f"{indent}… {len(value) - _LINES_SHOWN} more (--json has all)"
+    if len(value) > most:
+        yield f"{indent}… {len(value) - most} more (--json has all)"
+
+
+def _cut(text: str) -> str:
+    more = f"… ({len(text)} characters; --json prints all)" if len(text) > _CHARS_SHOWN else ""
+    return f"{text[:_CHARS_SHOWN]}{more}"
 
 
 def _table(field: ResultField, result: Record, names: Names) -> Iterator[str | Rows]:
@@ -157,9 +171,9 @@ def _below(field: ResultField, row: Record, names: Names) -> Iterator[str]:
     for each in (each for each in fields if each.shown.below):
         if each.many:
             said = [_in_brief(each, one, names) if each.record else one for one in row[each.name]]
-            yield from (f"{first}: {each.shown.label}: {words}" for words in said if words)
+            yield from (f"{first}: {each.shown.label}: {_cut(words)}" for words in said if words)
         elif words := _written(each, row, names):
-            yield f"{first}: {each.shown.label}: {words}"
+            yield f"{first}: {each.shown.label}: {_cut(words)}"
 
 
 def _breaks(field: ResultField) -> bool:

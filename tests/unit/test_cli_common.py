@@ -207,7 +207,7 @@ def test_nothing_is_removed_without_a_yes() -> None:
     done = node.run(*words, typed=Terminal(b"n\n"))
     assert (done.code, done.asked) == (130, []) and "nothing was done" in done.err[0] + done.err[1]
     done = node.run(*words, typed=Terminal(b"y\n"))
-    assert (done.code, len(done.asked), done.out) == (0, 1, ["purged ses-A: 1 step, Mugs"])
+    assert (done.code, len(done.asked), done.out) == (0, 1, ["purged  ses-A", "title   Mugs", "length  1 step"])
     assert done.err == ["Delete ses-A for good? [y/N]: y"]
     assert node.run(*words, "--yes").out == done.out
 

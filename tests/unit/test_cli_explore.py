@@ -186,9 +186,10 @@ def test_long_extracted_values_are_cut() -> None:
         "extracted": {"a": "x" * 200, "b": "y" * 201},
     }
     done = Answers(session_record=[recorded]).run("session", "record", __file__)
-    assert done.out[1:] == [
-        f"extracted “a”: {'x' * 200}",
-        f"extracted “b”: {'y' * 200}… (201 characters; --json prints all)",
+    assert done.out[-3:] == [
+        "read:",
+        f"  a: {'x' * 200}",
+        f"  b: {'y' * 200}… (201 characters; --json prints all)",
     ]
 
 
@@ -199,7 +200,7 @@ def test_a_bundle_is_named_after_its_session_unless_said_otherwise(
     node = Answers(session_export=[{"out": "/o", "steps": 1, "manifest": "0123456789abcdefX"}])
     done = node.run("session", "export", "ses-A")
     assert done.asked[0][1]["out"] == str(tmp_path / "ses-A.tmsession")
-    assert done.out == ["wrote /o (1 step, manifest 0123456789abcdef)"]
+    assert done.out == ["manifest  0123456789abcdefX", "length    1 step", "wrote     /o"]
     assert node.run("session", "export", "ses-A", "--out", "mine").asked[0][1]["out"] == str(tmp_path / "mine")
 
 
@@ -228,7 +229,12 @@ def test_a_recording_is_named_after_its_file(tmp_path: Path) -> None:
     )
     done = node.run("session", "record", str(tmp_path / "mugs.v2.yaml"))
     assert (done.asked[0][1]["name"], done.asked[0][1]["actions"]) == ("mugs.v2", "title: Mugs\n")
-    assert done.out == ["recorded ses-A: 2 steps, pass; the guard refused POST /a"]
+    assert done.out == [
+        "session        ses-A",
+        "verdict        pass",
+        "length         2 steps",
+        "guard refused  POST /a",
+    ]
 
 
 DIFFERENT: dict[str, Any] = {

@@ -7,8 +7,10 @@ from pathlib import Path
 import pytest
 
 from node.base.plain import called, plain
+from node.cli.base.render import render
 from node.cli.searches.explore_words import progress_line
-from node.cli.sessions.session import _show_list, _show_session
+from node.cli.sessions.session import _show_session
+from node.verbs.sessions.session import LIST
 from tests.unit.test_sessions_handover import node_of, pair
 
 NODE = "ABCDEFG-" + "X" * 54
@@ -45,10 +47,10 @@ async def test_sessions_are_listed_and_shown_by_the_names_of_their_recorders(
     listed = await here.call("list")
     assert listed.names == {here.node: "this node", there.node: "bruno"}
     assert {session.node for session in listed.sessions} == {here.node, there.node}
-    _show_list(plain(listed))
+    render(LIST.kinds, plain(listed))
     out = capsys.readouterr().out
-    assert "recorded by this node" in out and f"recorded by bruno ({there.node[:7]})" in out
+    assert "by this node:" in out and f"by bruno ({there.node[:7]}):" in out
     _show_session(plain(await here.call("show", session=other.id)))
     out = capsys.readouterr().out
-    assert f"signed   bruno ({there.node[:7]})" in out and "replayed by this node" in out
+    assert f"signed by       bruno ({there.node[:7]})" in out and "replayed by this node" in out
     assert (await here.call("replay", session=mine.id)).names == {here.node: "this node"}

@@ -119,14 +119,6 @@ def unreached(code: str) -> str:
     return f"; the site could not be reached [{code}]: this says nothing about the recording" if code else ""
 
 
-def show_sends(r: Result) -> None:
-    """Show the requests of a session that change something, and the option with which a replay sends them again."""
-    for one in r["sends"]:
-        click.echo(f"step {one['step']} sends {one['what']}, class {one['level']}")
-    if r["sends_digest"]:
-        click.echo(f"writes   {r['sends_digest']} (`session replay --writes`)")
-
-
 def not_a_file(params: Result, typed: Result) -> None:
     session = typed["session"]
     if typed["trust"]:

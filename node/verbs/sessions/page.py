@@ -7,6 +7,7 @@ from typing import Annotated, Final
 import msgspec
 
 from node.verbs.sessions.session_params import CAPSULE
+from node.verbs.shown import shown
 from node.verbs.verb import OWNER_ONLY, Params, Verb, argument, option
 from protocol import limits
 
@@ -35,41 +36,41 @@ class SnapshotParams(Params, frozen=True, kw_only=True):
 class NamedElement(msgspec.Struct, frozen=True, kw_only=True):
     """An element, with the lines of an action file that name it and no other element."""
 
-    ref: str
+    ref: Annotated[str, shown("ref")]
     """Its ref on the page, as in live sessions."""
-    role: str
-    name: str
+    role: Annotated[str, shown("role")]
+    name: Annotated[str, shown("name")]
     """Invisible characters are shown by their number."""
-    frame: str
+    frame: Annotated[str, shown("frame")]
     """Its frame (`f1`); empty for the main frame."""
-    states: tuple[str, ...]
-    level: int
+    states: Annotated[tuple[str, ...], shown("states")]
+    level: Annotated[int, shown("level")]
     """Level of a heading; 0 for any other element."""
-    within: tuple[str, ...]
+    within: Annotated[tuple[str, ...], shown("in")]
     """Sections, rows, cards and dialogs around it, from the outside in."""
-    options: tuple[str, ...]
+    options: Annotated[tuple[str, ...], shown("options")]
     """Labels of the options of a list."""
-    only_by_place: bool
+    only_by_place: Annotated[bool, shown("told by its place only")]
     """True if only its position distinguishes it from others; its lines break when the others change."""
-    lines: tuple[str, ...]
+    lines: Annotated[tuple[str, ...], shown("lines", as_="lines")]
     """Steps of an action file without the dash; the shortest way to name the element comes first."""
 
 
 class PageSnapshot(msgspec.Struct, frozen=True, kw_only=True):
     """The elements of a page that an action file can name."""
 
-    url: str
+    url: Annotated[str, shown("url")]
     """Address of the page after redirects, without secrets."""
-    title: str
-    elements: tuple[NamedElement, ...]
+    title: Annotated[str, shown("title")]
+    elements: Annotated[tuple[NamedElement, ...], shown("elements")]
     """In the order of the page."""
-    left_out: int
+    left_out: Annotated[int, shown("left out", unit="element")]
     """Number of further elements beyond `limit`."""
-    cut: str = ""
+    cut: Annotated[str, shown("not read")] = ""
     """The parts of the page that were not read, in words; empty if the page was read to its end."""
-    refused: tuple[str, ...] = ()
+    refused: Annotated[tuple[str, ...], shown("guard refused", as_="lines")] = ()
     """Requests that the network guard refused and that the page may need: `METHOD /path`."""
-    faults: tuple[str, ...] = ()
+    faults: Annotated[tuple[str, ...], shown("went wrong", as_="lines")] = ()
     """Requests that failed, in words: `GET / was answered with 500`."""
 
 

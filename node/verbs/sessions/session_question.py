@@ -6,6 +6,7 @@ from typing import Annotated, Final
 
 import msgspec
 
+from node.verbs.shown import shown
 from node.verbs.verb import OWNER_ONLY, Params, Row, Verb, option
 
 
@@ -14,30 +15,30 @@ class Question(msgspec.Struct, frozen=True, kw_only=True):
     pages.
     """
 
-    step: int
-    action: str
+    step: Annotated[int, shown("step")]
+    action: Annotated[str, shown("action")]
     """The effect of the step, in words."""
-    element: str
+    element: Annotated[str, shown("element")]
     """The element that was found for the step, with the text of its row; empty if there is none or it may not be shown."""
-    page: str
+    page: Annotated[str, shown("page")]
     """Title and address of the page; empty if they may not be shown."""
-    risk: int
+    risk: Annotated[int, shown("class")]
     """The risk class of the step (docs/risk.md)."""
-    reason: str
+    reason: Annotated[str, shown("reason")]
     """The step that did not match, and the difference that forbids writing."""
-    differences: tuple[str, ...]
+    differences: Annotated[tuple[str, ...], shown("differences", as_="lines")]
     """The differences of that step and of later ones, the most important first."""
 
 
 class WriteQuestion(msgspec.Struct, frozen=True, kw_only=True):
     """A request of a step of a recording, which waits for the answer. It contains no secret; its text was chosen by pages."""
 
-    step: int
-    action: str
+    step: Annotated[int, shown("step")]
+    action: Annotated[str, shown("action")]
     """The action of the step, in words."""
-    sends: str
+    sends: Annotated[str, shown("sends")]
     """The request, in words. A yes allows all requests of this form in this recording."""
-    risk: int
+    risk: Annotated[int, shown("class")]
     """Its risk class (docs/risk.md)."""
 
 
@@ -56,11 +57,11 @@ class AnswerParams(Params, frozen=True, kw_only=True):
 class Answered(msgspec.Struct, frozen=True, kw_only=True):
     """The answer as it was accepted."""
 
-    question: str
-    session: str
+    question: Annotated[str, shown("question")]
+    session: Annotated[str, shown("session")]
     """The session that is being replayed or recorded."""
-    step: int
-    yes: bool
+    step: Annotated[int, shown("step")]
+    yes: Annotated[bool, shown("yes", empty="no")]
 
 
 ANSWER: Final = Verb(

@@ -9,6 +9,7 @@ import msgspec
 from node.verbs import rows
 from node.verbs.sessions.session_params import ALLOW, APPROVE, CAPSULE, INPUTS, SECRETS, SessionParams
 from node.verbs.sessions.session_results import RecordedSession
+from node.verbs.shown import shown
 from node.verbs.verb import OWNER_ONLY, Row, Verb, option
 from protocol import limits
 from protocol.page.secrets.secrets import GivenSecret, Name
@@ -56,16 +57,16 @@ class LearnParams(SessionParams, frozen=True, kw_only=True):
 class LearnedLine(msgspec.Struct, frozen=True, kw_only=True):
     """A line of a page in which a number is masked from now on."""
 
-    step: int
-    recorded: str
-    met: str
+    step: Annotated[int, shown("step")]
+    recorded: Annotated[str, shown("recorded")]
+    met: Annotated[str, shown("now")]
     """The text of the line this time."""
 
 
 class LearnedSession(RecordedSession, frozen=True, kw_only=True):
     """The new session. All its masks are signed in its steps; ``learned`` lists the new ones."""
 
-    learned: tuple[LearnedLine, ...]
+    learned: Annotated[tuple[LearnedLine, ...], shown("learned", brief="step {step}: “{met}” for “{recorded}”")]
 
 
 class PurgeParams(SessionParams, frozen=True, kw_only=True):
@@ -80,29 +81,31 @@ class PurgeParams(SessionParams, frozen=True, kw_only=True):
 class MayHold(msgspec.Struct, frozen=True, kw_only=True):
     """A node that has shown that it holds the session."""
 
-    node: str
+    node: Annotated[str, shown("node", as_="node")]
     """Node id."""
-    name: str
+    name: Annotated[str, shown("name", empty="unnamed")]
     """Its name on this node; empty if it has none."""
 
 
 class Purged(msgspec.Struct, frozen=True, kw_only=True):
     """Result of purging a session."""
 
-    session: str
-    title: str
-    steps: int
-    may_hold: tuple[MayHold, ...]
+    session: Annotated[str, shown("purged")]
+    title: Annotated[str, shown("title")]
+    steps: Annotated[int, shown("length", unit="step")]
+    may_hold: Annotated[
+        tuple[MayHold, ...], shown("may still hold it, and so may whoever has a bundle", brief="{name} ({node})")
+    ]
     """Nodes that may still hold it. Anybody who has an exported bundle holds it too."""
 
 
 class Archived(msgspec.Struct, frozen=True, kw_only=True):
     """Result of archiving a session, or of undoing that."""
 
-    session: str
-    title: str
-    archived: bool
-    changed: bool
+    session: Annotated[str, shown("session")]
+    title: Annotated[str, shown("title")]
+    archived: Annotated[bool, shown("archived", empty="no")]
+    changed: Annotated[bool, shown("changed", empty="no, it was so before")]
     """True if this call changed it."""
 
 

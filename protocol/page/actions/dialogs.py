@@ -15,6 +15,7 @@ from protocol import limits
 from protocol.errors import MeshError
 from protocol.kinds import AuthorText, Kind
 from protocol.page.actions.fits import Grade, at_least, graded
+from protocol.shown import shown
 
 DialogKind = Literal["alert", "confirm", "prompt", "beforeunload"]
 Message = Annotated[AuthorText, msgspec.Meta(max_length=limits.DIALOG_CHARS_MAX)]
@@ -23,11 +24,11 @@ Message = Annotated[AuthorText, msgspec.Meta(max_length=limits.DIALOG_CHARS_MAX)
 class Dialog(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
     """A dialog that a step caused, and how it was answered."""
 
-    kind: DialogKind
+    kind: Annotated[DialogKind, shown("kind")]
     """``beforeunload``: the page asks before it is left."""
-    message: Annotated[Message, Kind.PAGE_TEXT] = ""
+    message: Annotated[Message, Kind.PAGE_TEXT, shown("says", words=" “{}”")] = ""
     """The message of the page, cut at the limit. For ``beforeunload`` browsers show a text of their own."""
-    accepted: bool = False
+    accepted: Annotated[bool, shown("accepted", words="accepted", empty="dismissed")] = False
 
 
 class Answer(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):

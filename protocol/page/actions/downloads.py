@@ -9,17 +9,18 @@ import msgspec
 
 from protocol import limits
 from protocol.kinds import PageText
+from protocol.shown import shown
 
 
 class Download(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
     """A file that the browser downloaded in a step. It is deleted as soon as it is hashed."""
 
-    name: Annotated[PageText, msgspec.Meta(max_length=limits.DOWNLOAD_NAME_CHARS_MAX)]
+    name: Annotated[PageText, msgspec.Meta(max_length=limits.DOWNLOAD_NAME_CHARS_MAX), shown("name")]
     """The name that the site or the page proposes."""
-    size_bytes: Annotated[int, msgspec.Meta(ge=0, le=2**53)] = 0
-    sha256: Annotated[bytes, msgspec.Meta(max_length=32)] = b""
+    size_bytes: Annotated[int, msgspec.Meta(ge=0, le=2**53), shown("size", as_="bytes", unit="bytes", words=", {}")] = 0
+    sha256: Annotated[bytes, msgspec.Meta(max_length=32), shown("SHA-256", words=", SHA-256 {}")] = b""
     """32 bytes; empty with a ``fault``."""
-    fault: Literal["", "failed", "too_large"] = ""
+    fault: Annotated[Literal["", "failed", "too_large"], shown("fault", words=", {}")] = ""
     """``failed``: it broke off, or did not end in time. ``too_large``: it was stopped because the downloads of the step reached
     ``DOWNLOAD_BYTES_MAX``.
     """

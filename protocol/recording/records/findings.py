@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from typing import Final, Literal
+from typing import Annotated, Final, Literal
 
 import msgspec
 
 from protocol.kinds import Done
 from protocol.recording.records.page_outline import parsed
+from protocol.shown import shown
 
 Aspect = Literal["address", "title", "extracted", "text", "action", "assertion", "alert", "sent"]
 _WORDS: Final = re.compile(r"\w+|\W")
@@ -28,21 +29,21 @@ _ASPECTS: Final[dict[Aspect, str]] = {
 class Difference(msgspec.Struct, frozen=True, kw_only=True):
     """One difference from the recording, cut to ``DIFFERENCE_CHARS_MAX`` around its beginning."""
 
-    step: int
+    step: Annotated[int, shown("step")]
     """Index of the step."""
-    what: Aspect
+    what: Annotated[Aspect, shown("what")]
     """``text``: one line of it. ``action``: it was not performed; ``assertion``: it did not hold; ``met`` has the reason.
     ``alert``: the page shows an alert that the recording lacks. ``sent``: a request that the step had to send did not leave.
     """
-    recorded: Done
+    recorded: Annotated[Done, shown("recorded")]
     """Empty for a line that was added."""
-    met: Done
+    met: Annotated[Done, shown("met")]
     """Empty for a line that was removed."""
-    also: tuple[int, ...] = ()
+    also: Annotated[tuple[int, ...], shown("also in steps")] = ()
     """Later steps that differ in the same way."""
-    place: Done = ""
+    place: Annotated[Done, shown("where")] = ""
     """The elements around the line on the page: ``table “Orders” › row “Pump 2” › cell “Price”``."""
-    note: Done = ""
+    note: Annotated[Done, shown("note")] = ""
     """Further remarks: the line has moved, it contains more lines, more differences are not listed."""
 
 

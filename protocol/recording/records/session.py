@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import enum
-from typing import Annotated, Final, Literal
+from collections.abc import Mapping
+from typing import Annotated, Any, Final, Literal
 
 import msgspec
 
@@ -26,9 +27,11 @@ from protocol.page.actions.dialogs import Answer, Dialog
 from protocol.page.actions.downloads import Download
 from protocol.page.actions.evidence import Evidence
 from protocol.page.instructions.hidden_text import HiddenText
+from protocol.page.secrets.redaction import is_incomplete
 from protocol.recording.records.findings import Difference
 from protocol.recording.records.manifest import Effect
 from protocol.recording.records.time_zones import TIME_ZONES
+from protocol.shown import shown
 from protocol.wire.line import LINE_PATTERN
 
 LOCALE_PATTERN: Final = r"^[a-z]{2,3}(-[A-Z][a-z]{3})?(-([A-Z]{2}|[0-9]{3}))?\Z"
@@ -36,6 +39,7 @@ INPUT_NAME_PATTERN: Final = r"^[A-Za-z_][A-Za-z0-9_.-]*\Z"
 """A name does not begin with a digit, because a number stands for a step."""
 
 
+_CUT: Final = "a part is not stored: cannot be replayed as it stands"
 _Count = Annotated[int, msgspec.Meta(ge=0, le=2**53)]
 
 
@@ -57,12 +61,12 @@ ATTACHED_WALLED: Final = "attached-walled"
 class BrowserInfo(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """The browser, and the backend that controls it."""
 
-    backend: Plain
+    backend: Annotated[Plain, shown("backend")]
     """``launched``; for a browser that somebody else started, ``attached-walled`` behind the tunnel of the node, or
     ``attached``.
     """
-    name: Plain
-    version: Plain
+    name: Annotated[Plain, shown("name")]
+    version: Annotated[Plain, shown("version")]
 
 
 class Profile(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -143,8 +147,8 @@ _InputText = Annotated[AuthorText, msgspec.Meta(max_length=limits.INPUT_CHARS_MA
 class Input(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
     """A value that the author of a session has named, and that a replay can change."""
 
-    name: Annotated[Plain, msgspec.Meta(max_length=64, pattern=INPUT_NAME_PATTERN)]
-    value: _InputText
+    name: Annotated[Plain, msgspec.Meta(max_length=64, pattern=INPUT_NAME_PATTERN), shown("name")]
+    value: Annotated[_InputText, shown("value")]
     """The value of the recording."""
     kind: InputKind = "text"
 
@@ -152,10 +156,10 @@ class Input(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
 class ChangedInput(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """An input that a replay has changed."""
 
-    name: Annotated[Plain, msgspec.Meta(min_length=1, max_length=64)]
+    name: Annotated[Plain, msgspec.Meta(min_length=1, max_length=64), shown("input")]
     """Name of the input; or the number of a step that types or chooses a text."""
-    recorded: _InputText
-    value: _InputText
+    recorded: Annotated[_InputText, shown("recorded")]
+    value: Annotated[_InputText, shown("now")]
 
 
 Held = Literal["", "held", "failed"]
@@ -165,11 +169,11 @@ Held = Literal["", "held", "failed"]
 class Skipped(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """A step of an imported recording that could not be performed here and was left out."""
 
-    place: Annotated[Plain, msgspec.Meta(max_length=64)]
+    place: Annotated[Plain, msgspec.Meta(max_length=64), shown("place")]
     """Its position in the file: ``steps[3].target``, ``line 12``."""
-    what: Annotated[Plain, msgspec.Meta(max_length=64)]
+    what: Annotated[Plain, msgspec.Meta(max_length=64), shown("what")]
     """The kind of step, such as ``hover``."""
-    reason: Annotated[AuthorText, msgspec.Meta(max_length=limits.REASON_CHARS_MAX)]
+    reason: Annotated[AuthorText, msgspec.Meta(max_length=limits.REASON_CHARS_MAX), shown("reason")]
     before: _Count
     """Index of the step that followed it; one more than the number of steps if it was the last."""
 
@@ -177,82 +181,103 @@ class Skipped(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
 class UsedLogin(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """The login with which a recording began, as stated by its recorder."""
 
-    name: Annotated[Plain, msgspec.Meta(max_length=limits.CAPSULE_LABEL_CHARS_MAX, pattern=LINE_PATTERN)]
-    tenant: NodeId
+    name: Annotated[Plain, msgspec.Meta(max_length=limits.CAPSULE_LABEL_CHARS_MAX, pattern=LINE_PATTERN), shown("name")]
+    tenant: Annotated[NodeId, shown("issuer", as_="node")]
     """The issuer of the capsule."""
-    generation: Annotated[int, msgspec.Meta(ge=1, le=2**31)]
+    generation: Annotated[int, msgspec.Meta(ge=1, le=2**31), shown("generation")]
     policy: Policy
+
+
+def start_in_words(url: str) -> str:
+    """The address at which a session begins, and that it cannot be opened as it stands if a part of it is not stored."""
+    return f"{url}  ({_CUT})" if is_incomplete(url) else url
+
+
+def cut_in_words(action: Mapping[str, Any]) -> str:
+    """Says of an action that opens an address that a part of this is not stored; empty for any other. action: as plain values."""
+    return _CUT if action.get("type") == "goto" and is_incomplete(action["url"]) else ""
 
 
 class Session(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """The container of a recorded run: everything but its steps and files."""
 
-    id: Plain
+    id: Annotated[Plain, shown("session")]
     """A session id. It and the following fields are plain texts, because stored sessions are read without validation;
     ``protocol.recording.records.bundle`` validates them.
     """
-    node: Plain
+    node: Annotated[Plain, shown("recorded by", as_="node")]
     """Node id of the recorder."""
-    created_ms: _Count
-    title: AuthorText
-    start_url: AuthorAddress
-    profile: Profile
-    browser: BrowserInfo
-    verdict: Verdict
-    steps: _Count
-    duration_ms: _Count
-    parent: Plain = ""
+    created_ms: Annotated[_Count, shown("recorded", as_="time", unit="ms")]
+    title: Annotated[AuthorText, shown("title")]
+    start_url: Annotated[AuthorAddress, shown("start", said=start_in_words)]
+    profile: Annotated[Profile, shown("profile", as_="hidden")]
+    browser: Annotated[BrowserInfo, shown("browser", brief="{name} {version} ({backend})")]
+    verdict: Annotated[Verdict, shown("verdict")]
+    steps: Annotated[_Count, shown("length", unit="step")]
+    duration_ms: Annotated[_Count, shown("took", as_="duration", unit="ms", into="steps", words=" in {}")]
+    parent: Annotated[Plain, shown("parent")] = ""
     """Id of the session from which this one was forked or replayed; for a later page of a live session, the session of its first
     page.
     """
-    search: Plain = ""
+    search: Annotated[Plain, shown("search")] = ""
     """Id of the search that found it."""
-    secrets: tuple[Plain, ...] = ()
+    secrets: Annotated[tuple[Plain, ...], shown("needs secrets")] = ()
     """Names of the secrets that a replay needs."""
-    caller: Annotated[Plain, msgspec.Meta(max_length=limits.CALLER_CHARS_MAX)] = ""
+    caller: Annotated[Plain, msgspec.Meta(max_length=limits.CALLER_CHARS_MAX), shown("for", as_="node")] = ""
     """Caller of the recording, as stated by the recorder: ``owner``, ``agent:NAME``, ``schedule:ID``, or the node id of a peer.
     Empty if it is not stated.
     """
-    reason: Annotated[Done, msgspec.Meta(max_length=limits.REASON_CHARS_MAX)] = ""
+    reason: Annotated[
+        Done, msgspec.Meta(max_length=limits.REASON_CHARS_MAX), shown("reason", into="verdict", words=" ({})")
+    ] = ""
     """The reason why the verdict is not ``pass``: the first step that prevents it. Empty if the session passed."""
-    inputs: Annotated[tuple[Input, ...], msgspec.Meta(max_length=limits.INPUTS_MAX)] = ()
+    inputs: Annotated[
+        tuple[Input, ...], msgspec.Meta(max_length=limits.INPUTS_MAX), shown("inputs", brief="{name} = {value}")
+    ] = ()
     """Values that its steps use as ``${name}`` and that a replay can change, as recorded."""
-    skipped: Annotated[tuple[Skipped, ...], msgspec.Meta(max_length=limits.SKIPPED_STEPS_MAX)] = ()
+    skipped: Annotated[
+        tuple[Skipped, ...],
+        msgspec.Meta(max_length=limits.SKIPPED_STEPS_MAX),
+        shown("skipped", brief="{place} ({what}): {reason}"),
+    ] = ()
     """Steps of an imported recording that were left out, in order. If there are any, the verdict is not ``pass``."""
-    capsule: Annotated[Plain, msgspec.Meta(max_length=32)] = ""
+    capsule: Annotated[Plain, msgspec.Meta(max_length=32), shown("login", words="{} (`trailmesh capsule show`)")] = ""
     """Id of the capsule whose login the recording began with; empty for none."""
-    login: UsedLogin | msgspec.UnsetType = msgspec.UNSET
+    login: Annotated[
+        UsedLogin | msgspec.UnsetType,
+        shown("login", into="capsule", words=": {}", brief="“{name}” of {tenant}, generation {generation}"),
+    ] = msgspec.UNSET
     """Facts about that capsule; missing without a capsule, and in sessions that were recorded before this field existed."""
 
 
 class Step(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """One performed action and the page after it."""
 
-    index: _Count
+    index: Annotated[_Count, shown("step", column=True)]
     """From 1."""
-    action: Action
-    ok: bool
-    url: Home
+    action: Annotated[Action, shown("action", below=True, said=cut_in_words)]
+    ok: Annotated[bool, shown("ok", column=True)]
+    url: Annotated[Home, shown("address after", column=True)]
     """Address after the action, with user info and secret query values redacted."""
     title: PageText
     state: bytes
     """State hash after the action, 16 bytes."""
-    risk: _Count
+    risk: Annotated[_Count, shown("risk", column=True)]
     """Risk class, 1 to 7."""
     started_ms: _Count
     """Time since the session began."""
-    duration_ms: _Count
+    duration_ms: Annotated[_Count, shown("took", as_="duration", unit="ms", column=True)]
     snapshot: bytes = b""
     """SHA-256 of the stored snapshot (docs/protocol/bundle.md), 32 bytes; empty if none was taken."""
     screenshot: bytes = b""
     """SHA-256 of the picture (lossless WebP or PNG), 32 bytes; empty if none was taken."""
     ref: Plain = ""
     """Ref of the target element, in the observation before the action."""
-    extracted: PageText = ""
+    extracted: Annotated[PageText, shown("read", below=True)] = ""
     """The text that the action read; for a failed assertion, what it found instead."""
-    error: Plain = ""
+    error: Annotated[Plain, shown("error", into="ok", words=" [{}]")] = ""
     """Error code, if the action failed."""
-    blocked: tuple[Request, ...] = ()
+    blocked: Annotated[tuple[Request, ...], shown("the guard refused", below=True)] = ()
     """Requests that the network guard refused: ``METHOD /path`` at the origin of the page, otherwise ``METHOD
     https://host/path``.
     """
@@ -268,24 +293,38 @@ class Step(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     """Parts of the snapshot that change by themselves and are not compared, in the order of the text."""
     lines: _Count = 0
     """Number of lines of the snapshot."""
-    dialogs: Annotated[tuple[Dialog, ...], msgspec.Meta(max_length=limits.DIALOGS_PER_STEP_MAX)] = ()
+    dialogs: Annotated[
+        tuple[Dialog, ...],
+        msgspec.Meta(max_length=limits.DIALOGS_PER_STEP_MAX),
+        shown("dialog", brief="{kind}{message}, {accepted}", below=True),
+    ] = ()
     """The dialogs that the step caused, including the expected one."""
-    downloads: Annotated[tuple[Download, ...], msgspec.Meta(max_length=limits.DOWNLOADS_PER_STEP_MAX)] = ()
+    downloads: Annotated[
+        tuple[Download, ...],
+        msgspec.Meta(max_length=limits.DOWNLOADS_PER_STEP_MAX),
+        shown("download", brief="“{name}”{fault}{size_bytes}{sha256}", below=True),
+    ] = ()
     """The files that the browser downloaded in the step."""
     evidence_onto: Evidence | None = None
     """The evidence of the element that a drag ended on."""
-    tab: bool = False
+    tab: Annotated[bool, shown("opened", words="a new tab", below=True)] = False
     """True if the page opened a new tab or window. If ``on_tab`` is 0, its address was opened in the page instead."""
-    unseen: bool = False
+    unseen: Annotated[
+        bool,
+        shown("weak", words="what it says is absent was on no page before, so it may hold of every page", below=True),
+    ] = False
     """True if the step asserts the absence of an element that no page of the recording has shown before, so the assertion may hold
     on every page.
     """
     console: Annotated[
         tuple[Annotated[Words, msgspec.Meta(max_length=limits.CONSOLE_ERROR_CHARS_MAX)], ...],
         msgspec.Meta(max_length=limits.CONSOLE_ERRORS_MAX),
+        shown("error in the console", below=True),
     ] = ()
     """Errors that appeared in the page's console during the step, without secrets, and without tokens in addresses."""
-    on_tab: Annotated[int, msgspec.Meta(ge=0, le=limits.TABS_OPENED_MAX)] = 0
+    on_tab: Annotated[
+        int, msgspec.Meta(ge=0, le=limits.TABS_OPENED_MAX), shown("tab", into="tab", words=", number {}")
+    ] = 0
     """Number of the tab in front after the step, from 1; 0 if new tabs are opened in the page itself."""
     hidden: Annotated[tuple[HiddenText, ...], msgspec.Meta(max_length=limits.HIDDEN_PER_STEP_MAX)] = ()
     """Hidden texts of the page that address a model, without secrets. Nothing obeys them, and no replay compares them."""
@@ -294,6 +333,7 @@ class Step(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     notes: Annotated[
         tuple[Annotated[PageText, msgspec.Meta(max_length=limits.NOTE_CHARS_MAX)], ...],
         msgspec.Meta(max_length=limits.NOTES_PER_STEP_MAX),
+        shown("note", below=True),
     ] = ()
     """Notes for a person on how the step was performed, without secrets, such as a field that shows less than was typed or was
     emptied by the page. No replay compares them.
@@ -305,6 +345,7 @@ class Step(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     basic: Annotated[
         tuple[Annotated[Plain, msgspec.Meta(max_length=64, min_length=1)], ...],
         msgspec.Meta(max_length=limits.SECRETS_MAX),
+        shown("the site asked for basic authentication, and got the secret", below=True),
     ] = ()
     """Names of the secrets that answered a site's HTTP basic authentication. A replay needs them."""
     effects: Annotated[tuple[Effect, ...], msgspec.Meta(max_length=limits.EFFECTS_PER_STEP_MAX), Kind.DONE] = ()

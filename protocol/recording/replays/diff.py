@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 import hashlib
 from collections.abc import Sequence
-from typing import Literal
+from typing import Annotated, Literal
 from urllib.parse import urlsplit
 
 import msgspec
@@ -16,6 +16,7 @@ from protocol.recording.records.session import Session, Step
 from protocol.recording.records.snapshot import snapshot_text
 from protocol.recording.replays.explaining import explain
 from protocol.recording.replays.replay import Met, Rebase
+from protocol.shown import shown
 
 Status = Literal["same", "differs", "only first", "only second"]
 
@@ -23,13 +24,13 @@ Status = Literal["same", "differs", "only first", "only second"]
 class StepDiff(msgspec.Struct, frozen=True, kw_only=True):
     """A step of one recording, or of both."""
 
-    first: int = 0
+    first: Annotated[int, shown("first")] = 0
     """Its index in the first recording; 0 if that recording lacks it."""
-    second: int = 0
-    did: str
+    second: Annotated[int, shown("second")] = 0
+    did: Annotated[str, shown("did")]
     """The action in words."""
-    status: Status
-    differences: tuple[Difference, ...] = ()
+    status: Annotated[Status, shown("status")]
+    differences: Annotated[tuple[Difference, ...], shown("differences")] = ()
     """In each difference, ``recorded`` belongs to the first recording and ``met`` to the second."""
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Literal
+from typing import Annotated, Literal
 
 import msgspec
 
@@ -11,6 +11,7 @@ from protocol.page.actions.action import describe
 from protocol.recording.records.session import Step, StepMatch
 from protocol.recording.records.verdicts import new_faults
 from protocol.recording.replays.replay import TEXT_WORDS, differences
+from protocol.shown import shown
 
 AS_RECORDED = "as recorded"
 NOT_REACHED = "not reached"
@@ -19,13 +20,13 @@ NOT_REACHED = "not reached"
 class RunStep(msgspec.Struct, frozen=True, kw_only=True):
     """One step that a replay performs, in two runs."""
 
-    index: int
-    did: str
+    index: Annotated[int, shown("step")]
+    did: Annotated[str, shown("did")]
     """The action in words."""
-    status: Literal["same", "differs"]
-    first: str
+    status: Annotated[Literal["same", "differs"], shown("status")]
+    first: Annotated[str, shown("first run")]
     """Its result in the first run: ``as recorded``, ``not reached``, or the differences."""
-    second: str
+    second: Annotated[str, shown("second run")]
 
 
 def diff_runs(
