@@ -10,6 +10,7 @@ import pytest
 from nacl.signing import SigningKey
 
 from adapters.storage.files.records import pack
+from node import __version__
 from node.config.settings import Config, PolicyConfig
 from node.live.browsers.browsers import Browsers
 from node.live.browsers.metering import Unmetered
@@ -170,6 +171,15 @@ async def test_what_was_recorded_is_told_step_by_step_and_given_whole(bench: Ben
     ]
     assert await bench.kinds() == [(Kind.SESSION_RECORDED, (done.id,))]
     assert bench.browsers.contexts == 0
+
+
+async def test_a_recording_says_which_program_made_it_and_its_signature_covers_that(
+    bench: Bench, tmp_path: Path
+) -> None:
+    done = await bench.record()
+    assert done.program == f"trailmesh {__version__}"
+    await bench.call("export", session=done.id, out=str(tmp_path / "a"))
+    assert done.program.encode() in (tmp_path / "a").read_bytes()
 
 
 async def test_writes_that_were_put_into_the_store_are_no_consent(bench: Bench) -> None:

@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 import msgspec
 
 from adapters.ports.browser import Page
+from node import __version__
 from node.live.acting.allowing import Allows
 from node.live.acting.codes import NO_CODES, Codes
 from node.live.acting.driver import Gate, Makes
@@ -90,6 +91,7 @@ def opened(plan: Recording, *, id: str, node: str, created_ms: int, caller: str)
         skipped=plan.skipped,
         capsule=plan.capsule,
         login=plan.login,
+        program=f"trailmesh {__version__}",
     )
 
 

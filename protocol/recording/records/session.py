@@ -248,6 +248,8 @@ class Session(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
         shown("login", into="capsule", words=": {}", brief="“{name}” of {tenant}, generation {generation}"),
     ] = msgspec.UNSET
     """Facts about that capsule; missing without a capsule, and in sessions that were recorded before this field existed."""
+    program: Annotated[Plain, msgspec.Meta(max_length=64), shown("recorded with")] = ""
+    """Name and version of the program that recorded the session; empty in sessions that were recorded before this field existed."""
 
 
 class Step(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

@@ -78,6 +78,7 @@ const SESSION = {
   skipped: optional(list(record(SKIPPED), 200), []),
   capsule: optional(either(among(''), isId('cap')), ''),
   login: optional(record(LOGIN)),
+  program: optional(text(64), ''),
 }
 const MANIFEST = {
   version: among(1, 2),
