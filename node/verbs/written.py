@@ -172,7 +172,7 @@ def _below(field: ResultField, row: Record, names: Names) -> Iterator[str]:
         if each.many:
             said = [_in_brief(each, one, names) if each.record else one for one in row[each.name]]
             yield from (f"{first}: {each.shown.label}: {_cut(words)}" for words in said if words)
-        elif words := _written(each, row, names):
+        elif row[each.name] and (words := _written(each, row, names)):
             yield f"{first}: {each.shown.label}: {_cut(words)}"
 
 

@@ -88,6 +88,8 @@ class Row(msgspec.Struct, frozen=True, kw_only=True):
     number: Annotated[int, shown("step", column=True)]
     ok: Annotated[bool, shown("ok", column=True)]
     notes: Annotated[list[str], shown("note", below=True)]
+    tab: Annotated[bool, shown("opened", words="a tab", below=True)] = False
+    number_of_tab: Annotated[int, shown("tab", into="tab", words=", number {}")] = 1
     saw: Annotated[Part | None, shown("saw", brief="{name}", below=True)] = None
     id: Annotated[str, shown("id")] = "never shown in a table"
 
@@ -191,8 +193,15 @@ def test_the_fields_of_an_inline_record_stand_among_those_around_it_and_its_page
 
 def test_a_table_has_a_list_beside_it_and_lines_below_it() -> None:
     rows = [
-        {"number": 1, "ok": True, "notes": []},
-        {"number": 12, "ok": False, "notes": ["late", "small"], "saw": {"name": "a link"}},
+        {"number": 1, "ok": True, "notes": [], "tab": False, "number_of_tab": 1},
+        {
+            "number": 12,
+            "ok": False,
+            "notes": ["late", "small"],
+            "tab": True,
+            "number_of_tab": 2,
+            "saw": {"name": "a link"},
+        },
     ]
     assert text_of((Outer,), {"id": "x", "rows": rows, "did": ["open", "click “Buy”"]}).splitlines() == [
         "identifier  x",
@@ -202,6 +211,7 @@ def test_a_table_has_a_list_beside_it_and_lines_below_it() -> None:
         "  12    click “Buy”  no",
         "step 12: note: late",
         "step 12: note: small",
+        "step 12: opened: a tab, number 2",
         "step 12: saw: a link",
     ]
 

@@ -118,7 +118,7 @@ class FailedPage(msgspec.Struct, frozen=True, kw_only=True):
     title: Annotated[str, shown("title")]
     lines: Annotated[tuple[str, ...], shown("lines", as_="lines")]
     """The page as it was recorded, without secrets: one line for each element or text. All text comes from the site."""
-    more: Annotated[int, shown("left out", unit="line")] = 0
+    more: Annotated[int, shown("left out", unit="line", words="{} more")] = 0
     """Number of further lines."""
 
 
