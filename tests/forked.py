@@ -32,6 +32,16 @@ _CHECKED: Final = (sys.executable, str(ROOT / "tests" / "checked.py"))
 _PR_SET_CHILD_SUBREAPER: Final = 36
 _REQUEST_BYTES_MAX: Final = 1 << 17
 _ENDS: Final = ("p2cread", "p2cwrite", "c2pread", "c2pwrite", "errread", "errwrite")
+_LOADED: Final = (
+    "adapters",
+    "node",
+    "protocol",
+    "trailmesh.demo",
+    "trailmesh.shop",
+    "playwright.async_api",
+    "PIL.WebPImagePlugin",
+)
+"""With all their modules. Packages of others that only a part of the commands needs stand here too."""
 _one_at_a_time = threading.Lock()
 
 
@@ -138,13 +148,11 @@ def _load() -> None:
     import importlib
     import pkgutil
 
-    import node.cli
-    import node.process
-
-    for package in (node.cli, node.process):
-        for module in pkgutil.iter_modules(package.__path__):
-            if module.name != "__main__":
-                importlib.import_module(f"{package.__name__}.{module.name}")
+    for name in _LOADED:
+        package = importlib.import_module(name)
+        for module in pkgutil.walk_packages(getattr(package, "__path__", ()), f"{name}."):
+            if not module.name.endswith("__main__"):
+                importlib.import_module(module.name)
 
 
 def _end(ended: SystemExit) -> NoReturn:
