@@ -11,7 +11,6 @@ from typing import Any
 import msgspec
 import pytest
 
-from adapters.browser.launch.chromium import launcher
 from adapters.browser.launch.persistent import persistent_launcher
 from adapters.ports.browser import Browser, OpenPersistent
 from node.api.node import Node as ApiNode
@@ -19,6 +18,7 @@ from node.process.setup import init_home
 from node.process.wiring import open_node
 from protocol.capsule.slices import Slice
 from protocol.recording.records.session import Profile
+from tests.browsers import borrowing
 from tests.canaries import found_in
 from tests.e2e.logins import ask
 from tests.e2e.logins import refusal as refusal_of
@@ -126,20 +126,23 @@ async def test_a_key_that_no_script_reads_and_a_file_go_along_in_a_slice(tmp_pat
 
 
 @contextlib.asynccontextmanager
-async def node_at(directory: Path, persistent: OpenPersistent) -> AsyncIterator[ApiNode]:
+async def node_at(browser: Browser, directory: Path, persistent: OpenPersistent) -> AsyncIterator[ApiNode]:
     """A node in this process, with real browsers."""
     home = directory / "home"
     if not home.exists():
         init_home(home, name="anna", listen="127.0.0.1:0", config_file=None, recovery_out=str(directory / "r.txt"))
-    async with open_node(home, open_browser=launcher(SETTINGS), open_persistent=persistent) as node:
+    async with open_node(home, open_browser=borrowing(browser), open_persistent=persistent) as node:
         node.rooms.serving.address = "https://127.0.0.1:1"
         yield node
 
 
-async def test_what_a_site_renews_in_files_is_sealed_and_every_kind_of_work_begins_with_it(tmp_path: Path) -> None:
+@pytest.mark.asyncio(loop_scope="session")
+async def test_what_a_site_renews_in_files_is_sealed_and_every_kind_of_work_begins_with_it(
+    browser: Browser, tmp_path: Path
+) -> None:
     """Guard: node/live/browsers/mounting.py, Mount.leave."""
     async with KeySite() as site:
-        async with node_at(tmp_path, persistent_launcher(SETTINGS)) as node:
+        async with node_at(browser, tmp_path, persistent_launcher(SETTINGS)) as node:
             flow_of(tmp_path, site.origin)
             kept = await ask(
                 node,
@@ -190,7 +193,7 @@ async def test_what_a_site_renews_in_files_is_sealed_and_every_kind_of_work_begi
                 profile, msgspec.structs.replace(given, version="1.2.3.4") if given else given
             )
 
-        async with node_at(tmp_path, updated) as node:
+        async with node_at(browser, tmp_path, updated) as node:
             uses = (await ask(node, "capsule.list")).capsules[0].uses
             refused = await refusal_of(node, "live.open", url=f"{site.origin}/account", capsule="key")
             assert refused.code == "capsule.slice_version"

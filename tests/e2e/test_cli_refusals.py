@@ -18,6 +18,7 @@ from pathlib import Path
 import pytest
 
 from tests.mesh_nodes import CONFIG, ROOT, Node, browsers_of, cli, kill_group, refusal, serving, shop, until
+from tests.tables import each
 
 pytestmark = pytest.mark.browser
 
@@ -65,7 +66,7 @@ def _dead_address() -> str:
 # --- words -----------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
+@each(
     ("arguments", "code", "status"),
     [
         (["node", "join", "--peer", "tmi1.not-an-invite"], "invite.invalid", 2),
@@ -97,7 +98,6 @@ def _dead_address() -> str:
         (_explore("http://127.0.0.1:1/", "{all: &a [*a]}"), "condition.invalid", 2),
         (_explore("http://127.0.0.1:1/", "{title: x}", "--peer", "nobody"), "node.not_serving", 2),
     ],
-    ids=lambda value: "-".join(value[:3])[:40] if isinstance(value, list) else None,
 )
 def test_wrong_words_are_refused_with_their_code(home: Path, arguments: list[str], code: str, status: int) -> None:
     assert refusal(*arguments, home=home)[:2] == (code, status)

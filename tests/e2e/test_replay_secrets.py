@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 import pytest_asyncio
 
-from adapters.ports.browser import Browser
+from adapters.ports.browser import Browser, Page
 from node.live.acting.driver import Gate
 from node.live.recording.recorder import Recorder
 from node.sessions.actions.action_files import parse_actions
@@ -18,7 +18,7 @@ from protocol.page.actions.action import Fill
 from protocol.page.secrets.written import LOST_TEXT
 from protocol.recording.records.session import Verdict
 from protocol.wire import cbor
-from tests.e2e.test_record_replay import Node, handed_over, loaded, made_node, recorded_by, replayed_by
+from tests.e2e.test_record_replay import Node, fresh_page, handed_over, loaded, made_node, recorded_by, replayed_by
 from tests.gates import unreported
 from tests.given_secrets import given
 from tests.sites.pages.server import PageServer
@@ -77,7 +77,9 @@ async def site() -> AsyncIterator[PageServer]:
     await server.stop()
 
 
-async def recorded(node: Node, browser: Browser, site: PageServer, steps: str = STEPS) -> Recorder:
+async def recorded(
+    node: Node, browser: Browser, site: PageServer, steps: str = STEPS, on: Page | None = None
+) -> Recorder:
     walk = parse_actions(steps.replace("URL", site.origin).encode())
     secrets = given(at=site.origin, text=False, password="larder")
     return await recorded_by(
@@ -89,6 +91,7 @@ async def recorded(node: Node, browser: Browser, site: PageServer, steps: str = 
         gate=GATE,
         secrets=secrets,
         screenshots=False,
+        on=on,
     )
 
 
@@ -134,19 +137,20 @@ async def test_what_was_written_is_typed_nowhere_else_and_not_once_the_secret_ha
             await replayed_by(anna, browser, recorder.session.id, gate=GATE)
 
 
-@pytest.mark.parametrize(
-    "step",
-    [
-        "fill: {role: textbox, name: User, value: LARDER}",
-        "fill: {role: textbox, name: User, value: redral}",
-        "wait: LARDER",
-        "click: {role: button, name: Ask}\n    expect: {dialog: {kind: confirm, text: redral, accept: no}}",
-        "click: {role: button, name: Name}\n    expect: {dialog: {kind: prompt, accept: yes, reply: larder}}",
-    ],
+OTHER_FORMS = (
+    "fill: {role: textbox, name: User, value: LARDER}",
+    "fill: {role: textbox, name: User, value: redral}",
+    "wait: LARDER",
+    "click: {role: button, name: Ask}\n    expect: {dialog: {kind: confirm, text: redral, accept: no}}",
+    "click: {role: button, name: Name}\n    expect: {dialog: {kind: prompt, accept: yes, reply: larder}}",
 )
+
+
 async def test_a_recording_with_a_secret_in_another_form_of_writing_does_not_pass(
-    browser: Browser, nodes: tuple[Node, Node], site: PageServer, step: str
+    browser: Browser, nodes: tuple[Node, Node], site: PageServer
 ) -> None:
-    recorder = await recorded(nodes[0], browser, site, f"start: URL/larder/larder.html\nsteps:\n  - {step}\n")
-    assert recorder.session.verdict is Verdict.PARTIAL
-    assert recorder.session.reason == f"step 2: {LOST_TEXT}"
+    async with fresh_page(browser) as page:
+        for step in OTHER_FORMS:
+            steps = f"start: URL/larder/larder.html\nsteps:\n  - {step}\n"
+            session = (await recorded(nodes[0], browser, site, steps, on=page)).session
+            assert (step, session.verdict, session.reason) == (step, Verdict.PARTIAL, f"step 2: {LOST_TEXT}")

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from tests.mesh_nodes import CONFIG, Node, browsers_of, interrupt, refusal, serving, shop, until
+from tests.tables import each
 
 pytestmark = pytest.mark.browser
 HERE = json.dumps({"url": "*"})
@@ -87,7 +88,7 @@ def test_a_node_that_is_killed_during_a_run_writes_it_down_as_interrupted_and_do
         assert (search["id"], search["status"]) == (run["search"], "stopped")
 
 
-@pytest.mark.parametrize(
+@each(
     "given",
     [
         [],

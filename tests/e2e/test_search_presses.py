@@ -9,17 +9,17 @@ from typing import Final
 
 import pytest
 
-from adapters.browser.launch.chromium import launcher
+from adapters.ports.browser import Browser
 from adapters.ports.records import SearchRecord
 from node.explorer.progress import Progress
 from protocol.goal.condition import Condition
 from protocol.wire import cbor
+from tests.browsers import borrowing
 from tests.mesh_memory import MemoryMesh, MemoryNode, QuickClock
-from tests.sites.pages.backends import SETTINGS
 from tests.sites.pages.doubtful import BEHIND, pages
 from tests.sites.pages.server import PageServer
 
-pytestmark = pytest.mark.browser
+pytestmark = [pytest.mark.browser, pytest.mark.asyncio(loop_scope="session")]
 
 _ICON: Final = "<svg width=12 height=12><path d='M0 0h12v12z'/></svg>"
 _MANY: Final = "".join(f"<li><a href=/rows/{number}>Row {number}</a></li>" for number in range(40))
@@ -42,7 +42,7 @@ post('/opened');
 
 
 @contextlib.asynccontextmanager
-async def searching(extra: dict[str, str]) -> AsyncIterator[tuple[MemoryNode, PageServer]]:
+async def searching(browser: Browser, extra: dict[str, str]) -> AsyncIterator[tuple[MemoryNode, PageServer]]:
     """A node with a real browser, and the site."""
     server, mesh = PageServer(), MemoryMesh()
     mesh.clock = QuickClock(1.0)
@@ -51,7 +51,7 @@ async def searching(extra: dict[str, str]) -> AsyncIterator[tuple[MemoryNode, Pa
     node = await mesh.add("anna", lease_seconds=60, lease_iterations=20)
     try:
         await node.stop()
-        node._open_browser = launcher(SETTINGS)  # type: ignore[assignment]
+        node._open_browser = borrowing(browser)  # type: ignore[assignment]
         await node.start()
         yield node, server
     finally:
@@ -77,8 +77,10 @@ def _writes(server: PageServer) -> list[str]:
     return [line for line in server.reached if not line.startswith(("GET ", "OPTIONS "))]
 
 
-async def test_a_search_reaches_what_lies_behind_buttons_nobody_understands_and_changes_nothing() -> None:
-    async with searching(pages()) as (node, server):
+async def test_a_search_reaches_what_lies_behind_buttons_nobody_understands_and_changes_nothing(
+    browser: Browser,
+) -> None:
+    async with searching(browser, pages()) as (node, server):
         search = asyncio.create_task(explored(node, server, "find the page", Condition(url="*/never")))
         for path in sorted(BEHIND):
             await server.was_asked(f"GET {path}", within_s=200)
@@ -98,10 +100,10 @@ async def test_a_search_reaches_what_lies_behind_buttons_nobody_understands_and_
     ids=["icon", "menu", "order"],
 )
 async def test_what_a_page_shows_after_a_refused_write_is_not_believed_and_what_it_opened_is_looked_at(
-    goal: str, condition: Condition, found: bool
+    browser: Browser, goal: str, condition: Condition, found: bool
 ) -> None:
     site = dict(_SHOP) if found else {"/": _SHOP["/"].replace(_MANY, "")}
-    async with searching(site) as (node, server):
+    async with searching(browser, site) as (node, server):
         record = await explored(node, server, goal, condition)
         progress = cbor.decode_as(record.state, Progress)
         assert (progress.verified is not None) is found

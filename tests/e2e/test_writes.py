@@ -103,8 +103,7 @@ def test_a_replay_sends_once_what_its_owner_recorded_and_nobody_else_consents(tm
         assert len(effects_of(log)) == 4
 
 
-def test_a_plan_says_all_that_a_file_or_a_replay_needs_and_sends_nothing(tmp_path: Path) -> None:
-    anna = Node(tmp_path / "anna", "anna").create(tmp_path)
+def test_a_plan_says_all_that_a_file_or_a_replay_needs_and_sends_nothing(anna: Node, tmp_path: Path) -> None:
     file, bundle = tmp_path / "buy.yaml", tmp_path / "buy.tmsession"
     with shop(tmp_path) as (url, log):
         file.write_text(_BUY.format(url=url, slug=load_catalogue()[0].slug))
@@ -140,8 +139,7 @@ def test_a_plan_says_all_that_a_file_or_a_replay_needs_and_sends_nothing(tmp_pat
         assert len(effects_of(log)) == 3
 
 
-def test_a_plan_goes_on_after_what_cannot_be_done_and_names_all_that_it_meets(tmp_path: Path) -> None:
-    anna = Node(tmp_path / "anna", "anna").create(tmp_path)
+def test_a_plan_goes_on_after_what_cannot_be_done_and_names_all_that_it_meets(anna: Node, tmp_path: Path) -> None:
     file = tmp_path / "all.yaml"
     page = """
       document.body.innerHTML = `<form method=post action=/login><label>Name <input name=user></label>
@@ -171,8 +169,7 @@ def test_a_plan_goes_on_after_what_cannot_be_done_and_names_all_that_it_meets(tm
         assert lines[-1] == f"options  --secret word@ORIGIN=SOURCE {allowed} --approve-class 7"
 
 
-def test_at_a_terminal_a_recording_asks_once_for_each_form_and_sends_what_waited(tmp_path: Path) -> None:
-    anna = Node(tmp_path / "anna", "anna").create(tmp_path)
+def test_at_a_terminal_a_recording_asks_once_for_each_form_and_sends_what_waited(anna: Node, tmp_path: Path) -> None:
     file = tmp_path / "buy.yaml"
     with shop(tmp_path) as (url, log):
         page = f"{url}/products/{load_catalogue()[0].slug}"
