@@ -169,7 +169,8 @@ def test_a_plan_goes_on_after_what_cannot_be_done_and_names_all_that_it_meets(an
         assert lines[-1] == f"options  --secret word@ORIGIN=SOURCE {allowed} --approve-class 7"
 
 
-def test_at_a_terminal_a_recording_asks_once_for_each_form_and_sends_what_waited(anna: Node, tmp_path: Path) -> None:
+def test_at_a_terminal_a_recording_asks_once_for_each_form_and_sends_what_waited(tmp_path: Path) -> None:
+    anna = Node(tmp_path / "anna", "anna").create(tmp_path)
     file = tmp_path / "buy.yaml"
     with shop(tmp_path) as (url, log):
         page = f"{url}/products/{load_catalogue()[0].slug}"
@@ -179,6 +180,6 @@ def test_at_a_terminal_a_recording_asks_once_for_each_form_and_sends_what_waited
         for answer, status, effects in (("n", 1, 0), ("y", 0, 2)):
             ended, said = typed(answer, "session", "record", str(file), "--home", str(anna.home))
             assert said.count("allow in this recording? [y/N]") == said.count(asks) == 1
-            assert (ended, len(effects_of(log))) == (status, effects)
+            assert (ended, len(effects_of(log))) == (status, effects), said
         # Who is asked here is not asked again as the owner.
         assert anna.run("approve", "ls")["questions"] == []
