@@ -7,6 +7,8 @@ import inspect
 from collections.abc import Callable, Iterable
 from typing import Any
 
+import pytest
+
 
 def each(names: str | tuple[str, ...], rows: Iterable[Any]) -> Callable[[Callable[..., None]], Callable[..., None]]:
     """As ``pytest.mark.parametrize``, in one test, which runs every row. The first failure is raised and names all rows that fail.
@@ -20,12 +22,13 @@ def each(names: str | tuple[str, ...], rows: Iterable[Any]) -> Callable[[Callabl
         @functools.wraps(test)
         def run(**fixtures: Any) -> None:
             assert rows, "a table without rows proves nothing"
-            failed: list[tuple[Any, Exception]] = []
+            assert not any(hasattr(row, "marks") for row in rows), "a row of pytest.param is none of a table"
+            failed: list[tuple[Any, BaseException]] = []
             for row in rows:
                 values = (row,) if isinstance(names, str) else row
                 try:
                     test(**fixtures, **dict(zip(words, values, strict=True)))
-                except Exception as error:
+                except (Exception, pytest.fail.Exception) as error:  # the second: what was to be raised was not
                     failed.append((row, error))
             if failed:
                 first = failed[0][1]

@@ -21,6 +21,7 @@ from protocol.page.secrets.secrets import NO_SECRETS
 from protocol.page.seen.observation import BLANK, Element, Observation, Traits
 from protocol.risk.pressing.classes import APPROVAL_CLASS, Risk
 from protocol.risk.requests.requests import GuardPolicy
+from tests.tables import each
 from tests.twins.browser import Control, Document, MemoryPage, MemorySite
 
 HOME = "http://shop.test/"
@@ -220,7 +221,7 @@ AGENT = Caller(kind=CallerKind.AGENT, name="anna")
 HERE, THERE = "https://here.test", "https://there.test"
 
 
-@pytest.mark.parametrize(
+@each(
     ("caller", "policy", "within", "origins", "private"),
     [
         (OWNER, (), None, (), ("*",)),

@@ -14,6 +14,7 @@ from protocol.page.actions.action import Action, Fill, Goto, Locator, Select
 from protocol.page.seen.observation import Element, Traits
 from protocol.risk.pressing.classes import Risk
 from protocol.risk.requests.requests import GuardPolicy
+from tests.tables import each
 from tests.twins.browser import Document, MemoryPage, MemorySite
 
 ANY = Locator()
@@ -41,7 +42,7 @@ def test_no_module_of_the_node_but_acting_performs_on_a_page() -> None:
     assert {name: count for name, count in found.items() if count} == MAY_REACH
 
 
-@pytest.mark.parametrize(
+@each(
     "source",
     ["await page.perform(action)", "await self._page.perform(action)", "act = page.perform", "f(x.page.perform)"],
 )
@@ -75,7 +76,7 @@ def test_an_option_is_found_however_it_is_spaced_and_capitalised() -> None:
     assert (refused.value.code, refused.value.detail["options"]) == ("action.not_possible", list(element.options))
 
 
-@pytest.mark.parametrize("value", ["on", "Yes", "", "0"])
+@each("value", ["on", "Yes", "", "0"])
 def test_a_check_box_is_not_filled_because_its_value_does_not_say_whether_it_is_checked(value: str) -> None:
     with pytest.raises(MeshError) as refused:
         fit(Fill(target=ANY, value=value), Element(ref="e1", role="checkbox", name="Remember"))

@@ -13,6 +13,7 @@ from protocol.page.actions.evidence import Evidence
 from protocol.page.seen.observation import Element
 from protocol.recording.records.session import Profile
 from protocol.risk.requests.requests import GuardPolicy
+from tests.tables import each
 from tests.twins.browser import Control, MemoryBrowser, site_of
 from tests.unit.test_observation import card
 
@@ -126,9 +127,7 @@ async def test_a_name_is_compared_without_regard_to_case_and_space() -> None:
     assert (await prepared(drop("css=#beer", role="button", name=" drop "))).ref == "e2"
 
 
-@pytest.mark.parametrize(
-    ("url", "level"), [("https://shop.example/mugs/7", 1), ("https://shop.example/mugs/7/delete", 7), ("", 4)]
-)
+@each(("url", "level"), [("https://shop.example/mugs/7", 1), ("https://shop.example/mugs/7/delete", 7), ("", 4)])
 def test_a_click_on_what_stands_in_a_control_has_the_class_of_the_control(url: str, level: int) -> None:
     """Guard: node/live/acting/preparing.py, judged."""
     page = card("link" if url else "button", url)

@@ -36,6 +36,7 @@ from protocol.page.actions.action import (
     target_of,
     with_target,
 )
+from tests.tables import each
 
 FIELD = Locator(role="textbox", name="Name")
 SECOND = Locator(role="link", name="Mug", nth=1)
@@ -97,7 +98,7 @@ TOLD: list[tuple[Action, str, Locator | None]] = [
 ]
 
 
-@pytest.mark.parametrize(("action", "line", "target"), TOLD)
+@each(("action", "line", "target"), TOLD)
 def test_an_action_is_told_in_one_line_and_has_a_target_if_it_names_one(
     action: Action, line: str, target: Locator | None
 ) -> None:
@@ -118,7 +119,7 @@ def test_what_is_left_out_has_its_default() -> None:
 TARGET = {"role": "link"}
 
 
-@pytest.mark.parametrize(
+@each(
     ("least", "most", "made"),
     [
         (None, limits.OBSERVATION_ELEMENTS_MAX, lambda size: {"type": "click", "target": {"nth": size}}),

@@ -27,6 +27,7 @@ from protocol.page.actions.action import (
     Wait,
 )
 from protocol.recording.records.session import Profile
+from tests.tables import each
 
 RECORDINGS = Path(__file__).parents[1] / "vectors" / "recordings"
 
@@ -102,7 +103,7 @@ def test_the_first_step_may_open_the_address_itself() -> None:
     assert (file.title, file.start_url) == ("from the file name", "http://a.example/")
 
 
-@pytest.mark.parametrize(
+@each(
     ("text", "line", "words"),
     [
         ("", 1, "empty"),
@@ -227,7 +228,7 @@ def test_a_recording_must_open_an_address_first() -> None:
     assert refusal(json.dumps({"steps": [{"type": "keyDown", "key": "a"}]})).detail == {"step": 1}
 
 
-@pytest.mark.parametrize("text", ["{", '{"steps": 5}', '{"steps": []}', "{" * 5_000])
+@each("text", ["{", '{"steps": 5}', '{"steps": []}', "{" * 5_000])
 def test_json_of_another_form_is_refused(text: str) -> None:
     assert refusal(text).code == "input.invalid"
 
@@ -238,7 +239,7 @@ def test_a_file_that_is_not_there_is_an_input_error(tmp_path: Path) -> None:
     assert caught.value.code == "input.no_file"
 
 
-@pytest.mark.parametrize("field", ["timezone: Mars/Base", "locale: german"])
+@each("field", ["timezone: Mars/Base", "locale: german"])
 def test_a_profile_no_browser_could_have_is_refused_with_its_place(field: str) -> None:
     text = f"start: https://shop.example/\nprofile:\n  {field}\nsteps:\n  - goto: https://shop.example/\n"
     with pytest.raises(MeshError) as caught:

@@ -25,6 +25,7 @@ from protocol.page.actions.action import (
     Wait,
 )
 from protocol.recording.records.session import Profile
+from tests.tables import each
 
 START = "start: http://a.test/\nsteps:\n"
 BOX = Locator(role="checkbox", name="News")
@@ -43,7 +44,7 @@ def refusal(data: bytes | str, **more: Any) -> MeshError:
     return caught.value
 
 
-@pytest.mark.parametrize(
+@each(
     ("step", "action"),
     [
         ("back: {}", Back()),
@@ -84,7 +85,7 @@ def test_every_short_form_of_a_step_is_one_action(step: str, action: Action) -> 
     assert parsed(step) == action
 
 
-@pytest.mark.parametrize(
+@each(
     ("step", "words"),
     [
         ("back: {to: x}", "back takes nothing"),
@@ -120,7 +121,7 @@ def test_a_step_that_says_too_much_or_too_little_is_refused_with_its_line(step: 
     assert words in refused.message
 
 
-@pytest.mark.parametrize(
+@each(
     ("text", "line", "words"),
     [
         ("- a", 1, "the file must be `key: value` pairs"),
@@ -204,7 +205,7 @@ def test_the_secrets_that_a_file_needs_are_named_once_and_in_order() -> None:
 # --- one step, with a ref --------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
+@each(
     ("text", "action", "named"),
     [
         ("click: {ref: s1e1}", Click(target=GIVEN), ["s1e1"]),
@@ -227,7 +228,7 @@ def test_a_ref_stands_for_the_locator_of_its_element(text: str, action: Action, 
     assert (read_step(text, means), asked) == ((action, None), named)
 
 
-@pytest.mark.parametrize(
+@each(
     ("text", "line", "words"),
     [
         ("click: {ref: s1e1, role: link}", 1, "`ref` already identifies the element"),
@@ -247,7 +248,7 @@ def test_a_ref_in_the_wrong_place_is_refused(text: str, line: int, words: str) -
     assert words in refused.value.message
 
 
-@pytest.mark.parametrize(
+@each(
     ("step", "key"),
     [
         ('assert: {cell: "3", row: "Row ${who}", column: Price}', "row"),

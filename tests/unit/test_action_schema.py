@@ -17,6 +17,7 @@ from node.sessions.actions.action_words import vocabulary
 from node.sessions.actions.yaml_steps import VERBS
 from protocol.errors import MeshError
 from scripts.docs_actions import actions_page
+from tests.tables import each
 from tests.unit.test_action_files_page import EXAMPLES
 
 SCHEMA = action_schema()
@@ -53,7 +54,7 @@ def test_every_action_is_in_the_schema_and_on_the_page_with_an_example() -> None
         assert all(f"| {key} |" in section for key in word.keys)
 
 
-@pytest.mark.parametrize(
+@each(
     "text",
     [
         "press: Enter",
@@ -79,7 +80,7 @@ def test_what_the_parser_takes_no_editor_marks(text: str) -> None:
     assert wrong(step(text)) == []
 
 
-@pytest.mark.parametrize(
+@each(
     "text",
     [
         "jump: high",

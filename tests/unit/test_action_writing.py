@@ -5,13 +5,13 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from node.sessions.actions.action_files import parse_actions
 from node.sessions.actions.action_writing import comment, write_file, write_step
 from protocol.page.actions.action import Action, Assert, Click, Extract, Fill, Goto, Locator, Secret, Select, Within
+from tests.tables import each
 
 PAGE = (Path(__file__).parents[2] / "docs/action-files.md").read_text()
 EXAMPLES = [text for text in re.findall(r"```yaml\n(.*?)```", PAGE, re.DOTALL) if "steps:" in text]
@@ -23,7 +23,7 @@ def read(*steps: str, start: str = URL, title: str = "") -> tuple[Action, ...]:
     return parse_actions(write_file(title, start, steps).encode()).actions[1:]
 
 
-@pytest.mark.parametrize("example", EXAMPLES)
+@each("example", EXAMPLES)
 def test_the_examples_of_the_reference_are_read_as_they_were_after_writing(example: str) -> None:
     file = parse_actions(example.encode())
     assert isinstance(file.actions[0], Goto)

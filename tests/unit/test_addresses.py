@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 import msgspec
-import pytest
 
 from protocol.risk.reads import reads_by_form
 from protocol.risk.requests.destinations import judge_destination, literal_address
 from protocol.risk.requests.requests import GuardPolicy, judge_request
+from tests.tables import each
 
 SITE = "https://shop.example"
 
@@ -19,7 +19,7 @@ def body(*queries: Any, **more: Any) -> str:
     return msgspec.json.encode(entries if len(entries) != 1 else entries[0]).decode()
 
 
-@pytest.mark.parametrize(
+@each(
     ("text", "query"),
     [
         (body("{a}"), True),
@@ -82,7 +82,7 @@ def judged(
     return judge_request(method, url, kind, navigates, text, given, **heads)
 
 
-@pytest.mark.parametrize(
+@each(
     ("request_", "said"),
     [
         ({}, None),
@@ -153,7 +153,7 @@ def test_a_request_is_refused_for_the_first_reason_there_is(request_: dict[str, 
     assert judged(**request_) == said
 
 
-@pytest.mark.parametrize(
+@each(
     ("url", "address"),
     [
         ("http://10.0.0.7:80/", "10.0.0.7"),
@@ -169,7 +169,7 @@ def test_a_host_that_is_written_as_an_address_needs_no_resolver(url: str, addres
     assert literal_address(url) == address
 
 
-@pytest.mark.parametrize(
+@each(
     ("url", "address", "private", "said"),
     [
         ("http://a.example/", "8.8.8.8", (), None),

@@ -11,6 +11,7 @@ from protocol.page.seen.observation import Element
 from protocol.recording.pages.alerts import alerts, new_alerts
 from protocol.recording.records.session import Level, Verdict
 from tests.gates import unreported
+from tests.tables import each
 from tests.twins.browser import Control, Document
 from tests.unit.test_replayer import HOME, Bench
 
@@ -22,7 +23,7 @@ def new(met: str, *known: str, title: str = TITLE) -> list[tuple[str, str]]:
     return [(one.role, one.words) for one in new_alerts(alerts(met), title, known)]
 
 
-@pytest.mark.parametrize(
+@each(
     ("met", "found"),
     [
         ("- alert: Saving failed", [("alert", "Saving failed")]),

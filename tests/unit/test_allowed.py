@@ -5,15 +5,15 @@ from __future__ import annotations
 import re
 import time
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from protocol.risk.requests.allowed import ALLOWED_REQUEST_PATTERN, allows
 from protocol.risk.requests.refused import refused, request_line, what_helps
+from tests.tables import each
 
 
-@pytest.mark.parametrize(
+@each(
     ("entry", "url", "fits"),
     [
         ("POST https://*.shop.example/search", "https://a.shop.example/search", True),

@@ -19,6 +19,7 @@ from protocol.keys.key_event import EVENT_RANDOM_BYTES
 from protocol.keys.keylog import KeyLog
 from protocol.trust.trust_key import write_trust_key
 from tests.session_samples import KEY, NODE, SESSION_ID, sample_bundle
+from tests.tables import each
 
 BORN_S = 1_600_000_000
 
@@ -115,7 +116,7 @@ def test_keys_are_given_as_text_or_by_file(tmp_path: Path) -> None:
         read_trust((str(file),))
 
 
-@pytest.mark.parametrize(
+@each(
     ("home", "typed", "code"),
     [
         ("/somewhere", {"trust": ("k",), "config": None, "target": "ses-x"}, "input.invalid"),

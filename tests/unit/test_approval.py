@@ -20,6 +20,7 @@ from protocol.page.actions.action import Action, Check, Click, Fill, Goto, Locat
 from protocol.page.seen.observation import Element
 from protocol.wire import cbor, envelope
 from tests.owners import ANNA, BEN, CARL, NOW_S, UNIQUE, answer, approval, begun, entry
+from tests.tables import each
 
 NODE = ids.node_id(bytes(SigningKey(bytes(32)).verify_key))
 OTHER_NODE = ids.node_id(bytes(ANNA.verify_key))
@@ -78,7 +79,7 @@ def allowed(
 # --- forms -----------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
+@each(
     ("path", "form"),
     [
         ("/cart/12/add", "/cart/{n}/add"),
@@ -160,7 +161,7 @@ def test_the_form_of_opening_an_address_has_the_address() -> None:
 POST = request_form("POST", f"{SHOP}/cart/7/add", "application/json", '{"sku": "a", "qty": 1}')
 
 
-@pytest.mark.parametrize(
+@each(
     ("method", "url", "kind", "body"),
     [
         ("PUT", f"{SHOP}/cart/8/add", "application/json", '{"sku":"b","qty":2}'),
@@ -184,7 +185,7 @@ def test_a_request_of_another_form_is_not_covered(method: str, url: str, kind: s
     assert not cover.covers(method, url, kind, body)
 
 
-@pytest.mark.parametrize(
+@each(
     ("one", "other"),
     [
         ('{"operationName":"Cart","query":"q"}', '{"operationName":"DeleteAccount","query":"q"}'),
@@ -254,7 +255,7 @@ def test_what_headers_and_long_texts_say_counts_and_no_length_hides_it() -> None
     assert request_form("GET", f"{SHOP}/x?a=1;action=drop").query == ("a", "action=drop")
 
 
-@pytest.mark.parametrize(("value", "again", "same"), [("Zk3_9bAq", "p0Tt-77x", True), ("keep", "wipe", False)])
+@each(("value", "again", "same"), [("Zk3_9bAq", "p0Tt-77x", True), ("keep", "wipe", False)])
 def test_only_what_looks_like_a_token_is_taken_for_one(value: str, again: str, same: bool) -> None:
     """Guard: protocol/approval/leaving.py, _without_nonces."""
     kind = {"content-type": "application/x-www-form-urlencoded"}
@@ -280,7 +281,7 @@ def test_a_preflight_is_covered_where_the_request_it_announces_is() -> None:
     assert not cover.covers("POST", f"{SHOP}/cart/9/drop", "", "", announced=True)
 
 
-@pytest.mark.parametrize(
+@each(
     ("kind", "body", "covered"),
     [
         ("application/x-www-form-urlencoded", "sku=7&action=add", True),
@@ -297,7 +298,7 @@ def test_a_field_that_says_delete_is_no_part_of_what_is_not_known_yet(kind: str,
     assert not cover.covers("POST as DELETE", f"{SHOP}/cart", kind, body)
 
 
-@pytest.mark.parametrize(
+@each(
     ("method", "url", "at_four", "at_seven"),
     [
         ("POST", f"{SHOP}/cart", True, True),
@@ -371,7 +372,7 @@ def test_a_revoked_key_answers_nothing_and_what_it_answered_does_not_reopen() ->
     assert refused(lambda: reopen(answer(ASKED), ASKED, gone))[0] == "envelope.key_unknown"
 
 
-@pytest.mark.parametrize("off_s", [-limits.APPROVAL_FRESH_S - 1, limits.APPROVAL_FRESH_S + 1])
+@each("off_s", [-limits.APPROVAL_FRESH_S - 1, limits.APPROVAL_FRESH_S + 1])
 def test_an_answer_that_was_signed_at_another_time_is_refused(off_s: int) -> None:
     """Guard: protocol/approval/approval.py, open_approval."""
     signed = answer(ASKED, now_s=NOW_S + off_s, expires_ms=(NOW_S + off_s + 600) * 1000)
@@ -379,7 +380,7 @@ def test_an_answer_that_was_signed_at_another_time_is_refused(off_s: int) -> Non
     assert code == "approval.invalid"
 
 
-@pytest.mark.parametrize("after_s", [0, -1, limits.APPROVAL_DAYS_MAX * 86_400 + 1])
+@each("after_s", [0, -1, limits.APPROVAL_DAYS_MAX * 86_400 + 1])
 def test_an_expiry_is_after_the_signature_and_within_the_limit(after_s: int) -> None:
     signed = answer(ASKED, expires_ms=(NOW_S + after_s) * 1000)
     assert refused(lambda: open_approval(signed, ASKED, begun(NODE), now_ms=NOW_MS))[0] == "approval.invalid"
@@ -491,7 +492,7 @@ def test_the_first_key_vouches_for_itself_and_there_is_no_second_first_one() -> 
     assert refused(lambda: gone.follow(entry(gone, BEN, "ben"), now_s=NOW_S))[0] == "owner.change"
 
 
-@pytest.mark.parametrize("by", ["owner", "first"])
+@each("by", ["owner", "first"])
 def test_a_key_cannot_vouch_for_itself_once_there_is_an_owner(by: str) -> None:
     """Guard: protocol/approval/owners.py, Owners._voucher."""
     owners = begun(NODE)

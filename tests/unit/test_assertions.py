@@ -18,6 +18,7 @@ from protocol.recording.records.session import Verdict
 from protocol.risk.requests.requests import GuardPolicy
 from tests.gates import unreported
 from tests.given_secrets import given_all
+from tests.tables import each
 from tests.twins.browser import Control, Document, MemoryPage, MemorySite
 from tests.unit.test_sessions_handover import node_of
 from tests.unit.test_sessions_room import ORIGIN, Bench
@@ -32,7 +33,7 @@ def written(step: str) -> Assert:
     return action
 
 
-@pytest.mark.parametrize(
+@each(
     ("step", "made"),
     [
         ("In stock", Assert(what="text", expected="In stock", match="contains")),
@@ -56,7 +57,7 @@ def test_an_assertion_is_written_by_what_it_is_about(step: str, made: Assert) ->
     assert written(step) == made
 
 
-@pytest.mark.parametrize(
+@each(
     ("step", "words"),
     [
         ("''", "`text` is empty"),
@@ -89,7 +90,7 @@ def element(*states: str, role: str = "button", **more: Any) -> Element:
     return Element(ref="e1", role=role, name="Buy", states=states, **more)
 
 
-@pytest.mark.parametrize(
+@each(
     ("what", "seen", "true", "said"),
     [
         ("visible", Seen(count=1, element=element()), True, "visible"),
@@ -438,7 +439,7 @@ async def test_that_something_is_visible_is_true_of_any_such_element(bench: Benc
     assert (await bench.call("replay", session=done.id)).report.steps[-1].held
 
 
-@pytest.mark.parametrize(
+@each(
     ("wait", "fits"),
     [
         (Wait(response="/save"), True),
@@ -453,7 +454,7 @@ def test_an_answer_is_known_by_method_and_parts_of_its_address(wait: Wait, fits:
     assert fits_response(wait, "POST", "https://shop.example/api/save?id=7") is fits
 
 
-@pytest.mark.parametrize(
+@each(
     ("text", "words"),
     [
         ("{response: /save, method: POST}", ""),

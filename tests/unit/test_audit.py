@@ -11,6 +11,7 @@ import pytest
 from protocol import audit, limits
 from protocol.audit import START, Draft, Head, Outcome
 from protocol.errors import MeshError
+from tests.tables import each
 
 
 def draft(number: int = 1, **fields: object) -> Draft:
@@ -48,7 +49,7 @@ def test_each_line_names_the_hash_of_the_one_before_and_needs_no_program_of_ours
     assert walk(trail(5)) == (Head(5, previous), "")
 
 
-@pytest.mark.parametrize("field", ["at_ms", "who", "what", "outcome", "key", "of", "risk", "approved_by", "note"])
+@each("field", ["at_ms", "who", "what", "outcome", "key", "of", "risk", "approved_by", "note"])
 def test_a_row_that_was_changed_is_found_at_the_next_one(field: str) -> None:
     """Guard: protocol/audit.py, follow."""
     changed = {"at_ms": 1, "outcome": "refused", "of": 1, "risk": 7, "note": {"n": "9"}}.get(field, "someone")

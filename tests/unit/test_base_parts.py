@@ -22,6 +22,7 @@ from node.base.statuses import exit_code, from_dict, http_status
 from node.base.tasks import Tasks, any_of, either, interruptible, to_its_end
 from node.base.terminal import json_text
 from protocol.errors import CODES, MeshError
+from tests.tables import each
 
 # --- files -----------------------------------------------------------------------------------------------------------
 
@@ -84,7 +85,7 @@ def test_a_file_is_on_the_disk_before_it_has_its_name_and_its_name_after(
 # --- paths of sockets, codes, words ----------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(("length", "direct"), [(100, True), (101, False)])
+@each(("length", "direct"), [(100, True), (101, False)])
 def test_a_path_of_a_socket_that_is_too_long_goes_through_its_directory(length: int, direct: bool) -> None:
     path = Path("/" + "ü" * 20 + "x" * (length - 41 - 2) + "/s")
     assert len(str(path).encode()) == length
@@ -114,8 +115,8 @@ def test_an_error_of_another_process_is_built_again() -> None:
     bare = from_dict({"code": "input.not_found", "detail": "x"})
     assert (bare.code, bare.detail) == ("input.not_found", {})
     wrong: list[object] = [None, [], "x", {}, {"code": "no.such"}, {"message": "x"}]
-    for each in wrong:
-        assert (from_dict(each).code, from_dict(each).message) == (
+    for one in wrong:
+        assert (from_dict(one).code, from_dict(one).message) == (
             "internal.fault",
             "an error of unknown form was reported",
         )

@@ -8,6 +8,7 @@ from protocol import limits
 from protocol.errors import MeshError
 from protocol.recording.replays.replay import rebase
 from protocol.trust.grants import check_grants
+from tests.tables import each
 
 START = "https://Shop.example:8443/mugs?q=1"
 
@@ -26,7 +27,7 @@ def test_a_peer_may_grant_a_scope_for_as_many_origins_as_the_limit_and_no_more()
         assert caught.value.code == "message.invalid"
 
 
-@pytest.mark.parametrize(
+@each(
     ("base", "url", "expected"),
     [
         ("", START, START),
@@ -45,7 +46,7 @@ def test_a_replay_elsewhere_changes_addresses_of_the_origin_that_was_recorded_on
     assert rebase(START, base).outward(url) == expected
 
 
-@pytest.mark.parametrize(
+@each(
     "base",
     [
         "ftp://localhost", "localhost:1", "http://", "http://localhost:0", "http://localhost:99999", "http://a@localhost",

@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import Any, cast
 
 import msgspec
-import pytest
 
 from node.live.acting.preparing import judged, prepare
 from protocol.page.actions.action import Click, Hover, Locator
 from protocol.page.seen.observation import Element, Observation, Traits, Tree
 from protocol.risk.judgement import Risk
+from tests.tables import each
 
 SITE = "https://shop.example"
 
@@ -33,7 +33,7 @@ def click(seen: Observation) -> Risk:
     return judged(Click(target=Locator()), seen.elements[0], seen)
 
 
-@pytest.mark.parametrize(
+@each(
     ("box", "control", "level"),
     [
         ("Orders", link("Orders"), 1),
@@ -56,7 +56,7 @@ def test_a_click_on_a_box_has_the_class_of_its_control_unless_the_box_says_somet
     assert click(page(box, control)).level == level
 
 
-@pytest.mark.parametrize("name", ["", "Delete this row"])
+@each("name", ["", "Delete this row"])
 def test_the_label_of_a_box_has_the_class_of_the_box(name: str) -> None:
     traits = Traits(tag="input", input_type="checkbox", form_method="post", form_action="/users/")
     ticks = Element(ref="e2", role="checkbox", name=name, traits=traits)

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from adapters.browser.wall.hello import offered
 from protocol import limits
+from tests.tables import each
 from tests.walled import OK, Walled, hello, running
 
 UPGRADE = "Upgrade: websocket\r\nConnection: Upgrade\r\n"
@@ -88,7 +89,7 @@ async def test_a_first_message_that_comes_in_pieces_is_passed_on_whole(walled: W
         writer.transport.abort()
 
 
-@pytest.mark.parametrize("protocols", [(), ("http/1.1",), ("h2", "http/1.1")])
+@each("protocols", [(), ("http/1.1",), ("h2", "http/1.1")])
 def test_the_offered_protocols_are_read_as_they_were_written(protocols: tuple[str, ...]) -> None:
     said = hello(*protocols)
     assert offered(said) == protocols

@@ -7,12 +7,13 @@ from playwright.async_api import Error
 
 from adapters.browser.base.faults import translated, unreadable
 from protocol.errors import MeshError
+from tests.tables import each
 
 UNKNOWN = 'Unknown engine "foo" while parsing selector a >> foo=b'
 CSS = "Failed to execute 'querySelectorAll' on 'Document': 'a:foo(1)' is not a valid selector."
 
 
-@pytest.mark.parametrize(
+@each(
     ("message", "reason"),
     [
         (f"Locator.count: {UNKNOWN}", UNKNOWN),
@@ -31,7 +32,7 @@ def test_why_a_selector_cannot_be_read_is_passed_on_and_nothing_else(message: st
     assert unreadable(Error(message)) == reason
 
 
-@pytest.mark.parametrize(
+@each(
     ("message", "said"),
     [
         (

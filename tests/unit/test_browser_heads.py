@@ -6,6 +6,7 @@ import pytest
 
 from adapters.browser.wall.heads import Head, Heads
 from protocol import limits
+from tests.tables import each
 
 GET = b"GET /a?b=1 HTTP/1.1\r\nHost: shop.example:8080\r\nAccept: */*\r\n\r\n"
 POST = b"POST /send HTTP/1.1\r\nHost: shop.example:8080\r\nContent-Length: 31\r\n\r\n"
@@ -21,7 +22,7 @@ def read(data: bytes, size: int) -> list[tuple[str, str] | bytes]:
     return found
 
 
-@pytest.mark.parametrize("size", [1, 7, 1000])
+@each("size", [1, 7, 1000])
 def test_each_request_is_found_and_no_body_is_taken_for_one(size: int) -> None:
     found = read(GET + POST + BODY[:31] + GET, size)
     heads = [piece for piece in found if isinstance(piece, tuple)]
@@ -30,7 +31,7 @@ def test_each_request_is_found_and_no_body_is_taken_for_one(size: int) -> None:
     assert b"".join(piece for piece in found if isinstance(piece, bytes)) == BODY[:31]
 
 
-@pytest.mark.parametrize(
+@each(
     "data",
     [
         b"CONNECT shop.example:443 HTTP/1.1\r\nHost: shop.example\r\n\r\n",

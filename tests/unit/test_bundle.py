@@ -39,6 +39,7 @@ from tests.session_samples import (
     sample_steps,
     sign,
 )
+from tests.tables import each
 
 BUNDLE = sample_bundle()
 
@@ -263,7 +264,7 @@ def test_a_file_that_is_not_canonical_is_refused(name: str) -> None:
     assert refusal(HOSTILE[name](BUNDLE)).code == "bundle.invalid"
 
 
-@pytest.mark.parametrize("name", ["mimetype", "manifest.cose", "manifest.cbor"])
+@each("name", ["mimetype", "manifest.cose", "manifest.cbor"])
 def test_what_stands_at_the_head_stands_there_alone(name: str) -> None:
     parts = parts_of(BUNDLE)
     again = sorted([*parts[3:], (name, b"")])
@@ -301,7 +302,7 @@ def test_a_report_envelope_is_no_session_signature() -> None:
     assert refusal(resigned(lambda manifest: manifest, kind="replay-report")).code == "envelope.kind"
 
 
-@pytest.mark.parametrize(
+@each(
     "change",
     [
         {"version": 0},

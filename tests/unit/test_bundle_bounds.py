@@ -31,6 +31,7 @@ from protocol.recording.records.flat_zip import Entry
 from protocol.recording.records.session import Expect, RequestFault, Verdict
 from protocol.wire import cbor
 from tests.session_samples import find_key, sample_bundle, sample_manifest, sample_session, sample_steps, sign
+from tests.tables import each
 
 STEPS, BLOBS = sample_steps()
 SIZES = {digest: len(data) for digest, data in BLOBS.items()}
@@ -85,7 +86,7 @@ def test_an_archive_is_back_to_back_with_its_entries_in_order() -> None:
     assert listed(archive(("n" * limits.BUNDLE_PATH_CHARS_MAX, b"")))[0].size == 0
 
 
-@pytest.mark.parametrize(
+@each(
     ("data", "reason"),
     [
         (bytes(21), "21 bytes; between 22 and 268435456 are allowed"),
@@ -155,7 +156,7 @@ def test_a_single_blob_may_be_as_large_as_a_picture_and_no_larger() -> None:
     assert refusal(make_manifest, sample_session(STEPS), STEPS, larger)[0] == "input.too_large"
 
 
-@pytest.mark.parametrize("verdict", [Verdict.OPEN, Verdict.INTERRUPTED])
+@each("verdict", [Verdict.OPEN, Verdict.INTERRUPTED])
 def test_a_session_that_was_not_committed_has_no_manifest(verdict: Verdict) -> None:
     session = msgspec.structs.replace(sample_session(STEPS), verdict=verdict)
     assert refusal(make_manifest, session, STEPS, SIZES)[0] == "session.not_committed"
@@ -235,9 +236,7 @@ def test_what_a_bundle_does_not_have_is_not_found() -> None:
         assert refusal(whole.element, name)[0] == "input.not_found"
 
 
-@pytest.mark.parametrize(
-    ("name", "index"), [("steps/000001.cbor", 1), ("steps/1.cbor", 0), ("steps/000001.cborx", 0), ("blobs/1", 0)]
-)
+@each(("name", "index"), [("steps/000001.cbor", 1), ("steps/1.cbor", 0), ("steps/000001.cborx", 0), ("blobs/1", 0)])
 def test_only_the_path_of_a_step_has_an_index(name: str, index: int) -> None:
     assert bundle.step_index(name) == index
     assert bundle.step_path(12) == "steps/000012.cbor"
@@ -274,7 +273,7 @@ def test_the_first_element_must_not_be_named_as_a_head_either() -> None:
     assert refusal(opened, archive(*PARTS[:2]))[1].endswith("must come first")
 
 
-@pytest.mark.parametrize(
+@each(
     ("data", "reason"),
     [
         (signed(cbor.encode([1])), "manifest: it does not say which version it is of"),

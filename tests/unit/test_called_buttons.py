@@ -12,6 +12,7 @@ from protocol.page.actions.action import Click, Locator
 from protocol.page.actions.evidence import Evidence, Judge, collect
 from protocol.page.actions.locator import resolve
 from protocol.page.seen.observation import Element, Observation, Traits, Tree
+from tests.tables import each
 
 NOWHERE = ("https://shop.example/people#", "javascript:void(0)")
 BUTTONS = [("button", url) for url in (*NOWHERE, "https://shop.example/people")] + [("link", url) for url in NOWHERE]
@@ -37,14 +38,14 @@ def judge(evidence: Evidence, page: Observation) -> Judge:
     return Judge(evidence, page, lambda text: text, lambda address: address)
 
 
-@pytest.mark.parametrize(("role", "url"), BUTTONS)
+@each(("role", "url"), BUTTONS)
 def test_of_two_with_one_address_a_locator_means_neither(role: str, url: str) -> None:
     with pytest.raises(MeshError) as refused:
         resolve(Locator(role=role, name="Edit"), people("Ann", "Bob", role=role, url=url))
     assert refused.value.code == "action.target_ambiguous"
 
 
-@pytest.mark.parametrize(("role", "url"), BUTTONS)
+@each(("role", "url"), BUTTONS)
 def test_one_in_another_row_is_not_the_recorded_one_for_its_address(role: str, url: str) -> None:
     page = people("Ann", role=role, url=url)
     recorded = collect(page.elements[0], page)
@@ -56,7 +57,7 @@ def test_one_in_another_row_is_not_the_recorded_one_for_its_address(role: str, u
     assert refused.value.code == "action.target_differs"
 
 
-@pytest.mark.parametrize(("role", "url"), BUTTONS)
+@each(("role", "url"), BUTTONS)
 def test_a_search_tries_each_of_them(role: str, url: str) -> None:
     drafts = [Draft(Click, each, "", {}) for each in people("Ann", "Bob", role=role, url=url).elements]
     assert one_per_address(drafts) == drafts

@@ -50,6 +50,7 @@ from tests.capsules import (
     recipient,
     sealed,
 )
+from tests.tables import each
 
 REPLACE = msgspec.structs.replace
 
@@ -86,7 +87,7 @@ def test_every_recipient_opens_the_state_that_was_sealed(node: str, key: Any) ->
     assert decode_state(open_state(capsule.sealed, stream, node=node, key=key)) == STATE
 
 
-@pytest.mark.parametrize("size", [0, 1, limits.CAPSULE_CHUNK_BYTES, limits.CAPSULE_CHUNK_BYTES + 1, 300_000])
+@each("size", [0, 1, limits.CAPSULE_CHUNK_BYTES, limits.CAPSULE_CHUNK_BYTES + 1, 300_000])
 def test_a_stream_of_any_size_opens_to_what_was_sealed(size: int) -> None:
     state = bytes(range(256)) * (size // 256) + b"x" * (size % 256)
     stream = streams.seal_stream(state, b"header", bytes(32))
@@ -162,7 +163,7 @@ def test_a_shorter_state_cannot_be_passed_off_with_a_header_that_says_so() -> No
     assert code_of(lambda: streams.open_stream(cut, b"header", content, state_bytes=2 * size)) == "capsule.chunks"
 
 
-@pytest.mark.parametrize("what", ["swapped", "flipped", "added"])
+@each("what", ["swapped", "flipped", "added"])
 def test_a_chunk_that_was_moved_changed_or_added_is_refused(what: str) -> None:
     record, stream, _ = _chunked()
     at, size = streams.COMMITMENT_BYTES, limits.CAPSULE_CHUNK_BYTES + streams.TAG_BYTES

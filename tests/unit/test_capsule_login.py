@@ -19,6 +19,7 @@ from protocol.goal.condition import Condition
 from protocol.page.seen.observation import Element, Observation, Traits
 from protocol.recording.records.session import BrowserInfo
 from tests.capsules import CANARY, STATE
+from tests.tables import each
 
 PASSWORD = Element(ref="e1", role="textbox", name="Password", traits=Traits(tag="input", input_type="password"))
 CODE = Element(ref="e1", role="textbox", traits=Traits(tag="input", input_type="text", autocomplete="one-time-code"))
@@ -31,7 +32,7 @@ def page(*elements: Element, url: str = "https://shop.example/account", text: st
     return Observation(url=url, title="", text=text, elements=elements)
 
 
-@pytest.mark.parametrize(("field", "asks"), [(PASSWORD, True), (CODE, True), (NEW, False)])
+@each(("field", "asks"), [(PASSWORD, True), (CODE, True), (NEW, False)])
 def test_a_page_asks_for_a_login_by_its_fields_not_by_its_words(field: Element, asks: bool) -> None:
     assert asks_for_login(page(field)) is asks
     assert not asks_for_login(page(text="Please sign in: password"))
@@ -45,7 +46,7 @@ SUBMIT = Element(ref="", role="button", name="Go", traits=Traits(tag="button", s
 LEAVE = Element(ref="", role="link", name="Log out", url="https://shop.example/logout")
 
 
-@pytest.mark.parametrize(
+@each(
     ("elements", "asks"),
     [
         ((field("Login Password"), field("Confirm Password")), False),  # an account is made or edited

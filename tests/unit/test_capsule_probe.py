@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -14,6 +13,7 @@ from protocol.capsule.state import CapsuleState, Cookie, OriginStorage
 from protocol.goal.condition import Condition
 from protocol.page.seen.observation import Element, Observation, Traits
 from tests.capsules import CANARY, STATE
+from tests.tables import each
 
 PASSWORD = Element(ref="e1", role="textbox", name="Password", traits=Traits(tag="input", input_type="password"))
 LEAVES = Element(ref="e2", role="link", name="Log out")
@@ -64,7 +64,7 @@ def test_exactly_what_is_needed_is_left_after_few_looks(count: int, wanted: set[
     assert looks <= 2 * count + 2 * len(needed) * count.bit_length() + 4
 
 
-@pytest.mark.parametrize("kind", ["cookie", "local", "session", "database"])
+@each("kind", ["cookie", "local", "session", "database"])
 def test_a_state_is_cut_to_single_parts(kind: str) -> None:
     (part,) = [part for part in parts_of(STATE) if part.kind == kind]
     assert list(parts_of(only(STATE, [part]))) == [part]

@@ -15,6 +15,7 @@ from protocol import limits
 from protocol.capsule.state import CapsuleState, Cookie, Entry, Item
 from protocol.errors import MeshError
 from tests.capsules import CANARY, SHOP
+from tests.tables import each
 
 COOKIE: dict[str, Any] = {"name": "sid", "value": CANARY, "domain": ".shop.example", "path": "/"}
 
@@ -167,7 +168,7 @@ def test_no_error_about_a_file_quotes_it(tmp_path: Path, content: str) -> None:
     assert caught.value.__cause__ is None
 
 
-@pytest.mark.parametrize(
+@each(
     ("text", "value"),
     [
         (r"$'a=it\'s'", "it's"),

@@ -25,6 +25,7 @@ from protocol.wire import envelope
 from tests.capsule_nodes import CapsuleNode, two
 from tests.capsules import CANARY, SHOP
 from tests.mesh_memory import MemoryMesh
+from tests.tables import each
 
 KEY = "k3Zq9vLx7TnB2wPdR8sYfJ4mHc6uGaE1"
 
@@ -43,7 +44,7 @@ def _kinds(cookie: Cookie) -> list[str]:
     return [each.kind for each in scan(CapsuleState(cookies=(cookie,)))]
 
 
-@pytest.mark.parametrize(
+@each(
     ("changes", "kinds"),
     [
         ({}, []),

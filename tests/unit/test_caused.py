@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import pytest
-
 from adapters.browser.egress.caused import Caused, FrameDocument
+from tests.tables import each
 
 PAGE = "https://a.example/"
 
 
-@pytest.mark.parametrize(
+@each(
     ("method", "status", "wrong"),
     [("GET", 404, True), ("POST", 403, True), ("GET", 200, False), ("HEAD", 404, False), ("OPTIONS", 405, False)],
 )
@@ -20,7 +19,7 @@ def test_an_answer_without_data_is_none_that_went_wrong(method: str, status: int
     assert bool(caused.end([], PAGE, str)) is wrong
 
 
-@pytest.mark.parametrize("method", ["HEAD", "OPTIONS"])
+@each("method", ["HEAD", "OPTIONS"])
 def test_without_any_answer_it_went_wrong_like_any_other(method: str) -> None:
     caused = Caused()
     caused.begin()
@@ -38,7 +37,7 @@ def shown(caused: Caused, *urls: str) -> None:
     caused.documents = tuple(FrameDocument(began=place, url=url, status=200) for place, url in enumerate(urls))
 
 
-@pytest.mark.parametrize(
+@each(
     ("looks", "method", "later", "wrong"),
     [
         (True, "GET", "stats?after=2", []),
@@ -71,7 +70,7 @@ def test_on_another_page_the_same_read_is_a_first_one() -> None:
     assert [fault.fault for fault in caused.end(left, PAGE, str)] == ["open"]
 
 
-@pytest.mark.parametrize(("path", "wrong"), [("poll?after=2", []), ("other", ["open"])])
+@each(("path", "wrong"), [("poll?after=2", []), ("other", ["open"])])
 def test_a_long_poll_that_was_open_before_the_step_may_be_open_after_it(path: str, wrong: list[str]) -> None:
     caused = Caused()
     caused.begin()

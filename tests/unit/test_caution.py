@@ -6,7 +6,6 @@ import hashlib
 import time
 
 import msgspec
-import pytest
 
 from protocol.page.actions.action import Click, Fill, Goto, Locator
 from protocol.page.seen.observation import Element, Traits
@@ -15,6 +14,7 @@ from protocol.recording.records.session import RequestFault, Step
 from protocol.recording.replays.caution import contradiction, forbids
 from protocol.recording.replays.known_changes import KnownChanges
 from protocol.recording.replays.replay import Met, compare
+from tests.tables import each
 from tests.twins.browser import Control, Document, Effect
 from tests.unit.test_replayer import HOME, Bench
 
@@ -76,13 +76,13 @@ def said(
     return forbids(recorded, match, met, PAGE, elsewhere=elsewhere)
 
 
-@pytest.mark.parametrize("elsewhere", [False, True])
+@each("elsewhere", [False, True])
 def test_a_part_of_the_title_and_an_id_in_the_address_do_not_forbid_to_write(elsewhere: bool) -> None:
     assert said(elsewhere=elsewhere, title="New Orders | Shop") == ""
     assert said(elsewhere=elsewhere, url=f"{HOME}orders/8") == ""
 
 
-@pytest.mark.parametrize("elsewhere", [False, True])
+@each("elsewhere", [False, True])
 def test_another_title_or_page_forbids_it(elsewhere: bool) -> None:
     assert said(elsewhere=elsewhere, title="Error") == "another title"
     assert said(elsewhere=elsewhere, url=f"{HOME}customers/7") == "another address"
@@ -118,7 +118,7 @@ def test_a_step_that_was_to_write_there_and_was_refused_forbids_it() -> None:
     assert said(elsewhere=True, fault="GET /rest", risk=4) == ""
 
 
-@pytest.mark.parametrize(
+@each(
     ("old", "new", "expected"),
     [
         ('heading "Order 7"', 'heading "Order 8"', "no heading “Order 7” any more"),

@@ -11,6 +11,7 @@ import pytest
 from protocol import limits
 from protocol.errors import MeshError
 from protocol.wire import cbor
+from tests.tables import each
 
 SIZE = limits.MIB
 CPU_S_MAX = 0.05
@@ -42,7 +43,7 @@ def _refused(data: bytes) -> str:
     return caught.value.code
 
 
-@pytest.mark.parametrize("name", BOMBS)
+@each("name", BOMBS)
 def test_a_megabyte_of_cbor_takes_little_time(name: str) -> None:
     """Guard: protocol/wire/cbor.py, scan."""
     data, best = BOMBS[name](), float("inf")
@@ -53,7 +54,7 @@ def test_a_megabyte_of_cbor_takes_little_time(name: str) -> None:
     assert best <= CPU_S_MAX
 
 
-@pytest.mark.parametrize("name", BOMBS)
+@each("name", BOMBS)
 def test_a_megabyte_of_cbor_takes_little_memory(name: str) -> None:
     """Guard: protocol/wire/cbor.py, scan."""
     data = BOMBS[name]()

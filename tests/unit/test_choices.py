@@ -6,12 +6,12 @@ import time
 from typing import Any
 
 import msgspec
-import pytest
 
 from protocol.page.actions.action import Action, Check, Click, Fill, Locator, Press, Select
 from protocol.page.seen.observation import Element, Observation, Traits
 from protocol.risk.addresses.segments import words_in
 from protocol.risk.pressing.classes import classify
+from tests.tables import each
 
 LIST = Element(
     ref="e1",
@@ -46,7 +46,7 @@ def test_choosing_an_option_that_a_button_sends_only_changes_the_form() -> None:
     assert level(DELETE, LIST, GO) == 3
 
 
-@pytest.mark.parametrize(
+@each(
     ("listed", "others"),
     [
         (LIST, ()),  # no button sends it
@@ -76,7 +76,7 @@ def test_what_sends_a_form_has_the_class_of_what_is_chosen_in_it() -> None:
     assert level(Press(key="Enter"), FIELD, chosen) == 7
 
 
-@pytest.mark.parametrize(
+@each(
     "element",
     [
         Element(ref="e1", role="link", name="Figs", url="https://shop.example/figs", traits=Traits(tag="a")),
@@ -107,7 +107,7 @@ def test_a_form_by_get_certainly_reads_only_if_it_says_that_it_searches() -> Non
         assert (risk.level, risk.sure) == (1, sure), label
 
 
-@pytest.mark.parametrize("role", ["switch", "checkbox"])
+@each("role", ["switch", "checkbox"])
 def test_a_switch_that_says_it_shows_something_is_a_setting(role: str) -> None:
     """Guard: protocol/risk/pressing/fields.py, _of_choice."""
     switch = Element(ref="e1", role=role, name="Show my activity status", traits=Traits(tag="button"))
@@ -196,7 +196,7 @@ def test_a_thousand_ticked_boxes_are_read_once_for_all_buttons_of_their_form() -
     assert time.process_time() - began < 5, "it takes half a minute if each button looks at each box"
 
 
-@pytest.mark.parametrize(
+@each(
     "box",
     [
         with_traits(BOX, reacts="script"),
@@ -217,7 +217,7 @@ def test_ticking_a_box_is_a_click_on_it() -> None:
     assert level(Check(target=Locator()), BOX) == 7
 
 
-@pytest.mark.parametrize("form_method", ["get", "post"])
+@each("form_method", ["get", "post"])
 def test_a_link_that_the_page_calls_a_box_is_none_of_a_form(form_method: str) -> None:
     own = with_traits(msgspec.structs.replace(BOX, name="Terms"), tag="div", form_method=form_method)
     assert level(Click(target=Locator()), own) <= 3
@@ -227,7 +227,7 @@ def test_a_link_that_the_page_calls_a_box_is_none_of_a_form(form_method: str) ->
     assert level(Click(target=Locator()), orders) == 7
 
 
-@pytest.mark.parametrize(
+@each(
     ("named", "tokens", "level"),
     [
         ("card-title", (), 3),

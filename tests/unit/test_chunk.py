@@ -13,6 +13,7 @@ from protocol.errors import MeshError
 from protocol.search.chunk import decode_change
 from protocol.search.delta import decode_delta
 from tests.chunks import ALICE, Shape, change_hash, literal, sleb, uleb
+from tests.tables import each
 from tests.trees import Peer, node
 
 
@@ -65,7 +66,7 @@ def test_the_largest_change_is_decoded_in_well_under_a_second() -> None:
     assert time.perf_counter() - start < 5
 
 
-@pytest.mark.parametrize("as_nulls", [True, False])
+@each("as_nulls", [True, False])
 def test_a_long_run_is_refused_before_it_takes_memory(as_nulls: bool) -> None:
     """Eight bytes that say ten million values.
 

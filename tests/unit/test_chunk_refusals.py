@@ -10,6 +10,7 @@ from protocol import limits
 from protocol.errors import MeshError
 from protocol.search.chunk import ACTOR_BYTES, HASH_BYTES, Change, decode_change
 from tests.chunks import MAGIC, Put, Shape, literal, sealed, sized, sleb, uleb
+from tests.tables import each
 
 PUT: Put = (1, b"k", b"v")
 LATER: dict[str, Any] = {"deps": [b"d" * HASH_BYTES], "seq": 2, "start_op": 5, "maps": ()}
@@ -52,7 +53,7 @@ def framed(body: bytes) -> bytes:
     return sealed(b"\x01" + uleb(len(body)) + body)
 
 
-@pytest.mark.parametrize(
+@each(
     ("shape", "reason"),
     [
         (Shape(puts=[PUT], deps=[b"d" * 32, b"e" * 32]), "more than one dependency"),
@@ -131,7 +132,7 @@ def test_each_fault_is_told_as_what_it_is(shape: Shape, reason: str) -> None:
     assert refusal(shape.encode()) == reason
 
 
-@pytest.mark.parametrize(
+@each(
     ("chunk", "reason"),
     [
         (b"", "not an uncompressed change chunk"),
@@ -170,7 +171,7 @@ def head(number: bytes) -> bytes:
     return framed(uleb(1) + b"d" * HASH_BYTES + sized(b"a" * ACTOR_BYTES) + number + uleb(5) + bytes(3) + uleb(0))
 
 
-@pytest.mark.parametrize(
+@each(
     ("number", "reason"),
     [
         (uleb(FAR), "no operations, too many, or list operations"),
@@ -184,7 +185,7 @@ def test_an_integer_is_read_up_to_its_limit_and_in_its_shortest_form_only(number
     assert refusal(head(number)) == reason
 
 
-@pytest.mark.parametrize(
+@each(
     ("step", "reason"),
     [
         (b"\x84\x00", SHORTEST),

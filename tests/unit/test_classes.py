@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import pytest
-
 from protocol.page.actions.action import (
     Action,
     Assert,
@@ -32,6 +30,7 @@ from protocol.page.actions.action import (
 )
 from protocol.page.seen.observation import Element, Observation, Traits
 from protocol.risk.pressing.classes import classify
+from tests.tables import each
 
 ANY = Locator()
 SITE = "https://shop.example"
@@ -73,7 +72,7 @@ def pressed(key: str, role: str = "", name: str = "", **more: Any) -> tuple[int,
     return judged(Press(key=key), element(role, name, **more) if role else None)
 
 
-@pytest.mark.parametrize(
+@each(
     ("action", "said"),
     [
         (Goto(url=f"{SITE}/mugs"), (1, "opens a page")),
@@ -105,7 +104,7 @@ def test_an_action_without_an_element_is_judged_by_what_it_is(action: Action, sa
     assert judged(action) == said
 
 
-@pytest.mark.parametrize(
+@each(
     ("action", "role", "said"),
     [
         (Fill(target=ANY, value=""), "textbox", (3, "typing")),
@@ -158,7 +157,7 @@ def test_typing_on_a_control_is_judged_as_pressing_it() -> None:
 # --- fields ----------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
+@each(
     ("name", "traits", "said"),
     [
         ("Name", {}, (3, "typing")),
@@ -222,7 +221,7 @@ def test_typing_is_judged_by_type_then_words_then_form(
 JOINS: dict[str, Any] = {"tag": "input", "form_method": "get", "form_action": "/join"}
 
 
-@pytest.mark.parametrize("label", ["OK", "Go", "Sign up", "Anmelden", "Subscribe", "Next", ""])
+@each("label", ["OK", "Go", "Sign up", "Anmelden", "Subscribe", "Next", ""])
 def test_a_form_by_get_that_sends_an_e_mail_address_is_no_reading(label: str) -> None:
     mail = Element(ref="e1", role="textbox", name="E-mail", traits=Traits(**JOINS))
     name = Element(ref="e2", role="textbox", name="Name", traits=Traits(**JOINS))
@@ -263,7 +262,7 @@ def test_a_search_box_searches_whatever_its_form() -> None:
 # --- keys ------------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
+@each(
     ("key", "role", "more", "said"),
     [
         # moving
@@ -341,7 +340,7 @@ def test_a_key_without_a_target_is_for_the_first_active_control_that_is_not_disa
 # --- clicks ----------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
+@each(
     ("role", "name", "more", "said"),
     [
         ("slider", "Delete", {}, (7, "says “delete”")),
@@ -424,7 +423,7 @@ def test_a_click_is_judged_by_what_the_control_is_and_says(
     assert clicked(role, name, **more) == said
 
 
-@pytest.mark.parametrize(
+@each(
     ("name", "more", "said"),
     [
         ("Mugs", {}, (1, "a link")),

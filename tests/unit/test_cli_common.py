@@ -20,6 +20,7 @@ from node.cli.base import common
 from node.cli.base.common import Program, agree, common_options, fail, run_async, run_verb, short_caller, table
 from protocol.errors import MeshError
 from tests.commands import Answers, Terminal
+from tests.tables import each
 
 
 @click.group(cls=Program)
@@ -78,7 +79,7 @@ def test_an_error_as_json_is_the_whole_output() -> None:
     assert json.loads(out)["error"] == MeshError("live.ended", "over", session="ses-A").shown.to_dict()
 
 
-@pytest.mark.parametrize("words", [(), ("--json",)])
+@each("words", [(), ("--json",)])
 def test_an_interrupted_command_ends_with_130_and_says_that_work_is_kept(words: tuple[str, ...]) -> None:
     code, out, err = ended("end", "interrupted", *words)
     assert code == 130
@@ -92,7 +93,7 @@ def test_who_aborts_a_question_is_told_so_in_the_form_that_was_asked_for() -> No
     assert (code, out, err) == (1, "", "Aborted!\n")
 
 
-@pytest.mark.parametrize("words", [(), ("--json",)])
+@each("words", [(), ("--json",)])
 def test_an_exit_code_stays_as_it_is(words: tuple[str, ...]) -> None:
     assert (ended("end", "exit", *words)[0], ended("end", "left", *words)[0]) == (7, 5)
     assert ended("end", "x", "--home", "/h", *words)[:2] == (0, f"x /h {bool(words)}\n")
@@ -117,7 +118,7 @@ def test_a_wrong_call_without_a_command_has_no_help_to_name(capsys: pytest.Captu
 # --- signals ---------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@each("number", [signal.SIGINT, signal.SIGTERM])
 def test_a_signal_cancels_what_runs_once_and_lets_it_clean_up(number: int) -> None:
     cleaned = []
 

@@ -12,6 +12,7 @@ from node.cli.sessions.session_replays import _is_other, refusals, status_of_rep
 from protocol import limits
 from protocol.errors import MeshError
 from tests.commands import Answers
+from tests.tables import each
 
 SUMMARY: dict[str, Any] = {
     "search": "sea-1", "status": "done", "goal": "mugs", "spend": [], "nodes": 1, "branches": 2, "seconds": 3.4,
@@ -31,7 +32,7 @@ ASKED = {
 # --- searches --------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
+@each(
     ("words", "more"),
     [
         ((), {}),
@@ -48,7 +49,7 @@ def test_a_search_is_begun_with_what_was_given(words: tuple[str, ...], more: dic
     assert params == ASKED | usual | more
 
 
-@pytest.mark.parametrize("left_out", ["--goal", "--start", "--until"])
+@each("left_out", ["--goal", "--start", "--until"])
 def test_a_search_needs_a_goal_a_start_and_a_condition_unless_it_is_resumed(left_out: str) -> None:
     at = RUN.index(left_out)
     done = Answers().run(*RUN[:at], *RUN[at + 2 :])
@@ -128,7 +129,7 @@ def test_progress_counts_down_and_names_who_has_visited() -> None:
 # --- sessions --------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
+@each(
     ("step", "other"),
     [
         ({"performed": True, "matched": True, "text": "same"}, False),
@@ -144,7 +145,7 @@ def test_a_step_is_another_one_if_it_was_performed_and_something_of_it_differs(
     assert _is_other(step) is other
 
 
-@pytest.mark.parametrize(
+@each(
     ("count", "phrase"),
     [
         (0, ""),
@@ -158,7 +159,7 @@ def test_the_first_three_refused_requests_are_named(count: int, phrase: str) -> 
     assert refusals("; ", [f"A {number}" for number in range(count)]) == phrase
 
 
-@pytest.mark.parametrize(
+@each(
     ("unreached", "verdict", "status"),
     [("", "pass", 0), ("", "partial", 1), ("browser.unreachable", "pass", 3), ("input.invalid", "fail", 2)],
 )
@@ -279,9 +280,7 @@ def test_differences_are_shown_under_their_step_and_aspect() -> None:
     ]
 
 
-@pytest.mark.parametrize(
-    ("matched", "missing", "said"), [(False, ["a", "b"], True), (True, ["a", "b"], False), (False, [], False)]
-)
+@each(("matched", "missing", "said"), [(False, ["a", "b"], True), (True, ["a", "b"], False), (False, [], False)])
 def test_who_has_not_the_secrets_is_told_why_differences_are_not_shown(
     matched: bool, missing: list[str], said: bool
 ) -> None:

@@ -13,6 +13,7 @@ from node.cli import main
 from node.cli.nodes.events import _line
 from node.process import client
 from tests.commands import Answers
+from tests.tables import each
 
 NODE = "NODEABC-DEFGHIJ-KLMNOPQ-RSTUVWX-YZ23456-7ABCDEF-GHIJKLM-NOPQRST"
 CHANGE = {"number": 7, "kind": "session.recorded", "ids": ["ses-A", NODE], "at_ms": 1_000, "who": "owner"}
@@ -27,14 +28,14 @@ def test_changes_are_listed_one_in_a_line() -> None:
     assert json.loads("\n".join(node.run("events", "--json").out))["last"] == 7
 
 
-@pytest.mark.parametrize(
+@each(
     ("who", "shown"), [("agent:shopper", "agent:shopper"), ("x" * 39, "x" * 39), ("x" * 40, "x" * 7), (NODE, "NODEABC")]
 )
 def test_a_caller_that_is_a_node_is_shortened(who: str, shown: str) -> None:
     assert _line(CHANGE | {"who": who, "ids": []}).split()[3] == shown
 
 
-@pytest.mark.parametrize(("told", "shown"), [("y" * 40, "y" * 40), ("y" * 41, "y" * 7)])
+@each(("told", "shown"), [("y" * 40, "y" * 40), ("y" * 41, "y" * 7)])
 def test_an_id_that_is_a_node_s_is_shortened(told: str, shown: str) -> None:
     assert _line(CHANGE | {"ids": [told]}).split()[-1] == shown
 

@@ -17,6 +17,7 @@ from protocol.recording.records.bundle import verify_bundle
 from tests.commands import Answers, Done
 from tests.logs import Tree
 from tests.session_samples import KEY, NODE, PUBLIC, SESSION_ID, find_key, sample_bundle
+from tests.tables import each
 from tests.vectors import witness_log_vectors
 
 VECTORS = json.loads(witness_log_vectors.FILE.read_text(encoding="utf-8"))
@@ -131,7 +132,7 @@ def test_a_bundle_goes_with_a_proof_of_inclusion_only(tmp_path: Path) -> None:
 # --- the log ---------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
+@each(
     ("changed", "out", "err"),
     [
         ({}, ["node  bob (NODEABC)", "log   trailmesh/NODE/0", "size  4", "root  r00t"], []),
@@ -240,7 +241,7 @@ def test_an_audit_ends_with_its_verdict_in_words_and_in_its_exit_code() -> None:
     assert done.out[1:3] == ["  fault: a gap", "  not in the log: ses-A"] and done.out[-1] == "NOT sound"
 
 
-@pytest.mark.parametrize(
+@each(
     ("changed", "code", "out"),
     [
         (

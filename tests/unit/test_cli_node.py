@@ -17,6 +17,7 @@ from node.process import client, runtime
 from node.process.setup import init_home
 from protocol.errors import MeshError
 from tests.commands import Answers
+from tests.tables import each
 
 WORDS = " ".join(f"word{number}" for number in range(1, 25))
 
@@ -167,7 +168,7 @@ SEEN = {"number": 2, "size": 5, "current_ms": 1_000, "renewed_ms": 0, "restored"
 SHOWN = "log 2, size 5, last shown 1970-01-01 00:00:01 UTC"
 
 
-@pytest.mark.parametrize(
+@each(
     ("log", "words"),
     [
         (SEEN | {"number": None}, "not seen yet"),
@@ -187,7 +188,7 @@ HELD = {"state": "open", "error": "peer.unreachable", "next_try_ms": 1_000}
 WAY: dict[str, Any] = {"held": None, "holds": False, "error": ""}
 
 
-@pytest.mark.parametrize(
+@each(
     ("reach", "words"),
     [
         (WAY, "when needed"),

@@ -17,6 +17,7 @@ from node.cli.nodes.pairing import read_peer
 from protocol.errors import MeshError
 from protocol.limits import INVITE_CHARS_MAX, PAIRING_WINDOW_S
 from tests.commands import Answers, Terminal
+from tests.tables import each
 
 OTHER: dict[str, Any] = {
     "node": "NODEABC-REST",
@@ -54,7 +55,7 @@ def pairing_node(**changed: Any) -> Answers:
     return Answers(node_pair_begin=[met], node_pair_wait=[met], node_pair_confirm=[OTHER])
 
 
-@pytest.mark.parametrize(("typed", "agreed"), [(b"y\n", True), (b"n\n", False), (b"\n", False)])
+@each(("typed", "agreed"), [(b"y\n", True), (b"n\n", False), (b"\n", False)])
 def test_the_node_is_told_what_the_person_says_of_the_digits(typed: bytes, agreed: bool) -> None:
     done = pairing_node().run(*JOIN, typed=Terminal(typed))
     assert (done.code, done.asked) == (0, [BEGUN, confirmed(agreed)])
@@ -115,9 +116,7 @@ def test_an_invite_is_shown_while_the_nodes_talk_and_the_peer_at_the_end() -> No
     ]
 
 
-@pytest.mark.parametrize(
-    ("words", "seconds"), [((), PAIRING_WINDOW_S), (("--minutes", "1"), 60), (("--minutes", "3"), 180)]
-)
+@each(("words", "seconds"), [((), PAIRING_WINDOW_S), (("--minutes", "1"), 60), (("--minutes", "3"), 180)])
 def test_a_node_waits_as_many_minutes_as_it_is_told(words: tuple[str, ...], seconds: int) -> None:
     node = pairing_node()
     waiting = {"short": "ANNAABC", "fingerprint": "our words", "expires_s": 1, "address": ADDRESS}
@@ -134,7 +133,7 @@ def test_a_node_waits_as_many_minutes_as_it_is_told(words: tuple[str, ...], seco
     assert done.out == PAIRED
 
 
-@pytest.mark.parametrize("minutes", [0, PAIRING_WINDOW_S // 60 + 1])
+@each("minutes", [0, PAIRING_WINDOW_S // 60 + 1])
 def test_a_node_waits_for_no_other_number_of_minutes(minutes: int) -> None:
     done = Answers().run("node", "pair", "--minutes", str(minutes), typed=Terminal(b"y\n"))
     assert (done.code, done.asked) == (2, [])

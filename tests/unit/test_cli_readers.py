@@ -11,6 +11,7 @@ from node.cli.base.build import READERS, given
 from node.verbs.sessions.session_upkeep import FORK
 from protocol import limits
 from protocol.errors import MeshError
+from tests.tables import each
 
 
 def read(reader: str, typed: Any, name: str = "option") -> Any:
@@ -34,7 +35,7 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-@pytest.mark.parametrize(
+@each(
     ("typed", "secrets"),
     [
         ((), {}),
@@ -57,7 +58,7 @@ def test_a_secret_has_a_name_a_file_and_perhaps_its_sites(typed: tuple[str, ...]
     assert read("secrets", typed) == secrets
 
 
-@pytest.mark.parametrize(
+@each(
     "typed",
     ["a", "a=@", "=@word", "@https://x.example=@word", "a:=@word", "a:html=@word", ":text=@word", "", "a=env:1x"],
 )
@@ -65,7 +66,7 @@ def test_a_secret_without_a_name_or_a_place_is_refused(typed: str) -> None:
     assert refused("secrets", (typed,)).startswith("--secret needs NAME@https://shop.example=SOURCE")
 
 
-@pytest.mark.parametrize("file", ["none", "picture", "."])
+@each("file", ["none", "picture", "."])
 def test_a_secret_that_cannot_be_read_is_refused_by_its_name(file: str) -> None:
     assert refused("secrets", (f"a=@{file}",)) == "the file of the secret a cannot be read"
 

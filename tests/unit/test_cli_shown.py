@@ -14,6 +14,7 @@ from node.verbs import Verb
 from node.verbs.catalogue import CATALOGUE
 from protocol.routes import ROUTES
 from tests.commands import Answers
+from tests.tables import each
 
 AGENT: dict[str, Any] = {
     "name": "helper", "state": "valid", "scopes": ["read", "live"], "origins": [], "capsules": [], "created_ms": 0,
@@ -54,7 +55,7 @@ def test_agents_are_a_table_or_a_word() -> None:
     assert row_of(done.out, "helper")[3:7] == ["public sites", "", "1970-01-01 00:00:01", "3 of 1"]
 
 
-@pytest.mark.parametrize(("ended", "more"), [(0, ""), (2, "; ended 2 of its calls, browser runs and live sessions")])
+@each(("ended", "more"), [(0, ""), (2, "; ended 2 of its calls, browser runs and live sessions")])
 def test_an_agent_is_removed_with_what_it_was_doing(ended: int, more: str) -> None:
     done = Answers(agent_remove=[{"name": "helper", "ended": ended}]).run("agent", "rm", "helper")
     assert (done.code, done.out) == (0, [f"removed helper: its token is no longer valid{more}"])
@@ -84,7 +85,7 @@ VERIFIED: dict[str, Any] = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize(
+@each(
     ("changed", "code", "more"),
     [
         ({}, 0, ["sound"]),
@@ -107,7 +108,7 @@ def test_the_audit_trail_is_sound_or_not_in_words_and_in_the_exit_code(
     assert (done.code, done.out) == (code, ["node  NODE", "rows  4", "head  4ead", "2 of 2 signed heads match", *more])
 
 
-@pytest.mark.parametrize(
+@each(
     ("anchors", "heads", "told"),
     [(0, 0, "no signed head yet"), (1, 1, "1 of 1 signed heads match"), (0, 2, "0 of 2 signed heads match")],
 )
@@ -138,7 +139,7 @@ def test_rows_are_listed_with_what_they_have_and_nothing_else() -> None:
     assert "OTHERXX     node.rotate      ok x.y; under row 7; class 5 approved by owner" in other.run("audit").out[0]
 
 
-@pytest.mark.parametrize(
+@each(
     ("what", "outcome", "told"),
     [
         ("node.join", "begun", "begun; under row 3"),
@@ -169,7 +170,7 @@ PEER: dict[str, Any] = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize(
+@each(
     ("changed", "first", "may_do"),
     [
         ({}, "carol (FKYME2W), not seen since it was paired", "status only"),
@@ -185,7 +186,7 @@ def test_a_peer_is_told_with_when_it_was_seen_and_what_it_may_do(
     assert (done.out[0], done.out[3]) == (first, f"  may do here      {may_do}")
 
 
-@pytest.mark.parametrize(
+@each(
     ("mine", "scopes", "origins"),
     [
         ({"caller": "owner"}, "all: the owner needs none", "all that the configuration allows"),
@@ -207,7 +208,7 @@ def test_no_peers_and_no_neighbours_are_told_what_to_do() -> None:
     assert (len(done.out), "no node announces itself on this network" in done.out[0]) == (1, True)
 
 
-@pytest.mark.parametrize(
+@each(
     ("knocked", "code", "said"),
     [
         ((True, "peer.unknown"), 0, "refused: peer.unknown (who?)"),
@@ -226,7 +227,7 @@ NOTICE = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize(
+@each(
     ("received", "given", "titles"),
     [
         ([], [], ["no notices"]),
@@ -244,7 +245,7 @@ def test_notices_are_listed_by_whose_they_are(received: list[Any], given: list[A
         assert row_of(rows[:1], "lost") == ["EVEABCD", "bob (BOBABCD)", "1970-01-01 00:00:01", "lost"]
 
 
-@pytest.mark.parametrize(
+@each(
     ("changed", "more"),
     [
         ({}, []),

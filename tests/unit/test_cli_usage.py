@@ -5,13 +5,13 @@ from __future__ import annotations
 import json
 
 import click
-import pytest
 from click.testing import CliRunner
 
 from node.cli import main
 from node.cli.nodes.node import group
 from protocol.errors import CODES
 from scripts.docs import commands, help_text
+from tests.tables import each
 
 WRONG = [
     (["node", "status", "--nope"], "--nope", "trailmesh node status --help"),
@@ -23,7 +23,7 @@ WRONG = [
 ]
 
 
-@pytest.mark.parametrize(
+@each(
     ("words", "said"),
     [
         (["live", "pages", "liv-1", "bogus"], "is not one of 'list', 'new', 'close', 'select'"),
@@ -56,7 +56,7 @@ def test_every_command_takes_json_but_the_one_whose_output_is_a_protocol() -> No
     assert "Every command but `mcp` takes --json." in help_text((), main)
 
 
-@pytest.mark.parametrize(("words", "said", "shown_by"), WRONG)
+@each(("words", "said", "shown_by"), WRONG)
 def test_a_wrong_call_with_json_gives_the_one_form_of_an_error(words: list[str], said: str, shown_by: str) -> None:
     done = CliRunner().invoke(main, [*words, "--json"], prog_name="trailmesh")
     error = json.loads(done.stdout)["error"]
@@ -64,7 +64,7 @@ def test_a_wrong_call_with_json_gives_the_one_form_of_an_error(words: list[str],
     assert said in error["message"] and error["detail"] == {"help": shown_by}
 
 
-@pytest.mark.parametrize("words", [words for words, _, _ in WRONG])
+@each("words", [words for words, _, _ in WRONG])
 def test_a_wrong_call_without_json_is_said_in_words(words: list[str]) -> None:
     done = CliRunner().invoke(main, words, prog_name="trailmesh")
     assert done.exit_code == 2 and "Usage: trailmesh" in done.stderr and not done.stdout
@@ -87,7 +87,7 @@ def test_a_login_is_refused_where_there_is_no_node_that_could_keep_it() -> None:
     assert error["code"] == "input.invalid" and "--capsule needs a node" in error["message"]
 
 
-@pytest.mark.parametrize(
+@each(
     ("words", "missing"),
     [
         (["session", "replay", "x.tmsession", "--trust", "key"], "x.tmsession is no file"),

@@ -10,6 +10,7 @@ from protocol import limits
 from protocol.errors import MeshError
 from protocol.goal.condition import check, holds, parse
 from protocol.page.seen.observation import Element, Observation
+from tests.tables import each
 
 PAGE = Observation(
     url="https://shop.example/products/7?colour=blue",
@@ -20,7 +21,7 @@ PAGE = Observation(
 YES, NO = {"title": "mug"}, {"title": "lamp"}
 
 
-@pytest.mark.parametrize(
+@each(
     ("condition", "expected"),
     [
         ({"url": "https://shop.example/products/*"}, True),
@@ -67,7 +68,7 @@ def test_a_condition_is_nested_and_has_parts_up_to_the_limits() -> None:
     parse({"all": [{"any": [YES] * (limits.CONDITION_PARTS_MAX - 4)}, YES]})
 
 
-@pytest.mark.parametrize(
+@each(
     "value",
     [
         {},

@@ -15,6 +15,7 @@ from node.config.safe_yaml import load_yaml
 from node.config.settings import Config, home_directory, load, parse, read, render
 from protocol import limits
 from protocol.errors import MeshError
+from tests.tables import each
 
 MOST = limits.PASSPHRASE_BYTES_MAX
 LEAST = limits.PASSPHRASE_CHARS_MIN
@@ -136,7 +137,7 @@ def test_every_value_stays_text_and_knows_its_line() -> None:
     assert (load_yaml("word").plain(), load_yaml("\n\nword").line) == ("word", 3)
 
 
-@pytest.mark.parametrize(
+@each(
     ("text", "line", "said"),
     [
         ("", 1, "the file is empty"),
@@ -191,7 +192,7 @@ def test_a_configuration_has_as_many_characters_as_allowed_and_no_more() -> None
     assert error.detail == {"source": "here"}
 
 
-@pytest.mark.parametrize(
+@each(
     ("text", "said"),
     [
         ("a: 1\n b: 2\n", "config.yaml, line 2: not valid YAML"),
@@ -286,7 +287,7 @@ NUMBERS = [
 ]
 
 
-@pytest.mark.parametrize(("part", "field", "least", "most", "usual"), NUMBERS)
+@each(("part", "field", "least", "most", "usual"), NUMBERS)
 def test_a_number_is_within_its_bounds(part: str, field: str, least: int, most: int, usual: int) -> None:
     def given(value: int) -> int:
         return int(getattr(getattr(parse(f"{part}: {{{field}: {value}}}"), part), field))

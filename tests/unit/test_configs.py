@@ -13,6 +13,7 @@ from node.config.settings import Config, parse, render, starting
 from node.process.setup import init_home
 from protocol.errors import CODES, MeshError
 from scripts.docs import ROOT, commands, help_text
+from tests.tables import each
 
 FILES = sorted((ROOT / "configs").glob("*.yaml"))
 
@@ -32,7 +33,7 @@ def with_unknown_key(plain: Any, place: list[str]) -> str:
     return yaml.safe_dump(copy)
 
 
-@pytest.mark.parametrize("text", ["", "\n \n", "# only a comment\n", "---\n"])
+@each("text", ["", "\n \n", "# only a comment\n", "---\n"])
 def test_an_empty_configuration_is_refused_because_it_would_allow_what_the_lost_one_forbade(text: str) -> None:
     """Guard: node/config/settings.py, parse."""
     with pytest.raises(MeshError) as caught:

@@ -11,6 +11,7 @@ from protocol.errors import MeshError
 from protocol.search.delta import DeltaReader, actor_of, decode_delta
 from protocol.search.tree import SearchTree
 from protocol.wire import cbor
+from tests.tables import each
 from tests.trees import ROOT_KEY, SEARCH, Peer, lease, node, public_key
 from tests.vectors import delta_vectors
 from tests.vectors.delta_vectors import FOLDER
@@ -91,7 +92,7 @@ def test_a_delta_of_a_replaced_epoch_is_ignored() -> None:
     assert follower.epoch == 2
 
 
-@pytest.mark.parametrize("restart", [False, True])
+@each("restart", [False, True])
 def test_a_delta_that_the_tree_refused_can_be_read_again(restart: bool) -> None:
     peer, follower = published(2), reader()
     if restart:

@@ -25,6 +25,7 @@ from protocol.search.delta import (
 from protocol.search.entry import Register, key_text
 from protocol.wire import cbor
 from tests.chunks import Shape, change_hash
+from tests.tables import each
 from tests.trees import ROOT_KEY, SEARCH, Peer, node, public_key
 from tests.vectors.generate import ALICE, BOB, node_id
 from tests.vectors.two_deltas_vectors import delta as signed
@@ -75,7 +76,7 @@ def test_a_delta_is_read_back() -> None:
     assert decode_delta(encode_delta(last)) == last
 
 
-@pytest.mark.parametrize(
+@each(
     ("changed", "said"),
     [
         ({"epoch": 0}, "payload: Expected `int` >= 1 - at `$.epoch`"),
@@ -149,7 +150,7 @@ def test_a_second_story_under_a_number_that_was_read_is_told_apart_from_a_repeti
     assert place(reader) == before
 
 
-@pytest.mark.parametrize("epochs", [(1,), (1, 2)])
+@each("epochs", [(1,), (1, 2)])
 def test_what_the_tree_refused_is_taken_back_to_the_number_puts_and_head_before(epochs: tuple[int, ...]) -> None:
     reader = follower()
     for data in published(2):
@@ -163,7 +164,7 @@ def test_what_the_tree_refused_is_taken_back_to_the_number_puts_and_head_before(
     assert reader.read(data) is not None
 
 
-@pytest.mark.parametrize(
+@each(
     ("data", "said"),
     [
         (payload(puts(1), search=OTHER_SEARCH), "the delta belongs to another search"),
@@ -183,7 +184,7 @@ def test_a_delta_that_is_refused_changes_nothing(data: bytes, said: str) -> None
     assert place(reader) == before
 
 
-@pytest.mark.parametrize("changed", [{"deps": [b"d" * 32]}, {"start_op": 4}, {"start_op": 6}, {"seq": 3}, {"seq": 4}])
+@each("changed", [{"deps": [b"d" * 32]}, {"start_op": 4}, {"start_op": 6}, {"seq": 3}, {"seq": 4}])
 def test_a_change_follows_by_number_predecessor_and_first_operation(changed: dict[str, Any]) -> None:
     reader, first = follower(), puts(1)
     reader.read(payload(first))
@@ -238,7 +239,7 @@ def test_two_deltas_convict_their_writer_at_their_number() -> None:
     assert judged(signed(seq=3), signed(b"two", seq=3)) == TwoDeltas(writer=writer, epoch=1, seq=3)
 
 
-@pytest.mark.parametrize(
+@each(
     ("one", "other", "search", "said"),
     [
         (signed(), signed(b"two", key=BOB), SEARCH, "expected two deltas of one writer with one number"),

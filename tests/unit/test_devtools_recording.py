@@ -28,6 +28,7 @@ from protocol.page.actions.action import (
     Wait,
 )
 from protocol.recording.records.session import Profile
+from tests.tables import each
 
 HOME = "http://a.example/"
 NAVIGATE = {"type": "navigate", "url": HOME}
@@ -65,7 +66,7 @@ def refusal(*steps: object, **more: object) -> MeshError:
     return caught.value
 
 
-@pytest.mark.parametrize(
+@each(
     ("steps", "actions"),
     [
         ([NAVIGATE], [Goto(url=HOME)]),
@@ -144,7 +145,7 @@ def test_what_a_step_says_is_what_is_done(steps: list[object], actions: list[Act
     assert list(read(*steps).actions[1:]) == actions
 
 
-@pytest.mark.parametrize(
+@each(
     ("step", "field", "words"),
     [
         (5, "", "object"),
@@ -213,7 +214,7 @@ def test_a_step_that_cannot_be_done_is_refused_with_its_number_and_field(step: o
     assert words in error.message
 
 
-@pytest.mark.parametrize(
+@each(
     ("changes", "field"),
     [
         ({"width": 0}, "width"),
@@ -234,7 +235,7 @@ def test_a_window_that_we_do_not_have_is_refused(changes: dict[str, object], fie
     assert (caught.value.code, caught.value.detail) == ("input.invalid", {"step": 1, "field": field})
 
 
-@pytest.mark.parametrize(
+@each(
     ("steps", "number", "words"),
     [
         ([*key("Control", "keyDown"), {"type": "click", **A}, *key("Control", "keyUp")], 3, "“Control” held down"),
@@ -255,7 +256,7 @@ def test_an_asserted_navigation_belongs_to_the_action_that_causes_it() -> None:
     assert file.arrivals == {2: Arrival(url="http://a.example/b"), 5: Arrival(url=HOME, title="A")}
 
 
-@pytest.mark.parametrize(
+@each(
     ("more", "words"),
     [
         ({"assertedEvents": "navigation"}, "list of one event"),

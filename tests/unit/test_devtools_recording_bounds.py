@@ -14,6 +14,7 @@ from protocol import limits
 from protocol.errors import MeshError
 from protocol.page.actions.action import Action, Click, Fill, Goto, Locator, Press, Scroll, Secret, Wait
 from protocol.recording.records.session import Profile
+from tests.tables import each
 from tests.unit.test_devtools_recording import FIRST, HOME, NAVIGATE, TOP, VIEWPORT, A, arriving, key
 
 
@@ -41,7 +42,7 @@ def target(*selectors: Any, **more: Any) -> Locator:
 # --- bounds ----------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
+@each(
     ("step", "field"),
     [
         ({"type": "scroll", "y": 100_000}, ""),
@@ -134,7 +135,7 @@ def test_the_timeout_of_the_whole_recording_has_the_same_bounds() -> None:
     assert recording(wait).actions == (Wait(target=FIRST, timeout_ms=limits.STEP_TIMEOUT_MS),)
 
 
-@pytest.mark.parametrize(
+@each(
     ("text", "words"),
     [
         ("[]", "a list of `steps`"),
@@ -164,7 +165,7 @@ def test_long_names_in_a_recording_are_cut_where_they_are_shown() -> None:
     assert refusal({**NAVIGATE, "b": 1, "a": 1}).detail["field"] == "a"
 
 
-@pytest.mark.parametrize(
+@each(
     ("count", "told"),
     [(1, "1"), (10, "1, 2, 3, 4, 5, 6, 7, 8, 9, 10"), (11, "1, 2, 3, 4, 5, 6, 7, 8, 9, 10, …")],
 )
@@ -189,9 +190,7 @@ def test_the_window_may_be_set_until_something_is_done_and_be_said_again() -> No
     )
 
 
-@pytest.mark.parametrize(
-    ("y", "down"), [(0.4, ()), (0.6, (Scroll(amount_px=1),)), (2.5, (Scroll(amount_px=2),)), (0, ())]
-)
+@each(("y", "down"), [(0.4, ()), (0.6, (Scroll(amount_px=1),)), (2.5, (Scroll(amount_px=2),)), (0, ())])
 def test_a_place_to_scroll_to_is_whole_pixels_from_the_top(y: float, down: tuple[Scroll, ...]) -> None:
     assert recording({"type": "scroll", "y": y}).actions == (TOP, *down)
 
@@ -223,7 +222,7 @@ def test_one_action_leads_to_one_asserted_page() -> None:
 # --- selectors -------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
+@each(
     ("selectors", "found", "left_out"),
     [
         (["aria/Go"], ("aria/Go",), ()),
@@ -277,7 +276,7 @@ def played(events: str) -> list[str]:
     return found
 
 
-@pytest.mark.parametrize(
+@each(
     ("events", "presses"),
     [
         ("+a -a", ["a"]),
@@ -301,7 +300,7 @@ def test_keys_are_pressed_with_the_modifiers_that_are_held(events: str, presses:
     assert played(events) == presses
 
 
-@pytest.mark.parametrize(
+@each(
     ("events", "words"),
     [
         ("-a", "“a” is released without having been pressed"),

@@ -12,6 +12,7 @@ from protocol.page.seen.observation import Element
 from protocol.recording.records.session import Expect
 from protocol.risk.pressing.answers import with_answer
 from protocol.risk.pressing.classes import Risk
+from tests.tables import each
 from tests.twins.browser import Control, Document, Effect
 from tests.unit.test_sessions_handover import node_of
 from tests.unit.test_sessions_room import ORIGIN, Bench
@@ -32,7 +33,7 @@ async def bench_with(document: Document) -> Bench:
     return bench
 
 
-@pytest.mark.parametrize(
+@each(
     ("text", "made"),
     [
         ("{kind: confirm, text: Sure?, accept: yes}", SURE),
@@ -50,7 +51,7 @@ def test_a_dialog_is_expected_beside_the_action_that_causes_it(text: str, made: 
     assert file.expects == {2: Expect(dialog=made)}
 
 
-@pytest.mark.parametrize(
+@each(
     ("text", "words"),
     [
         ("{accept: yes}", "kind"),
@@ -69,7 +70,7 @@ def test_an_expected_dialog_that_makes_no_sense_is_refused(text: str, words: str
     assert (refused.value.code, refused.value.detail["line"]) == ("input.invalid", 4)
 
 
-@pytest.mark.parametrize(
+@each(
     ("answer", "dialogs", "said"),
     [
         (SURE, (CONFIRM,), ""),
@@ -98,7 +99,7 @@ def test_without_an_expectation_every_dialog_is_unexpected() -> None:
     assert unexpected((CONFIRM,), SURE) == ()
 
 
-@pytest.mark.parametrize(
+@each(
     ("answer", "level"),
     [
         (None, 1),

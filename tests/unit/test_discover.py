@@ -12,6 +12,7 @@ from node.verbs.nodes.node import Nearby
 from protocol import ids
 from protocol.errors import MeshError
 from tests.mesh_memory import MemoryNode, memory_mesh
+from tests.tables import each
 from tests.twins.discovery import MemoryDiscovery, MemoryNeighbourhood
 
 pytestmark = pytest.mark.virtual_time
@@ -51,7 +52,7 @@ async def test_each_node_is_told_by_what_it_claims_to_be_and_with_the_next_step(
     assert all(type(each) is Nearby for each in found)
 
 
-@pytest.mark.parametrize(
+@each(
     ("address", "advertise", "addresses"),
     [
         ("https://192.168.1.7:7443", (), ("192.168.1.7",)),
@@ -68,7 +69,7 @@ def test_an_announcement_has_the_ip_addresses_of_the_node_advertised_ones_first(
     assert said == Announcement(short=ids.short(STRANGER), addresses=addresses, port=7443)
 
 
-@pytest.mark.parametrize("address", ["https://anna.lan:7443", "signed+https://10.0.0.1:7443"])
+@each("address", ["https://anna.lan:7443", "signed+https://10.0.0.1:7443"])
 def test_a_node_without_an_ip_address_for_channels_has_nothing_to_announce(address: str) -> None:
     with pytest.raises(MeshError, match="needs an IP address") as caught:
         announcement(STRANGER, address, ("https://other.lan:1",))

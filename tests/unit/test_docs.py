@@ -234,7 +234,7 @@ def test_the_examples_for_mcp_clients_ask_for_nothing_that_a_token_is_refused() 
             assert client["args"][client["args"].index("--approve-class") + 1] == "6"
 
 
-@pytest.mark.parametrize(
+@each(
     ("bounds", "words"),
     [
         (msgspec.Meta(ge=0, lt=32), "integer, 0 to 31"),

@@ -31,6 +31,7 @@ from protocol.recording.records.session import BrowserInfo
 from protocol.refusals import caller_label
 from tests.schedules import HOUR_MS, SCHEDULE, Bench
 from tests.session_samples import sample_session, sample_steps
+from tests.tables import each
 from tests.twins.browser import MemoryBrowser, MemorySite
 from tests.twins.clock import START_MS, ManualClock
 from tests.twins.storage import MemoryStore
@@ -272,7 +273,7 @@ async def test_a_node_without_peers_is_told_how_to_invite_and_one_that_ended_tha
     ]
 
 
-@pytest.mark.parametrize(("statuses", "healthy"), [((), True), (("ok", "warn"), True), (("ok", "fault", "ok"), False)])
+@each(("statuses", "healthy"), [((), True), (("ok", "warn"), True), (("ok", "fault", "ok"), False)])
 def test_a_node_is_healthy_if_nothing_is_a_fault(statuses: tuple[str, ...], healthy: bool) -> None:
     checks = tuple(check("a", status, "") for status in statuses)
     health = doctor._health(checks)
@@ -370,7 +371,7 @@ def test_what_helps_a_browser_depends_on_how_it_is_configured(monkeypatch: pytes
     assert told("store.full") == "df -h"
 
 
-@pytest.mark.parametrize(
+@each(
     ("code", "here", "there"),
     [
         (

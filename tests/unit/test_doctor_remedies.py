@@ -68,9 +68,7 @@ def test_every_code_of_the_browser_has_a_command(code: str, browser: dict[str, s
     check(for_browser(MeshError(code), **browser), code)
 
 
-@pytest.mark.parametrize(
-    "code", [code for code in CODES if code.startswith(("key.", "store.", "node.not_initialised"))]
-)
+@each("code", [code for code in CODES if code.startswith(("key.", "store.", "node.not_initialised"))])
 def test_every_code_of_what_does_not_open_has_a_command(code: str) -> None:
     told = doctor_remedies.for_opening(Path("/data of/node"), MeshError(code))
     assert PASTED.search(told), f"{code}: nothing to paste in “{told}”"

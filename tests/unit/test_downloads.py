@@ -14,6 +14,7 @@ from protocol.page.actions.downloads import Download, describe_download, named
 from protocol.page.secrets.redaction import Redaction, redacted
 from protocol.page.seen.observation import Element
 from protocol.recording.records.session import Level
+from tests.tables import each
 from tests.twins.browser import Control, Document, Effect
 from tests.unit.test_sessions_handover import node_of
 from tests.unit.test_sessions_room import ORIGIN, Bench
@@ -58,7 +59,7 @@ def test_names_are_redacted() -> None:
     assert kept.name == "‹secret:word›.csv"
 
 
-@pytest.mark.parametrize(
+@each(
     ("step", "made"),
     [
         ("{download: mugs.csv}", Assert(what="download", expected="mugs.csv")),
@@ -70,9 +71,7 @@ def test_a_download_is_asserted_by_its_name_and_content(step: str, made: Assert)
     assert parse_actions(f"{STEPS}- assert: {step}".encode()).actions[-1] == made
 
 
-@pytest.mark.parametrize(
-    "step", ["{download: ''}", "{download: a, role: link}", "{title: a, sha256: b}", "{download: a, sha256: xyz}"]
-)
+@each("step", ["{download: ''}", "{download: a, role: link}", "{title: a, sha256: b}", "{download: a, sha256: xyz}"])
 def test_an_assertion_of_a_download_that_makes_no_sense_is_refused(step: str) -> None:
     with pytest.raises(MeshError) as refused:
         parse_actions(f"{STEPS}- assert: {step}".encode())

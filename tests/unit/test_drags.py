@@ -10,6 +10,7 @@ from protocol.page.actions.action import Drag, Locator, describe
 from protocol.page.secrets.redaction import Redaction, redacted
 from protocol.page.seen.observation import Element, Traits
 from protocol.risk.pressing.drag import dropped
+from tests.tables import each
 from tests.twins.browser import Control, Document, Effect
 from tests.unit.test_sessions_handover import node_of
 from tests.unit.test_sessions_room import ORIGIN, Bench
@@ -40,14 +41,14 @@ def test_a_drag_names_two_elements() -> None:
     assert kept == Drag(target=BEER, onto=Locator(role="list", name="‹secret:word›"))
 
 
-@pytest.mark.parametrize("wrong", ["{role: listitem, name: Beer}", "{role: list, onto: {name: Done}}", "css=#a"])
+@each("wrong", ["{role: listitem, name: Beer}", "{role: list, onto: {name: Done}}", "css=#a"])
 def test_a_drag_without_both_elements_is_refused(wrong: str) -> None:
     with pytest.raises(MeshError) as refused:
         parse_actions(f"start: {ORIGIN}/\nsteps:\n- drag: {wrong}".encode())
     assert refused.value.code == "input.invalid"
 
 
-@pytest.mark.parametrize(
+@each(
     ("source", "onto", "level"), [("Beer", "Done", 4), ("Beer", "Delete", 7), ("Pay now", "Done", 5), ("Beer", "", 7)]
 )
 def test_a_drag_is_judged_by_both_elements(source: str, onto: str, level: int) -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import random
 
 import msgspec
-import pytest
 
 from benchmarks.bench_drift import key_of
 from benchmarks.drift import figures
@@ -13,6 +12,7 @@ from benchmarks.drift.changes import KINDS, ChangeKind, Shown, plan, shown
 from benchmarks.drift.figures import Run
 from benchmarks.drift.flow import Flow, had_effect, load, without_newer_forms, wrong_acts
 from benchmarks.drift.proxy import Answer, Sent
+from tests.tables import each
 
 SAME = Run(key="k", kind="same", flow="a", verdict="pass", steps=4, performed=4, matched=4)
 PAGE = """<title>Shop</title><table><tr><td>Mug</td><td>24.50</td><td>sold out</td></tr><tr><td>Jug</td><td>3.00</td></tr></table>
@@ -92,7 +92,7 @@ def test_a_flow_is_measured_anew_if_it_does_something_else_and_not_if_something_
     assert key_of(flow, "b") != key_of(flow, "a")
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@each("kind", KINDS)
 def test_a_change_alters_what_the_page_shows(kind: ChangeKind) -> None:
     answer = Answer(
         request=Sent(method="GET", path="/", document=True, status=200),

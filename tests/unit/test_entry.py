@@ -27,6 +27,7 @@ from protocol.page.actions.action import (
 from protocol.search import entry
 from protocol.search.entry import REGISTER, SCALE, LeaseEntry, NodeEntry, Register, TreeUpdate, make_update
 from protocol.wire import cbor
+from tests.tables import each
 from tests.trees import ROOT_KEY, SEARCH, click, lease, node, public_key
 
 FIELD = Locator(role="textbox", name="Name")
@@ -60,7 +61,7 @@ def test_a_key_is_written_in_the_alphabet_of_addresses_and_read_back() -> None:
     assert entry.parse_key(b"----____----AAAAAAAAAQ") == key
 
 
-@pytest.mark.parametrize(
+@each(
     ("text", "said"),
     [
         (b"*" * 22, "a map key is not base64url"),
@@ -79,7 +80,7 @@ def test_a_key_in_any_other_form_is_refused(text: bytes, said: str) -> None:
 # --- actions ---------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
+@each(
     "action",
     [
         Click(target=FIELD),
@@ -94,7 +95,7 @@ def test_what_a_search_performs_is_encoded_and_read_back(action: Action) -> None
     assert entry.decode_action(entry.encode_action(action)) == action
 
 
-@pytest.mark.parametrize(
+@each(
     ("action", "said"),
     [
         (Goto(url="http://shop.test/"), "a search does not open addresses, wait or extract"),
@@ -107,7 +108,7 @@ def test_what_no_search_performs_is_not_encoded(action: Action, said: str) -> No
     assert told(entry.encode_action, action) == said
 
 
-@pytest.mark.parametrize(
+@each(
     ("data", "said"),
     [
         (cbor.encode(Goto(url="http://shop.test/")), "action: Invalid value 'goto' - at `$.type`"),
@@ -148,12 +149,12 @@ def read(fields: dict[str, Any]) -> NodeEntry:
     return entry.decode_node(entry.node_key(fields["parent"], fields["action"]), cbor.encode(fields))
 
 
-@pytest.mark.parametrize("changed", [{"prior": 0}, {"prior": SCALE}, {"risk": 1}, {"risk": 7}])
+@each("changed", [{"prior": 0}, {"prior": SCALE}, {"risk": 1}, {"risk": 7}])
 def test_a_node_at_the_bounds_of_its_numbers_is_taken(changed: dict[str, int]) -> None:
     assert msgspec.structs.asdict(read(record(**changed))) == record(**changed)
 
 
-@pytest.mark.parametrize(
+@each(
     ("changed", "said"),
     [
         ({"prior": -1}, "NodeEntry: Expected `int` >= 0 - at `$.prior`"),
@@ -189,7 +190,7 @@ def test_a_node_under_the_key_of_another_is_refused() -> None:
     assert told(make_update, {opened.key: opened}) == "action: Invalid value 'wait' - at `$.type`"
 
 
-@pytest.mark.parametrize(
+@each(
     ("changed", "said"),
     [
         ({"term": 0}, "LeaseEntry: Expected `int` >= 1 - at `$.term`"),
@@ -202,7 +203,7 @@ def test_a_lease_that_is_not_in_its_form_is_refused(changed: dict[str, Any], sai
     assert told(entry.decode_lease, cbor.encode(fields)) == said
 
 
-@pytest.mark.parametrize("term", [1, limits.EPOCH_MAX])
+@each("term", [1, limits.EPOCH_MAX])
 def test_a_lease_is_read_back(term: int) -> None:
     written: LeaseEntry = lease(3, live=False, term=term)
     assert written.worker == ids.node_id(public_key("bob"))
@@ -257,7 +258,7 @@ MOST = Register(
 )
 
 
-@pytest.mark.parametrize(
+@each(
     "register",
     [
         MOST,
@@ -271,7 +272,7 @@ def test_registers_at_their_bounds_are_taken(register: Register) -> None:
     assert Register.unpack(update.stats[0].tobytes()) == register
 
 
-@pytest.mark.parametrize(
+@each(
     ("register", "changed"),
     [
         (MOST, {"visits": limits.REGISTER_VISITS_MAX + 1}),
@@ -300,7 +301,7 @@ def test_a_register_beyond_one_of_its_bounds_is_refused_whatever_stands_beside_i
     assert told(entry.unpack_registers, [FULL.pack(), wrong.pack()]) == said
 
 
-@pytest.mark.parametrize("size", [0, 52, 54])
+@each("size", [0, 52, 54])
 def test_a_register_of_another_size_is_refused(size: int) -> None:
     assert told(entry.unpack_registers, [FULL.pack(), bytes(size)]) == "a register must have 53 bytes"
 

@@ -9,6 +9,7 @@ from nacl.signing import SigningKey
 from protocol import limits
 from protocol.errors import MeshError
 from protocol.wire import envelope
+from tests.tables import each
 
 KEY = SigningKey(bytes([1]) * 32)
 NOW_S = 10_000
@@ -63,12 +64,12 @@ def test_an_entry_outlives_every_message_it_stands_for() -> None:
     assert accepted_for_s <= limits.REPLAY_KEEP_S
 
 
-@pytest.mark.parametrize("skew_s", [-limits.CLOCK_SKEW_S, 0, limits.CLOCK_SKEW_S])
+@each("skew_s", [-limits.CLOCK_SKEW_S, 0, limits.CLOCK_SKEW_S])
 def test_clocks_may_differ_by_the_skew(skew_s: int) -> None:
     envelope.check_time(header(lifetime_s=0), NOW_S + skew_s)
 
 
-@pytest.mark.parametrize("skew_s", [-limits.CLOCK_SKEW_S - 1, limits.CLOCK_SKEW_S + 1])
+@each("skew_s", [-limits.CLOCK_SKEW_S - 1, limits.CLOCK_SKEW_S + 1])
 def test_clocks_may_not_differ_by_more(skew_s: int) -> None:
     with pytest.raises(MeshError) as caught:
         envelope.check_time(header(lifetime_s=0), NOW_S + skew_s)

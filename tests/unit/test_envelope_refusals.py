@@ -12,6 +12,7 @@ from protocol import limits
 from protocol.errors import MeshError
 from protocol.wire import envelope
 from protocol.wire.envelope import Header, ReplayWindow, check_time
+from tests.tables import each
 
 KEY, OTHER = SigningKey(b"k" * 32), SigningKey(b"o" * 32)
 ISSUER = "ALICE-1234"
@@ -56,7 +57,7 @@ REQUIRED = "issuer, issue time and unique id are required"
 ANOTHER = "audience or expiry is of another type"
 
 
-@pytest.mark.parametrize(
+@each(
     ("data", "reason"),
     [
         (b"", "not a COSE_Sign1 structure"),
@@ -180,7 +181,7 @@ def test_a_key_is_asked_for_with_issuer_key_id_and_issue_time() -> None:
     assert (found("BOB", selector, 0), found(ISSUER, bytes(8), 0)) == (None, None)
 
 
-@pytest.mark.parametrize(("audience", "told"), [("CAROL-99", "addressed to CAROL-9"), (None, "addressed to nobody")])
+@each(("audience", "told"), [("CAROL-99", "addressed to CAROL-9"), (None, "addressed to nobody")])
 def test_a_message_to_somebody_else_is_refused_and_not_remembered(audience: str | None, told: str) -> None:
     header = Header(issuer=ISSUER, issued_s=NOW_S, unique=b"u" * 16, audience=audience, expires_s=NOW_S + 60)
     window = ReplayWindow(0)

@@ -7,6 +7,7 @@ from nacl.signing import SigningKey
 
 from protocol.errors import MeshError
 from protocol.wire import envelope
+from tests.tables import each
 
 KEY = SigningKey(b"k" * 32)
 HEADER = envelope.Header(issuer="A", issued_s=100, unique=b"u" * 16)
@@ -43,7 +44,7 @@ def head(size: int, width: int) -> bytes:
     return bytes([0x40 | 23 + width.bit_length()]) + size.to_bytes(width, "big")
 
 
-@pytest.mark.parametrize(("width", "smallest"), [(1, 24), (2, 1 << 8), (4, 1 << 16)])
+@each(("width", "smallest"), [(1, 24), (2, 1 << 8), (4, 1 << 16)])
 def test_a_length_stands_in_its_shortest_form_so_that_one_signature_has_one_digest(width: int, smallest: int) -> None:
     """Guard: protocol/wire/envelope.py, _byte_string."""
     find_key = envelope.single_key(bytes(KEY.verify_key), "A")

@@ -17,6 +17,7 @@ from protocol.recording.records.session import Profile
 from protocol.risk.requests.requests import GuardPolicy
 from tests.mesh_memory import FOUND, NEVER, ORIGIN, memory_mesh, until
 from tests.mesh_searches import has_status, leases_of, search_of
+from tests.tables import each
 
 pytestmark = pytest.mark.virtual_time
 
@@ -47,7 +48,7 @@ async def test_a_search_and_its_leases_name_who_asked_on_either_side() -> None:
         await again
 
 
-@pytest.mark.parametrize(
+@each(
     ("caller", "named", "row"),
     [
         (OWNER, None, "all"),
@@ -189,7 +190,7 @@ async def test_only_the_owner_lifts_that_the_owner_left_a_search_of_a_peer() -> 
         await task
 
 
-@pytest.mark.parametrize(
+@each(
     ("policy", "caller", "within", "left"),
     [
         ((), (), ("*",), ()),
@@ -241,7 +242,7 @@ def test_nothing_in_common_is_refused_and_never_everything() -> None:
     assert refused.value.code == "policy.refused"
 
 
-@pytest.mark.parametrize(
+@each(
     ("caller", "policy", "url", "may"),
     [
         (agent(), (), "https://shop.example/", True),

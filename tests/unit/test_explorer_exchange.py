@@ -19,6 +19,7 @@ from protocol.search.delta import decode_delta
 from protocol.trust.grants import parse_grants
 from protocol.wire import envelope
 from tests.mesh_memory import MemoryNode, memory_mesh, until
+from tests.tables import each
 from tests.unit.test_explorer_refusals import _spec
 from tests.unit.test_two_stories import Storyteller
 
@@ -226,7 +227,7 @@ async def test_a_refusal_that_may_pass_costs_pauses_that_double_and_one_that_a_p
         assert bruno.got[-1] == [2]
 
 
-@pytest.mark.parametrize(("value", "wanted"), [(7, 7), (5, 5), (4, 5), (None, 5), ("7", 5), (7.5, 5)])
+@each(("value", "wanted"), [(7, 7), (5, 5), (4, 5), (None, 5), ("7", 5), (7.5, 5)])
 def test_what_a_peer_says_is_wanted_is_a_number_that_is_high_enough_or_none(value: Any, wanted: int) -> None:
     assert _count(value, 5) == wanted
 

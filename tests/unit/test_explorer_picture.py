@@ -9,6 +9,7 @@ import pytest
 from node.explorer.showing.report import ReportInput, Spent, _digest, _duration, _looked, _moment, _replays, _steps
 from node.explorer.showing.tree_picture import COLOURS, SHOWN_MAX, Box, Edge, Picture, Share, TreeNode, draw
 from tests.report_samples import sample_report
+from tests.tables import each
 
 
 def _node(label: str, *children: TreeNode, visits: int = 1, winning: bool = False) -> TreeNode:
@@ -144,7 +145,7 @@ def test_peers_beyond_the_colours_share_them() -> None:
 # --- words -----------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
+@each(
     ("ms", "told"),
     [
         (0, "0 ms"),

@@ -6,7 +6,6 @@ import ast
 import json
 
 import msgspec
-import pytest
 
 from node.sessions.actions.action_files import parse_actions
 from node.sessions.exporting import Written, write_playwright, write_recorder
@@ -39,6 +38,7 @@ from protocol.page.actions.evidence import Evidence
 from protocol.page.actions.fits import Fit
 from protocol.recording.records.session import Expect, Session, Skipped, Step
 from tests.session_samples import sample_session, sample_steps
+from tests.tables import each
 
 ALL, _ = sample_steps()
 FIRST = ALL[0]
@@ -78,7 +78,7 @@ def recorder(*actions: Action, **more: Evidence | None) -> tuple[list[dict[str, 
     ], written
 
 
-@pytest.mark.parametrize(
+@each(
     ("action", "line"),
     [
         (Click(target=BUTTON), 'page.get_by_role("button", name="Go", exact=True).click()'),
@@ -189,7 +189,7 @@ def test_what_a_test_reads_it_uses_later() -> None:
     ]
 
 
-@pytest.mark.parametrize(
+@each(
     ("action", "reason"),
     [
         (Click(target=Locator(role="button", name="Go", frame="f1")), "in a frame"),
@@ -221,7 +221,7 @@ AT = {"selectors": [["#a"], ['aria/Go[role="button"]']]}
 POINT = {"offsetX": 2, "offsetY": 2, "button": "primary"}
 
 
-@pytest.mark.parametrize(
+@each(
     ("action", "made"),
     [
         (Click(target=CSS), [{"type": "click", **AT, **POINT}]),
@@ -284,7 +284,7 @@ def test_a_step_is_one_of_the_recorder(action: Action, made: list[dict[str, obje
     assert (found, written.lost) == (made, ())
 
 
-@pytest.mark.parametrize(
+@each(
     ("action", "reason"),
     [
         (Fill(target=CSS, value=Secret(secret="door")), "looks up a secret"),
@@ -330,7 +330,7 @@ HOSTILE = (
 )
 
 
-@pytest.mark.parametrize("said", HOSTILE)
+@each("said", HOSTILE)
 def test_text_of_a_page_or_of_a_title_never_becomes_code_and_can_be_seen(said: str) -> None:
     """Guard: node/sessions/exporting/playwright_locators.py, quoted."""
     aims = (
@@ -354,7 +354,7 @@ def test_text_of_a_page_or_of_a_title_never_becomes_code_and_can_be_seen(said: s
     assert json.loads(write_recorder(session(title=said), steps(*actions, evidence=None)).text)["title"] == said
 
 
-@pytest.mark.parametrize("url", ["file:///etc/passwd", "${a}", "javascript:alert(1)", "‹secret:a›"])
+@each("url", ["file:///etc/passwd", "${a}", "javascript:alert(1)", "‹secret:a›"])
 def test_a_test_opens_pages_of_the_web_only(url: str) -> None:
     """Guard: node/sessions/exporting/written.py, whole_address."""
     for write in (write_playwright, write_recorder):
@@ -510,7 +510,7 @@ def test_what_is_done_in_a_tab_whose_opening_cannot_be_said_is_not_said_either()
     assert ".click()" not in written.text
 
 
-@pytest.mark.parametrize(
+@each(
     ("expect", "reason"),
     [
         (Expect(dialog=Answer(kind="alert")), "no step that answers a dialog"),

@@ -18,6 +18,7 @@ from protocol.recording.replays.replay import Met, compare
 from protocol.recording.replays.reports import check_report
 from protocol.recording.replays.uncounted import in_words, level_in_words, uncounted, verdict_in_words
 from tests.session_samples import BROWSER, NODE, SESSION_ID, matched, sample_session, sample_steps
+from tests.tables import each
 from tests.unit.test_replayer import HOME, Bench
 
 SAMPLES, _ = sample_steps()
@@ -48,7 +49,7 @@ def met(step: Step, text: str) -> Met:
     return Met(state=step.state, url=step.url, title=step.title, extracted=text, text="", digest=step.snapshot)
 
 
-@pytest.mark.parametrize(
+@each(
     ("action", "recorded", "read", "same"),
     [
         ({}, "£197.17", "£191.17", False),

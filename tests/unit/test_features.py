@@ -13,6 +13,7 @@ from protocol.goal.reading import PageForGoal
 from protocol.goal.weights import WEIGHTS
 from protocol.page.actions.action import Check, Click
 from protocol.page.seen.observation import Element, Observation, Traits, Tree
+from tests.tables import each
 
 SITE = "http://shop.test"
 HERE = SITE + "/list"
@@ -52,7 +53,7 @@ def click(goal: str, item: Element, *others: Element, **more: Any) -> dict[str, 
 # --- links and buttons -----------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
+@each(
     ("goal", "item", "features"),
     [
         ("mug", link("Mug"), {"words": 1.0, "exact": 1.0}),
@@ -267,7 +268,7 @@ def test_links_in_no_card_that_lead_to_one_place_share_nothing() -> None:
     assert "common" not in found
 
 
-@pytest.mark.parametrize("item", [control("img"), control("link", "View", url=SITE + "/7")])
+@each("item", [control("img"), control("link", "View", url=SITE + "/7")])
 def test_what_does_not_say_its_record_belongs_to_the_row_that_names_it(item: Element) -> None:
     """An icon, or what every row says. Not what says something of its own."""
     rows = "\n".join(f'- listitem: {name}\n  - {item.role} "{item.name}"' for name in ("Vase", "Plate", "Mug"))
@@ -278,7 +279,7 @@ def test_what_does_not_say_its_record_belongs_to_the_row_that_names_it(item: Ele
     assert "slot" not in click('the product "Vase"', maker, text='- listitem: Vase\n  - link "Kiln and wheel"')
 
 
-@pytest.mark.parametrize(("role", "says"), [("columnheader", {"price"}), ("cell", {"price"}), ("group", set[str]())])
+@each(("role", "says"), [("columnheader", {"price"}), ("cell", {"price"}), ("group", set[str]())])
 def test_an_icon_beside_a_link_is_about_the_cell_that_both_stand_in(role: str, says: set[str]) -> None:
     box, icon = Element(ref="e1", role=role, name="Price"), control("img", ref="e3", tag="svg")
     tree = Tree(parents=(-1, 0, 0), roles=(role, "link", "img"), elements=(0, 1, 2))
@@ -299,7 +300,7 @@ def test_the_surroundings_count_for_what_the_name_does_not_say() -> None:
 SEARCH = {"input_type": "search", **FORM}
 
 
-@pytest.mark.parametrize(
+@each(
     ("goal", "item", "offered"),
     [
         ("blue mug", control("searchbox", "Find", **SEARCH), [
@@ -392,7 +393,7 @@ def test_a_bound_fills_a_field_under_the_heading_that_names_its_attribute() -> N
     assert (offered("Price"), offered("Stock")) == (["20"], [])
 
 
-@pytest.mark.parametrize(("number", "short"), [(20.0, "20"), (4.5, "4.5"), (0.25, "0.25")])
+@each(("number", "short"), [(20.0, "20"), (4.5, "4.5"), (0.25, "0.25")])
 def test_a_bound_is_typed_in_its_shortest_form(number: float, short: str) -> None:
     assert short_number(Threshold(bound="max", number=number)) == short
 

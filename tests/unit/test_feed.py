@@ -17,6 +17,7 @@ from node.verbs.nodes.events import Listed, ListParams
 from protocol import ids, limits
 from protocol.errors import MeshError
 from protocol.feed import ABOUT, Kind, check_ids
+from tests.tables import each
 from tests.twins.clock import ManualClock
 from tests.twins.storage import MemoryStore
 
@@ -45,7 +46,7 @@ def waiting(feed: Feed, **asked: Any) -> asyncio.Task[Listed]:
 # --- what may stand in it --------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("kind", Kind)
+@each("kind", Kind)
 def test_every_kind_says_what_it_means_and_which_ids_it_names(kind: Kind) -> None:
     about = ABOUT[kind]
     assert about.meaning.endswith(".")

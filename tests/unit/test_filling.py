@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import pytest
-
 from protocol.page.actions.filling import Taken, accepted_form, instead, noted, taken, typed_into
+from tests.tables import each
 
 
-@pytest.mark.parametrize(
+@each(
     ("wanted", "shown", "kind", "how"),
     [
         ("Ann", "Ann", "", "same"),
@@ -52,7 +51,7 @@ def test_what_a_field_shows_is_what_was_asked_for_or_is_told(wanted: str, shown:
     assert taken(wanted, shown, kind) == how
 
 
-@pytest.mark.parametrize(
+@each(
     ("before", "wanted", "after", "how"),
     [
         ("Ann", " M.", "Ann M.", "same"),

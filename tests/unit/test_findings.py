@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import msgspec
-import pytest
 
 from protocol.recording.records.findings import Aspect, Difference, changed_part, in_words, merged, noted, where
+from tests.tables import each
 
 
 def found(step: int, what: Aspect, recorded: str, met: str) -> Difference:
@@ -40,7 +40,7 @@ def test_the_part_that_changed_ends_at_words() -> None:
     assert changed_part("", "") == ("", "")
 
 
-@pytest.mark.parametrize(
+@each(
     ("what", "recorded", "met", "said"),
     [
         ("text", "- text: a", "- text: b", "text, text: “b” instead of “a”"),

@@ -7,6 +7,7 @@ import pytest
 from protocol.capsule.flows.auth_flow import SendSign, Signs
 from protocol.capsule.flows.flow_findings import Ended, judge_flow
 from protocol.capsule.flows.login import Proof
+from tests.tables import each
 
 SHOP, IDP, OTHER = "https://shop.example", "https://idp.example", "https://count.example"
 TOKEN = "ab12Cd34Ef56Gh78Jk90"
@@ -29,7 +30,7 @@ def test_a_code_on_its_way_by_redirects_is_no_leak() -> None:
     assert weak(signs(f"{ASKS}&state=xyz", BACK, f"{SHOP}/account", sends=sends)) == []
 
 
-@pytest.mark.parametrize(
+@each(
     "send",
     [
         SendSign(url=f"{OTHER}/pixel.gif", referer=BACK),
@@ -54,7 +55,7 @@ def test_what_tells_no_token_is_none(send: SendSign) -> None:
     assert weak(signs(f"{IDP}/done?code={TOKEN}", BACK, sends=(send,))) == []
 
 
-@pytest.mark.parametrize(("more", "found"), [("", ["no-csrf"]), ("&state=x", []), ("&code_challenge=x", [])])
+@each(("more", "found"), [("", ["no-csrf"]), ("&state=x", []), ("&code_challenge=x", [])])
 def test_a_login_elsewhere_is_bound_to_the_browser_or_not(more: str, found: list[str]) -> None:
     assert weak(signs(ASKS + more)) == found
 

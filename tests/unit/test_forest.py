@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import itertools
 
-import pytest
-
 from protocol import limits
 from protocol.search.forest import ROOT, Forest
+from tests.tables import each
 
 R, A, B, C = b"root", b"a", b"b", b"c"
 
@@ -148,7 +147,7 @@ def test_a_forest_grows_and_keeps_the_depths() -> None:
     assert rows.forest.depth.tolist() == [0, 1, *[-1] * 10]
 
 
-@pytest.mark.parametrize("late", [False, True])
+@each("late", [False, True])
 def test_rows_are_attached_down_to_the_deepest_that_is_allowed(late: bool) -> None:
     rows = Forest(R, 64)
     keys = [R, *(b"%d" % number for number in range(limits.TREE_DEPTH_MAX + 2))]

@@ -32,6 +32,7 @@ from protocol.wire import cbor, envelope, formats
 from protocol.wire.formats import FORMATS, Format
 from scripts import forms
 from tests.session_samples import KEY, NODE, find_key, sample_bundle, sign
+from tests.tables import each
 from tests.vectors.bundle_vectors import _parts, _signed
 from tests.vectors.generate import FOLDER
 
@@ -112,7 +113,7 @@ def test_a_version_that_is_no_longer_read_is_told_as_older() -> None:
     assert code_of(lambda: formats.check_version("protocol", FORMATS["protocol"].oldest - 1)) == "format.older"
 
 
-@pytest.mark.parametrize("text", ["search.1", "search.02", "search.", ".2", "search.x", "search.2.3", "Search.2"])
+@each("text", ["search.1", "search.02", "search.", ".2", "search.x", "search.2.3", "Search.2"])
 def test_what_is_no_mark_is_a_kind_of_its_own(text: str) -> None:
     assert formats.read_mark(text) == (text, 1)
 
@@ -157,7 +158,7 @@ def _backup(path: Path, contents: dict[str, Any]) -> Path:
     return path
 
 
-@pytest.mark.parametrize("version", [None, 0, -1, "1", True])
+@each("version", [None, 0, -1, "1", True])
 def test_a_bundle_that_does_not_say_its_version_is_invalid(version: object) -> None:
     assert code_of(lambda: _verify(bundle_saying(version=version))) == "bundle.invalid"
 

@@ -15,9 +15,10 @@ from node.verbs.nodes import agent
 from node.verbs.searches import schedule
 from protocol.errors import MeshError
 from protocol.page.actions.action import Action
+from tests.tables import each
 
 
-@pytest.mark.parametrize(
+@each(
     ("text", "said"),
     [
         (
@@ -59,7 +60,7 @@ def said_of(body: str, read_as: Any) -> str:
     return invalid_in_words(caught.value, read_as)
 
 
-@pytest.mark.parametrize(
+@each(
     ("body", "takes", "said"),
     [
         ('{"session": "a", "action": "bogus"}', live_params.PagesParams, "`action` must be close, list, new or select"),
@@ -118,7 +119,7 @@ def test_parameters_are_refused_with_what_is_allowed(body: str, takes: Any, said
     assert "Expected" not in told and "$" not in told
 
 
-@pytest.mark.parametrize(
+@each(
     "entry",
     [
         "foo",
@@ -170,7 +171,7 @@ def test_what_a_union_leaves_open_keeps_the_words_of_the_decoder() -> None:
     assert said_of('{"type": "c"}', A | B) == "`type`: Invalid value 'c'"
 
 
-@pytest.mark.parametrize("pattern", [r"^it's\d$", r"""^'"\d$"""])
+@each("pattern", [r"^it's\d$", r"""^'"\d$"""])
 def test_a_form_that_nobody_put_into_words_shows_no_regular_expression_either(pattern: str) -> None:
     form = Annotated[str, msgspec.Meta(pattern=pattern)]
     assert said_of('["x"]', list[form]) == "item 1 of the value must be text of another form"

@@ -15,6 +15,7 @@ from protocol.page.secrets.redaction import redact_text, reveal_action
 from protocol.page.secrets.secrets import GivenSecret, Secrets, takes_no_text
 from protocol.page.seen.observation import Element, Traits
 from tests.session_samples import sample_session, sample_steps
+from tests.tables import each
 from tests.twins.browser import Control, Document
 from tests.unit.test_sessions_handover import node_of
 from tests.unit.test_sessions_room import ORIGIN
@@ -45,7 +46,7 @@ def test_a_secret_is_for_the_password_fields_of_its_site() -> None:
     assert secret("https://*.shop.example").value_for("word", PASSWORD, "https://id.shop.example/") == "tell-nobody"
 
 
-@pytest.mark.parametrize(
+@each(
     "url",
     ["https://evil.example/", "http://shop.example/", "https://shop.example:8443/", "https://shop.example.evil.example/",
      "about:blank", "about:srcdoc", "data:text/html,x", "", "https://shop.example\\@evil.example/"],
@@ -71,14 +72,14 @@ def test_without_a_site_it_is_for_the_address_that_its_giver_chose_or_for_none()
         assert caught.value.code == "action.secret_elsewhere"
 
 
-@pytest.mark.parametrize("pattern", ["*", "shop.example", "https://shop.example/login", "https://*"])
+@each("pattern", ["*", "shop.example", "https://shop.example/login", "https://*"])
 def test_what_names_no_site_is_refused(pattern: str) -> None:
     with pytest.raises(MeshError) as caught:
         secret(pattern, begins=SHOP)
     assert caught.value.code == "input.invalid"
 
 
-@pytest.mark.parametrize(
+@each(
     ("changes", "own"),
     [({}, True), ({"caller": "owner"}, True), ({"caller": "agent:shopper"}, False), ({"search": "sea-x"}, False),
      ({"node": "somebody-else"}, False)],
@@ -96,7 +97,7 @@ def test_a_secret_that_was_not_given_is_missing() -> None:
     assert refusal(secret(SHOP), PASSWORD, SHOP, name="other").code == "action.secret_missing"
 
 
-@pytest.mark.parametrize("text", ["‹secret:word›", "my ‹secret:word›"])
+@each("text", ["‹secret:word›", "my ‹secret:word›"])
 def test_a_placeholder_in_a_recorded_text_is_typed_as_the_checked_secret_or_not_at_all(text: str) -> None:
     """Guard: protocol/page/secrets/redaction.py, reveal_action."""
     field = Locator(role="textbox", name="Comment")
@@ -121,7 +122,7 @@ def test_names_and_values_have_bounds(kind: type, name: str, value: str) -> None
     assert value not in str(caught.value)
 
 
-@pytest.mark.parametrize("kind", CALLS)
+@each("kind", CALLS)
 def test_so_many_can_be_given_and_no_more(kind: type) -> None:
     """Guard: node/verbs/live/live_params.py, OpenParams. Guard: node/verbs/sessions/session_params.py, SECRETS."""
 
@@ -164,7 +165,7 @@ PLAIN_FIELDS = (
 )
 
 
-@pytest.mark.parametrize(
+@each(
     ("traits", "nothing"),
     [
         (Traits(input_type="password"), True),
@@ -245,7 +246,7 @@ def test_credentials_are_for_the_very_origin_and_are_typed_nowhere() -> None:
     assert "tell-nobody" not in repr(basic().basic(SHOP)) + redact_text("it is tell-nobody", basic())
 
 
-@pytest.mark.parametrize(
+@each(
     ("value", "origin"),
     [
         ("tell-nobody", SHOP),

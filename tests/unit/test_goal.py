@@ -8,6 +8,7 @@ from protocol import limits
 from protocol.errors import MeshError
 from protocol.goal.goal import Slot, Sort, Threshold, parse_goal, sort_in, thresholds_in
 from protocol.goal.words import stem, tokens
+from tests.tables import each
 
 
 def test_a_shopping_goal_falls_into_order_bound_and_content() -> None:
@@ -23,7 +24,7 @@ def test_browsing_verbs_and_grammar_carry_no_content() -> None:
     assert parse_goal("Open the delivery and returns help page").words == ("delivery", "return", "help")
 
 
-@pytest.mark.parametrize(
+@each(
     ("text", "sort"),
     [
         ("the highest rated lamp", Sort(attribute="rating", direction="descending")),
@@ -37,7 +38,7 @@ def test_superlatives_become_orders(text: str, sort: Sort) -> None:
     assert parse_goal(text).sorts == (sort,)
 
 
-@pytest.mark.parametrize(
+@each(
     ("text", "bound"),
     [
         ("lamp under 40", Threshold(bound="max", number=40.0, strict=True)),
@@ -102,7 +103,7 @@ def test_words_for_any_thing_say_where_to_look_only() -> None:
     assert goal.words == ("teapot",)
 
 
-@pytest.mark.parametrize(("text", "asks"), [("How do I clean a mug", True), ("Mugs?", True), ("clean mugs", False)])
+@each(("text", "asks"), [("How do I clean a mug", True), ("Mugs?", True), ("clean mugs", False)])
 def test_questions_are_recognised(text: str, asks: bool) -> None:
     assert parse_goal(text).question is asks
 
@@ -117,7 +118,7 @@ def test_a_goal_beyond_the_limit_is_refused() -> None:
     assert caught.value.code == "input.too_large"
 
 
-@pytest.mark.parametrize(
+@each(
     ("label", "order"),
     [
         ("Price: low to high", ("price", "ascending")),
@@ -134,7 +135,7 @@ def test_labels_offer_orders(label: str, order: tuple[str, str | None]) -> None:
     assert sort_in(label) == order
 
 
-@pytest.mark.parametrize(
+@each(
     ("label", "bound", "number"),
     [("4 and up", "min", 4.0), ("4 & up", "min", 4.0), ("4+", "min", 4.0), ("Under £25", "max", 25.0)],
 )

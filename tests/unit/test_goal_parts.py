@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-import pytest
-
 from protocol import limits
 from protocol.goal.goal import Goal, Slot, Sort, Threshold, bound_of, parse_goal, sort_in, thresholds_in
 from protocol.goal.words import ORDINALS, attribute_of, stem, tokens, word_set, words_of
+from tests.tables import each
 
 
 def low(number: float, attribute: str = "", *, strict: bool = False) -> Threshold:
@@ -32,7 +31,7 @@ def test_a_goal_exactly_as_long_as_allowed_is_read() -> None:
     assert len(parse_goal("x" * limits.GOAL_CHARS_MAX).query) == limits.GOAL_CHARS_MAX
 
 
-@pytest.mark.parametrize(
+@each(
     ("text", "parts"),
     [
         # words
@@ -115,7 +114,7 @@ def test_slots_stand_in_the_order_of_the_sentence_whatever_reads_them() -> None:
     ]
 
 
-@pytest.mark.parametrize(
+@each(
     ("bound", "inside", "outside"),
     [
         (low(4.0), (4.0, 4.1), (3.9,)),
@@ -131,7 +130,7 @@ def test_a_bound_is_met_up_to_its_number_or_short_of_it(
     assert all(bound.met_by(number) is False for number in outside)
 
 
-@pytest.mark.parametrize(
+@each(
     ("words", "bound"),
     [("+", "min"), ("Over", "min"), ("and UP", "min"), ("under", "max"), ("or less", "max"), ("", None), ("x", None)],
 )
@@ -139,7 +138,7 @@ def test_a_comparator_sets_a_bound_before_or_behind_its_number(words: str, bound
     assert bound_of(words) == bound
 
 
-@pytest.mark.parametrize(
+@each(
     ("label", "order"),
     [
         ("low", ("", "ascending")),
@@ -170,7 +169,7 @@ def test_a_label_offers_bounds_within_its_first_characters() -> None:
 # --- words -----------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
+@each(
     ("word", "root"),
     [
         ("dies", "die"),

@@ -21,6 +21,7 @@ from protocol.trust.grants import (
     withdrawn,
 )
 from protocol.trust.origin import common, fits, origin_of, parse_pattern, widest
+from tests.tables import each
 
 SHOP, BELOW = "https://shop.example", "https://*.shop.example"
 NAMES = sorted(str(scope) for scope in GRANTABLE)
@@ -39,7 +40,7 @@ def code(call: object, *arguments: object) -> str:
 # --- origins ---------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
+@each(
     ("url", "origin"),
     [
         ("https://shop.example/a?b#c", SHOP),
@@ -54,7 +55,7 @@ def test_an_address_has_one_origin_however_it_is_written(url: str, origin: str) 
     assert origin_of(url) == origin
 
 
-@pytest.mark.parametrize(
+@each(
     "url",
     [
         "https://shop.example@evil.example/",
@@ -97,7 +98,7 @@ def test_a_pattern_below_a_domain_fits_every_depth_and_neither_the_domain_nor_an
     assert fits([f"{BELOW}:8443"], "https://eu.shop.example:8443")
 
 
-@pytest.mark.parametrize(
+@each(
     "text",
     [
         "",
@@ -144,7 +145,7 @@ def test_grants_are_read_from_scopes_presets_and_origins() -> None:
     assert parse_grants("status, ,") == parse_grants("") == {}
 
 
-@pytest.mark.parametrize(
+@each(
     "text",
     [
         "everything",
@@ -184,7 +185,7 @@ def test_what_is_said_in_words_is_read_as_the_same(grants: Grants) -> None:
     assert parse_grants(in_words(grants) if grants else "") == grants
 
 
-@pytest.mark.parametrize(
+@each(
     "grants",
     [
         {"status": ("*",)},

@@ -24,6 +24,7 @@ from protocol.goal.heuristics import (
 from protocol.goal.reading import PageForGoal
 from protocol.page.actions.action import Action, Check, Click, Fill, Locator, Press, Select
 from protocol.page.seen.observation import Element, Observation, Traits
+from tests.tables import each
 
 SITE = "http://shop.test"
 
@@ -44,7 +45,7 @@ def read(goal: str, *elements: Element, **more: Any) -> PageForGoal:
 # --- value -----------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
+@each(
     ("seen", "alike"),
     [
         ({}, 0.0),
@@ -61,7 +62,7 @@ def test_a_page_is_alike_by_title_heading_and_address_before_its_text(seen: dict
     assert similarity(read("blue mug", **seen)) == pytest.approx(alike)
 
 
-@pytest.mark.parametrize(
+@each(
     ("goal", "url", "elements", "counts"),
     [
         ("mug", "/find?q=mug", (), False),
@@ -113,7 +114,7 @@ BOXES = {
 }
 
 
-@pytest.mark.parametrize(
+@each(
     ("box", "query", "met"),
     [
         ("checked", "", 1.0),
@@ -142,7 +143,7 @@ def shelf(*prices: int, goal: str = "a blue mug under 20", url: str = SITE + "/"
     )
 
 
-@pytest.mark.parametrize(
+@each(
     ("prices", "met"),
     [((1, 2, 3), 1.0), ((1, 2, 20), 0.0), ((1, 2), 0.0), ((19, 19, 19), 1.0), ((21, 22, 23), 0.0)],
 )
@@ -205,7 +206,7 @@ def test_the_wrong_one_of_many_leads_no_further() -> None:
 PASSWORD = Element(ref="e1", role="textbox", name="Password", traits=Traits(input_type="password"))
 
 
-@pytest.mark.parametrize(
+@each(
     ("elements", "seen", "ends"),
     [
         ((), {"title": "Mugs"}, False),
@@ -258,7 +259,7 @@ def test_priors_are_the_shares_of_exponentials_of_scores() -> None:
     assert told(offered("mug", link("Lamp"))) == [("Lamp", 1.0, 1)]
 
 
-@pytest.mark.parametrize(("level", "penalty"), [(0, 0.0), (1, 0.0), (2, 0.8), (3, 1.6)])
+@each(("level", "penalty"), [(0, 0.0), (1, 0.0), (2, 0.8), (3, 1.6)])
 def test_of_two_alike_the_harmless_one_comes_first(level: int, penalty: float) -> None:
     found = told(offered("mug", link("One", "/a"), link("Two", "/b"), levels={"One": level}))
     ratio = math.exp(-penalty)

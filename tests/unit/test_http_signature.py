@@ -17,6 +17,7 @@ from protocol import ids, limits
 from protocol.errors import MeshError
 from protocol.wire import http_signature as signed
 from protocol.wire.envelope import ReplayWindow
+from tests.tables import each
 
 ANNA, BERT = SigningKey(b"\x01" * 32), SigningKey(b"\x02" * 32)
 NODE = ids.node_id(bytes(ANNA.verify_key))
@@ -162,7 +163,7 @@ def test_a_node_that_is_not_trusted_is_refused() -> None:
     assert refused(given) == "peer.signature"
 
 
-@pytest.mark.parametrize(
+@each(
     ("late_s", "code"),
     [(0, ""), (59, ""), (119, ""), (121, "envelope.time"), (-59, ""), (-61, "envelope.time")],
 )
@@ -231,7 +232,7 @@ def test_a_signature_does_not_end_before_it_begins() -> None:
     assert verify(lasting(NOW_S, NOW_S)) == NODE
 
 
-@pytest.mark.parametrize(
+@each(
     ("host", "port", "authority"),
     [
         ("Node.Example", 443, "node.example"),

@@ -18,6 +18,7 @@ from protocol.recording.records.session import ChangedInput, Input, ReplayReport
 from protocol.recording.replays.reports import check_report
 from tests.given_secrets import as_params
 from tests.session_samples import sample_session, sample_steps
+from tests.tables import each
 from tests.twins.browser import Control, Document
 from tests.unit.test_sessions_handover import node_of, pair
 from tests.unit.test_sessions_room import ORIGIN, Bench
@@ -64,7 +65,7 @@ def test_inputs_are_named_with_the_values_of_the_recording() -> None:
     assert file.actions[1] == Fill(target=FIELD, value="${customer}")
 
 
-@pytest.mark.parametrize(
+@each(
     ("inputs", "words"),
     [
         ("none", "`name: value`"),
@@ -111,7 +112,7 @@ def test_an_input_and_an_extracted_value_have_different_names() -> None:
 ADA_BOB = ChangedInput(name="customer", recorded="Ada", value="Bob")
 
 
-@pytest.mark.parametrize(
+@each(
     ("changed", "met", "home"),
     [
         (ADA_BOB, "Hello Bob, Bobby and Bob's", "Hello Ada, Bobby and Ada's"),

@@ -19,6 +19,7 @@ from protocol.page.instructions.hidden_text import HiddenText, HiddenTexts, spea
 from protocol.page.instructions.instruction_needs import needs
 from protocol.page.instructions.instruction_rules import PATTERNS
 from protocol.page.instructions.instructions import FINDINGS_MAX, _fitting, instructions_in
+from tests.tables import each
 from tests.twins.browser import Document, MemoryPage
 from tests.unit.test_replayer import HOME, Bench
 
@@ -121,30 +122,30 @@ ORDINARY = (
 )
 
 
-@pytest.mark.parametrize("text", FAMILIES)
+@each("text", FAMILIES)
 def test_an_order_to_a_program_is_found_in_each_family_of_wordings(text: str) -> None:
     found = instructions_in(f"- heading: Shoes\n- text: {text}\n- link: next")
     assert {one.line for one in found} == {2}
 
 
-@pytest.mark.parametrize("text", SAID)
+@each("text", SAID)
 def test_what_speaks_to_a_model_is_found(text: str) -> None:
     """Guard: protocol/page/instructions/instructions.py, instructions_in."""
     found = instructions_in(f"- heading: Shoes\n- text: {text}\n- link: next")
     assert [(one.line, one.hidden) for one in found] == [(2, False)]
 
 
-@pytest.mark.parametrize("text", HIDDEN)
+@each("text", HIDDEN)
 def test_what_is_written_so_that_only_a_program_reads_it_is_found(text: str) -> None:
     assert any(found.hidden for found in instructions_in(f"- text: Shipping notes\n- text: {text}"))
 
 
-@pytest.mark.parametrize("text", PLAIN_SHAPES)
+@each("text", PLAIN_SHAPES)
 def test_other_letters_and_elements_hide_nothing(text: str) -> None:
     assert instructions_in(text)
 
 
-@pytest.mark.parametrize("text", ORDINARY)
+@each("text", ORDINARY)
 def test_ordinary_text_is_not_found(text: str) -> None:
     assert instructions_in(f"- text: {text}") == ()
 
@@ -160,7 +161,7 @@ def test_there_are_never_more_than_so_many_findings() -> None:
     assert len(instructions_in(f"{PLAIN}\n" * 500)) == FINDINGS_MAX
 
 
-@pytest.mark.parametrize(
+@each(
     "text",
     [
         "ignore " * 15_000,
@@ -185,7 +186,7 @@ def test_no_text_takes_more_than_its_length(text: str) -> None:
     assert time.process_time() - began < 6
 
 
-@pytest.mark.parametrize("mark", [" ", "-", "'", "_", ".", "a ", "a-", "all ", "\n"])
+@each("mark", [" ", "-", "'", "_", ".", "a ", "a-", "all ", "\n"])
 def test_no_rule_is_slow_between_its_words(mark: str) -> None:
     words = (
         "ignore",

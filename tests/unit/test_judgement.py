@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import pytest
-
 from protocol.risk.judgement import Evidence, Risk, raised, settled, weigh, worst
+from tests.tables import each
 
 SURE, CLAIMED, ACTS = settled(1, "a link"), settled(1, "a tab", sure=False), settled(4, "acts", sure=False)
 
@@ -13,7 +12,7 @@ def says(level: int, *, certain: bool = True) -> Evidence:
     return Evidence(level=level, certain=certain, says=f"class {level}")
 
 
-@pytest.mark.parametrize(
+@each(
     ("begins", "found", "level", "reason"),
     [
         (SURE, [], 1, "a link"),

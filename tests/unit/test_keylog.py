@@ -44,6 +44,7 @@ from tests.key_logs import (
     rotated,
     valid_at,
 )
+from tests.tables import each
 
 LOG = log_of()
 NODE = ids.node_id(public(FIRST))
@@ -280,7 +281,7 @@ def test_an_acceptance_of_another_moment_does_not_fit() -> None:
     )
 
 
-@pytest.mark.parametrize(("field", "value"), [("audience", NODE), ("expires_s", 3_000)])
+@each(("field", "value"), [("audience", NODE), ("expires_s", 3_000)])
 def test_an_event_with_an_audience_or_an_expiry_is_refused(field: str, value: Any) -> None:
     """Guard: ``_check_header``."""
     header = envelope.Header(issuer=NODE, issued_s=START_S, unique=bytes(16))
@@ -331,7 +332,7 @@ def test_a_recovery_may_follow_the_rotation_of_a_thief() -> None:
     assert not valid_at(log, public(FIRST), 1_900)
 
 
-@pytest.mark.parametrize("thief_first", [True, False])
+@each("thief_first", [True, False])
 def test_a_recovery_takes_the_place_of_what_a_thief_did_meanwhile(thief_first: bool) -> None:
     """Guard: recovery outranks in ``_weigh``, from either side.
 
@@ -406,7 +407,7 @@ def test_a_revocation_by_the_recovery_key_is_final() -> None:
 # --- forks -----------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("order", [1, -1])
+@each("order", [1, -1])
 def test_two_rotations_of_one_position_freeze_the_log_and_are_kept_as_proof(order: int) -> None:
     """Guards: ``_weigh``, ``frozen``, ``_periods``.
 
@@ -433,7 +434,7 @@ def test_a_frozen_log_does_not_go_on_by_a_witness_key() -> None:
     assert frozen.merge(rotated(ours, SECOND, THIRD, 4_000)) is frozen
 
 
-@pytest.mark.parametrize("side", ["ours", "theirs"])
+@each("side", ["ours", "theirs"])
 def test_the_recovery_key_thaws_a_frozen_log_by_following_either_side(side: str) -> None:
     """Guards: rank in ``frozen``; ``_before`` knows the other side too."""
     ours, theirs = rotated(LOG, FIRST, SECOND, 2_000), rotated(LOG, FIRST, THIRD, 2_000)
@@ -443,7 +444,7 @@ def test_the_recovery_key_thaws_a_frozen_log_by_following_either_side(side: str)
     assert log.fork is not None
 
 
-@pytest.mark.parametrize("order", [1, -1])
+@each("order", [1, -1])
 def test_two_recoveries_that_contradict_each_other_freeze_the_log_for_good(order: int) -> None:
     """Guard: rank is compared, not only asked for, in ``frozen`` and ``_follow``."""
     one, other = [recovered(LOG, SECOND, 2_000), recovered(LOG, THIEF, 2_000)][::order]

@@ -8,6 +8,7 @@ import pytest
 
 from protocol.errors import MeshError
 from protocol.page.actions.keys import EDITING_KEYS, MOVING_KEYS, Stroke, read_key, require_key
+from tests.tables import each
 
 
 def stroke(name: str, *modifiers: str) -> Stroke:
@@ -20,7 +21,7 @@ def test_a_modifier_of_either_side_is_held_as_the_same_one(name: str, side: str)
     assert read_key(f"{name}{side}+a") == stroke("a", name)
 
 
-@pytest.mark.parametrize(
+@each(
     ("key", "read"),
     [
         ("\r", stroke("Enter")),
@@ -54,7 +55,7 @@ def test_letters_and_digits_have_the_names_of_their_keys() -> None:
         assert read_key(name) == stroke(name)
 
 
-@pytest.mark.parametrize(
+@each(
     ("key", "commands"),
     [("a", False), ("Shift+a", False), ("Control+a", True), ("Alt+a", True), ("Meta+a", True), ("Shift+Alt+a", True)],
 )
@@ -75,8 +76,6 @@ def test_a_stroke_of_the_clipboard_is_refused_by_the_name_that_was_given(held: s
     )
 
 
-@pytest.mark.parametrize(
-    "key", ["Alt+Insert", "Alt+Delete", "Meta+Delete", "Shift+v", "Alt+c", "Control+b", "Nonsense"]
-)
+@each("key", ["Alt+Insert", "Alt+Delete", "Meta+Delete", "Shift+v", "Alt+c", "Control+b", "Nonsense"])
 def test_strokes_beside_those_are_not_refused(key: str) -> None:
     require_key(key)

@@ -19,9 +19,10 @@ from scripts.labels.fetch import applications
 from scripts.labels.fitting import examples_of, fit, logits
 from scripts.labels.reporting import report
 from scripts.labels.rules import kind_of
+from tests.tables import each
 
 
-@pytest.mark.parametrize(
+@each(
     ("english", "kind"),
     [
         ("Delete", "destroy"),

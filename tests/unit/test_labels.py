@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import pytest
-
 from protocol.goal.goal import Goal, Sort, Threshold
 from protocol.goal.labels import (
     SORT_LIKELY,
@@ -20,6 +18,7 @@ from protocol.goal.labels import (
     verdict,
 )
 from protocol.page.seen.observation import Element, Traits
+from tests.tables import each
 
 SITE = "http://shop.test"
 
@@ -42,7 +41,7 @@ def test_the_words_of_an_address_are_those_of_its_path_and_of_the_values_of_its_
     assert url_stems(f"{SITE}/blue-mugs/12?sort=prices#top") == frozenset({"blue", "mug", "12", "price"})
 
 
-@pytest.mark.parametrize(
+@each(
     ("left", "right", "same"),
     [
         (f"{SITE}", f"{SITE}/", True),
@@ -62,7 +61,7 @@ def test_two_addresses_open_the_same_page_whatever_their_fragment_and_the_order_
     assert same_address(left, right) is same
 
 
-@pytest.mark.parametrize(
+@each(
     ("query", "order"),
     [
         ("sort=price", (True, {"price"}, None)),
@@ -90,7 +89,7 @@ def test_an_address_orders_a_list_by_the_first_key_that_says_so(
 # --- controls --------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
+@each(
     ("item", "applied"),
     [
         (element("combobox", options=("A", "B"), value="A"), True),
@@ -111,7 +110,7 @@ def test_a_control_is_chosen_by_its_state_and_a_list_by_its_value(item: Element,
     assert is_applied(item) is applied
 
 
-@pytest.mark.parametrize(
+@each(
     ("item", "search"),
     [
         (element("searchbox"), True),
@@ -138,7 +137,7 @@ CHEAP, DEAR = Sort(attribute="price", direction="ascending"), Sort(attribute="pr
 RATED, STOCK = Sort(attribute="rating", direction="descending"), Sort(attribute="stock", direction="ascending")
 
 
-@pytest.mark.parametrize(
+@each(
     ("wanted", "label", "query", "match"),
     [
         (CHEAP, "Price: low to high", "", 1.0),
@@ -187,7 +186,7 @@ def goal(*bounds: Threshold) -> Goal:
     return Goal(text="", thresholds=bounds)
 
 
-@pytest.mark.parametrize(
+@each(
     ("bounds", "label", "section", "match"),
     [
         ((OVER_4,), "4 and up", "Rating", 1.0),
@@ -220,7 +219,7 @@ def test_a_filter_fits_a_bound_exactly_by_being_wider_or_narrower_or_against_it(
     assert threshold_match(goal(*bounds), label, section) == match
 
 
-@pytest.mark.parametrize(
+@each(
     ("attribute", "text", "speaks"),
     [
         ("price", "under £5", True),
@@ -242,7 +241,7 @@ def test_a_text_speaks_of_an_attribute_by_word_or_by_sign(attribute: str, text: 
 # --- facts -----------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
+@each(
     ("text", "stated"),
     [
         ("Blue mug £12.50", {"price": 12.5}),
@@ -275,7 +274,7 @@ def test_only_price_and_rating_are_read_unasked() -> None:
     assert facts("£3 ★ 4 stock: 5") == {"price": 3.0, "rating": 4.0}
 
 
-@pytest.mark.parametrize(
+@each(
     ("stated", "said"),
     [
         ({}, 0.0),

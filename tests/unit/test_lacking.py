@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import msgspec
-import pytest
 
 from protocol.errors import CODES, MeshError
 from protocol.recording.records.session import Step, StepMatch
 from protocol.recording.replays.lacking import lacking
 from protocol.recording.replays.replay import not_performed
 from tests.session_samples import matched, sample_steps
+from tests.tables import each
 
 STEPS, _ = sample_steps()
 FIRST, SECOND = STEPS[0], msgspec.structs.replace(STEPS[1], risk=5, blocked=())
@@ -52,12 +52,12 @@ def test_what_the_guard_does_not_let_the_browser_open_is_what_the_call_lacked() 
     )
 
 
-@pytest.mark.parametrize("error", [risk(5), MeshError("action.secret_elsewhere"), MeshError("replay.diverged")])
+@each("error", [risk(5), MeshError("action.secret_elsewhere"), MeshError("replay.diverged")])
 def test_an_earlier_difference_stands_whatever_the_call_lacked_later(error: MeshError) -> None:
     assert stopped(error, DIFFERS) == ""
 
 
-@pytest.mark.parametrize("code", ["action.target_missing", "browser.navigation", "replay.diverged"])
+@each("code", ["action.target_missing", "browser.navigation", "replay.diverged"])
 def test_what_no_option_changes_is_not_what_the_call_lacked(code: str) -> None:
     assert stopped(MeshError(code), matched(FIRST)) == ""
     assert lacking(STEPS[:1], [DIFFERS], None, ()) == ""

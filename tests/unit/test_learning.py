@@ -11,6 +11,7 @@ from protocol.recording.pages.learning import learn_between
 from protocol.recording.pages.masks import apply_masks, find_masks
 from protocol.recording.records.session import Verdict
 from tests.given_secrets import as_params
+from tests.tables import each
 from tests.twins.browser import Control, Document
 from tests.unit.test_sessions_handover import node_of
 from tests.unit.test_sessions_room import ORIGIN, Bench
@@ -32,7 +33,7 @@ def between(earlier: str, text: str) -> tuple[list[str], list[tuple[str, str]]]:
     return [lines[mask.line - 1][mask.start : mask.end] for mask in found.masks], list(found.differences)
 
 
-@pytest.mark.parametrize(
+@each(
     ("earlier", "text", "masked"),
     [
         ("- paragraph: Visits today: 3", "- paragraph: Visits today: 14", ["14"]),
@@ -50,7 +51,7 @@ def test_a_number_that_changed_is_masked_beside_what_changes_by_its_form(
     assert between(earlier, text) == (masked, [])
 
 
-@pytest.mark.parametrize(
+@each(
     ("earlier", "text"),
     [
         ("- paragraph: Total £10", "- paragraph: Total £12"),

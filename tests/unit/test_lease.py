@@ -10,6 +10,7 @@ from protocol.page.actions.action import Action, Extract, Fill, Goto, Locator, S
 from protocol.search.entry import encode_action
 from protocol.search.lease import LIVE, TRANSITIONS, Event, Lease, LeaseBook, State, check_claim
 from protocol.wire import cbor
+from tests.tables import each
 from tests.trees import click
 
 BRANCH, OTHER = b"b" * 16, b"o" * 16
@@ -75,9 +76,7 @@ def test_the_leases_of_the_one_who_is_spared_do_not_expire() -> None:
     assert leases.live_of("bob") == [leases.get("lea-1")]
 
 
-@pytest.mark.parametrize(
-    ("lease_id", "worker", "now_ms"), [("lea-9", "bob", 0), ("lea-1", "carol", 0), ("lea-1", "bob", 100)]
-)
+@each(("lease_id", "worker", "now_ms"), [("lea-9", "bob", 0), ("lea-1", "carol", 0), ("lea-1", "bob", 100)])
 def test_only_the_worker_renews_and_only_in_time(lease_id: str, worker: str, now_ms: int) -> None:
     with pytest.raises(MeshError) as caught:
         book().renew(lease_id, worker=worker, now_ms=now_ms, lifetime_ms=10)
@@ -103,7 +102,7 @@ def test_a_late_result_does_not_revive_a_lease_nor_end_its_successor() -> None:
     assert leases.live_by_branch() == {BRANCH: successor}
 
 
-@pytest.mark.parametrize("event", [Event.RESULT, Event.REVOKE, Event.EXPIRE])
+@each("event", [Event.RESULT, Event.REVOKE, Event.EXPIRE])
 def test_a_repeated_end_changes_nothing(event: Event) -> None:
     leases = book()
     first = leases.close("lea-1", Event.RESULT)
@@ -149,20 +148,20 @@ def test_of_too_many_leases_the_oldest_that_ended_is_forgotten(monkeypatch: pyte
 PREFIX = (click("Shelf"), click("Cup"))
 
 
-@pytest.mark.parametrize("claim", [PREFIX, (*PREFIX, click("Blue"))])
+@each("claim", [PREFIX, (*PREFIX, click("Blue"))])
 def test_a_claim_through_the_branch_is_taken(claim: tuple[bytes, ...]) -> None:
     check_claim(PREFIX, claim)
     check_claim((), claim)
 
 
-@pytest.mark.parametrize("claim", [(), PREFIX[:1], PREFIX[::-1], (click("Blue"), *PREFIX)])
+@each("claim", [(), PREFIX[:1], PREFIX[::-1], (click("Blue"), *PREFIX)])
 def test_a_claim_that_leaves_its_branch_is_refused(claim: tuple[bytes, ...]) -> None:
     with pytest.raises(MeshError) as caught:
         check_claim(PREFIX, claim)
     assert caught.value.code == "claim.invalid"
 
 
-@pytest.mark.parametrize(
+@each(
     "action",
     [
         Goto(url="http://intranet.test/"),

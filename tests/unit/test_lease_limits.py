@@ -10,6 +10,7 @@ from protocol import limits
 from protocol.errors import MeshError
 from protocol.messages import BranchLimits, Spend
 from protocol.search.lease import TRANSITIONS, Event, Lease, LeaseBook, State, check_claim, check_spend
+from tests.tables import each
 from tests.trees import click
 
 
@@ -48,7 +49,7 @@ def test_a_renewed_lease_is_renewed_again_and_moves_nothing_but_its_end() -> Non
     assert book.live_by_branch() == {branch(1): again}
 
 
-@pytest.mark.parametrize("event", [Event.RESULT, Event.REVOKE, Event.EXPIRE])
+@each("event", [Event.RESULT, Event.REVOKE, Event.EXPIRE])
 def test_a_lease_that_has_ended_is_not_renewed_though_its_time_is_not_over(event: Event) -> None:
     book = LeaseBook()
     granted(book, 1)
@@ -92,7 +93,7 @@ def test_asking_again_after_the_end_returns_the_ended_lease_and_opens_nothing() 
     assert book.live_by_branch() == {}
 
 
-@pytest.mark.parametrize(("at", "worker"), [(2, "bob"), (1, "carol")])
+@each(("at", "worker"), [(2, "bob"), (1, "carol")])
 def test_the_id_of_a_lease_is_not_given_to_another_branch_or_worker(at: int, worker: str) -> None:
     book = LeaseBook()
     first = granted(book, 1)
@@ -133,7 +134,7 @@ def test_a_worker_may_have_spent_all_that_its_lease_allows() -> None:
     check_spend(ALLOWED, Spend(), passed_ms=0)
 
 
-@pytest.mark.parametrize("name", MOST)
+@each("name", MOST)
 def test_one_more_than_the_lease_allows_is_refused(name: str) -> None:
     spend = Spend(**{name: MOST[name] + 1})
     said = f"{MOST[name] + 1} {name} where {MOST[name]} are the most"

@@ -17,6 +17,7 @@ from node.live.recording.pictures import Pictures
 from protocol import limits
 from protocol.errors import MeshError
 from protocol.recording.records.picture import form_of
+from tests.tables import each
 
 
 def png(image: Image.Image) -> bytes:
@@ -48,7 +49,7 @@ def test_a_picture_is_stored_as_smaller_webp_without_a_changed_pixel() -> None:
     assert opened(stored).convert("RGB").tobytes() == given.tobytes()
 
 
-@pytest.mark.parametrize("mode", ["RGBA", "P", "L"])
+@each("mode", ["RGBA", "P", "L"])
 def test_no_pixel_changes_whatever_form_the_picture_has(mode: str) -> None:
     given = page((200, 100)).convert(mode)
     if mode == "RGBA":
@@ -59,7 +60,7 @@ def test_no_pixel_changes_whatever_form_the_picture_has(mode: str) -> None:
     assert stored.convert("RGBA").tobytes() == given.convert("RGBA").tobytes()
 
 
-@pytest.mark.parametrize("given", [b"", b"no picture", b"\x89PNG\r\n\x1a\n", png(Image.new("RGB", (16_384, 2)))[:-30]])
+@each("given", [b"", b"no picture", b"\x89PNG\r\n\x1a\n", png(Image.new("RGB", (16_384, 2)))[:-30]])
 def test_what_cannot_be_read_stays_as_it_is(given: bytes) -> None:
     assert compacted(given) is given
 
@@ -85,9 +86,7 @@ def test_the_size_of_a_picture_is_read_from_its_first_bytes() -> None:
     assert form_of(given[:23]) is None and form_of(compacted(given)[:24]) is None
 
 
-@pytest.mark.parametrize(
-    "more", [{"lossless": False}, {"lossless": True, "save_all": True, "append_images": [Image.new("RGB", (9, 9))]}]
-)
+@each("more", [{"lossless": False}, {"lossless": True, "save_all": True, "append_images": [Image.new("RGB", (9, 9))]}])
 def test_a_webp_that_is_lossy_or_moves_is_no_screenshot(more: dict[str, Any]) -> None:
     out = io.BytesIO()
     page((9, 9)).save(out, "WEBP", **more)

@@ -12,6 +12,7 @@ from protocol.page.actions import locator as page_locator
 from protocol.page.actions.action import Locator
 from protocol.page.actions.locator import FORMS, confirm, locate, require_selector, resolve, unmatched
 from protocol.page.seen.observation import Element, Observation
+from tests.tables import each
 
 
 def element(ref: str, role: str, name: str, frame: str = "") -> Element:
@@ -40,7 +41,7 @@ PAGE = Observation(
 )
 
 
-@pytest.mark.parametrize(
+@each(
     ("wanted", "ref"),
     [
         (Locator(role="link", name="Mugs", nth=0), "e1"),
@@ -65,7 +66,7 @@ def test_an_element_is_found_by_role_name_and_place_exactly_first(wanted: Locato
     assert resolve(wanted, PAGE).ref == ref
 
 
-@pytest.mark.parametrize(
+@each(
     ("wanted", "said", "near"),
     [
         (Locator(role="link", name="Mugs", nth=2), "no link “Mugs” number 3; there is “Mugs”, “mugs”", ["Mugs", "mugs"]),
@@ -93,7 +94,7 @@ def test_an_element_that_is_missing_is_told_with_those_that_are_spelled_alike(
     assert caught.value.detail == {"role": wanted.role, "name": wanted.name, "near": near}
 
 
-@pytest.mark.parametrize(
+@each(
     ("wanted", "said", "count"),
     [
         (Locator(name="Mugs"), "3 elements are element “Mugs”: nth 0, nth 1, nth 2", 3),
@@ -132,7 +133,7 @@ def test_of_several_it_is_said_where_each_of_the_first_is() -> None:
     )
 
 
-@pytest.mark.parametrize(("other", "taken"), [("/mugs", True), ("/mugs?blue", False), ("", False)])
+@each(("other", "taken"), [("/mugs", True), ("/mugs?blue", False), ("", False)])
 def test_links_to_one_address_are_as_good_as_one_link(other: str, taken: bool) -> None:
     pair = tuple(Element(ref=f"e{n}", role="link", name="Mugs", url=url) for n, url in enumerate(("/mugs", other)))
     page = Observation(url="", title="", text="", elements=pair)
@@ -140,7 +141,7 @@ def test_links_to_one_address_are_as_good_as_one_link(other: str, taken: bool) -
         assert resolve(Locator(role="link", name="Mugs"), page) == pair[0]
 
 
-@pytest.mark.parametrize(("ref", "nth"), [("e1", 0), ("e4", 1), ("e2", None), ("e3", None)])
+@each(("ref", "nth"), [("e1", 0), ("e4", 1), ("e2", None), ("e3", None)])
 def test_a_place_is_given_to_what_has_look_alikes_only(ref: str, nth: int | None) -> None:
     wanted = next(item for item in PAGE.elements if item.ref == ref)
     found = locate(wanted, PAGE)
@@ -188,7 +189,7 @@ def test_every_element_is_found_again_by_its_locator() -> None:
 MUGS = element("e1", "link", "Blue  Mugs")
 
 
-@pytest.mark.parametrize(
+@each(
     ("wanted", "reads"),
     [
         (Locator(role="link", name="blue mugs"), False),
@@ -203,7 +204,7 @@ def test_what_a_selector_finds_is_held_to_the_role_and_name_that_are_given(wante
     confirm(wanted, MUGS, "css=a", reads=reads)
 
 
-@pytest.mark.parametrize(
+@each(
     ("wanted", "reads", "expected"),
     [
         (Locator(role="button", name="Blue Mugs"), False, "button “Blue Mugs”"),
@@ -226,7 +227,7 @@ def test_another_element_than_the_one_that_is_named_is_refused(wanted: Locator, 
     }
 
 
-@pytest.mark.parametrize(
+@each(
     ("wanted", "said"),
     [
         (Locator(selectors=("css=a",)), "nothing matches css=a"),
@@ -240,7 +241,7 @@ def test_selectors_without_a_match_are_told_with_what_was_expected(wanted: Locat
     assert error.detail == {"selectors": list(wanted.selectors), "role": wanted.role, "name": wanted.name}
 
 
-@pytest.mark.parametrize("form", FORMS)
+@each("form", FORMS)
 def test_a_selector_has_one_of_the_forms_and_something_behind_it(form: str) -> None:
     require_selector(form + "a")
     for text in (form, "a", "#" + form):
@@ -250,7 +251,7 @@ def test_a_selector_has_one_of_the_forms_and_something_behind_it(form: str) -> N
         assert form in caught.value.message
 
 
-@pytest.mark.parametrize(
+@each(
     ("call", "given", "code", "said", "detail"),
     [
         ("several", (2,), "action.target_ambiguous", "css=a matches 2 visible elements", {"count": 2}),

@@ -19,6 +19,7 @@ from protocol.log.witness_log import Checkpoint, Link, Opening, Standing, judge
 from protocol.wire.envelope import key_id
 from tests.key_logs import FIRST, SECOND, START_S, THIEF, log_of, public, rotated
 from tests.logs import KEY, NODE, PUBLIC, Tree, tree
+from tests.tables import each
 
 WITNESS = SigningKey(bytes([3]) * 32)
 WITNESS_NODE = ids.node_id(bytes(WITNESS.verify_key))
@@ -48,7 +49,7 @@ CANONICAL = "the root of a checkpoint must be 32 bytes in canonical base64"
 NAMED = "the origin of a log must have the form trailmesh/<node id>/<number>"
 
 
-@pytest.mark.parametrize(
+@each(
     ("text", "reason"),
     [
         (f"{ORIGIN}\n1\n{ROOT}\n", ""),
@@ -112,7 +113,7 @@ GROWN = tree(9)
 NOTHING = Link(base_size=0, base_root=b"", proof=())
 
 
-@pytest.mark.parametrize(
+@each(
     ("held", "told", "link", "standing"),
     [
         (GROWN.checkpoint(5), GROWN.checkpoint(5), NOTHING, Standing.SAME),
@@ -188,7 +189,7 @@ def test_what_a_proof_shows_is_told_whole() -> None:
 LEAD = "the hashes do not lead from the artefact to the root of the checkpoint"
 
 
-@pytest.mark.parametrize(
+@each(
     ("changes", "reason"),
     [
         ({"index": 3}, LEAD),
@@ -204,7 +205,7 @@ def test_a_proof_of_inclusion_says_what_it_does_not_show(changes: dict[str, Any]
     assert refusal(log_proof.check, inclusion(**changes)) == reason
 
 
-@pytest.mark.parametrize(
+@each(
     ("first", "second", "link", "reason"),
     [
         (GROWN.note(5), GROWN.note(5, number=1), NOTHING, "of two different logs"),
@@ -258,7 +259,7 @@ ONE_HIGHER = "the number of a log must be one higher than that of the log it rep
 FIRST_LOG = "the opening of a node's first log must not name a former log"
 
 
-@pytest.mark.parametrize(
+@each(
     ("said", "reason"),
     [
         (opening(0, node=WITNESS_NODE), "the opening is of another node's log"),

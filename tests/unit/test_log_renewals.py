@@ -18,6 +18,7 @@ from protocol.wire import cbor, envelope
 from tests.key_logs import SECOND, log_of, recovered
 from tests.logs import NODE, PUBLIC, tree
 from tests.mesh_memory import MemoryNode, memory_mesh
+from tests.tables import each
 from tests.unit.test_log_exchange import TwoFaced, code_of, sign, size_held, turn
 from tests.unit.test_log_standing import audit, restart, room, set_policy
 
@@ -88,7 +89,7 @@ def link_from(size: int, to: int) -> Link:
 NOTHING = Link(base_size=0, base_root=b"", proof=())
 
 
-@pytest.mark.parametrize(
+@each(
     ("named", "link", "standing"),
     [
         ([(0, 4)], NOTHING, Standing.SAME),

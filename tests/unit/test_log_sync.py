@@ -18,6 +18,7 @@ from protocol.log.witness_log import TAG_BYTES, acquaintance
 from protocol.messages import KeyHead, LogConsistencyAsk, LogProveAsk, LogSync
 from tests.key_logs import FIRST, SECOND, THIRD, log_of, revoked, rotated
 from tests.mesh_memory import MemoryNode, memory_mesh
+from tests.tables import each
 from tests.unit.test_log_exchange import code_of, sign
 from tests.unit.test_peers import with_log
 
@@ -37,7 +38,7 @@ def watch(node: MemoryNode) -> LogWatch:
 # --- one message -----------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
+@each(
     ("count", "turn", "told"),
     [(0, 0, ""), (3, 5, "abc"), (4, 0, "abc"), (4, 1, "dab"), (4, 2, "cda"), (4, 4, "abc"), (7, 2, "gab")],
 )

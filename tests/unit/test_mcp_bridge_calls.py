@@ -71,7 +71,7 @@ def test_a_tool_has_the_schema_of_its_result_unless_that_is_of_several_kinds_or_
         assert schema is not None and "title" not in schema and "properties" in schema
 
 
-@pytest.mark.parametrize("tool", TOOLS)
+@each("tool", TOOLS)
 def test_a_schema_names_every_part_that_it_refers_to(tool: str) -> None:
     for schema in (tool_of(TOOLS[tool]).input_schema, tool_of(TOOLS[tool]).output_schema or {}):
         parts = schema.get("$defs", {})
@@ -201,7 +201,7 @@ def test_no_remedy_is_replaced_for_a_code_that_there_is_not() -> None:
     assert set(mcp_bridge._REMEDIES) <= set(CODES)
 
 
-@pytest.mark.parametrize(
+@each(
     ("code", "commands"),
     [
         ("risk.refused", ["live open", "live act", "session record", "session replay"]),

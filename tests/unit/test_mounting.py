@@ -42,6 +42,7 @@ from protocol.risk.requests.requests import GuardPolicy, judge_request
 from tests.capsule_nodes import CapsuleNode, two
 from tests.capsules import CANARY, NOW_MS, SHOP, STATE
 from tests.mesh_memory import MemoryMesh
+from tests.tables import each
 
 
 @pytest.fixture
@@ -348,7 +349,7 @@ def _page(url: str = f"{SHOP}/account", *, asks: bool = False, name: str = "x", 
     return Observation(url=url, title="", text=text, elements=(field, Element(ref="e2", role="link", name=name)))
 
 
-@pytest.mark.parametrize(
+@each(
     ("seen", "strangers", "shows", "expected"),
     [
         (_page(), [_page(f"{SHOP}/login", asks=True)], "", "alive"),
@@ -404,7 +405,7 @@ EVERYWHERE = (
 )
 
 
-@pytest.mark.parametrize("name", EVERYWHERE)
+@each("name", EVERYWHERE)
 def test_all_devices_are_logged_out_only_where_that_is_asked_for(name: str) -> None:
     usual = Element(ref="e1", role="button", name="Log out")
     form = Element(ref="e2", role="button", name="Log out", traits=Traits(submits=True))
@@ -418,7 +419,7 @@ def test_all_devices_are_logged_out_only_where_that_is_asked_for(name: str) -> N
     assert logout_control(msgspec.structs.replace(page, elements=(others,)), everywhere=True) is None
 
 
-@pytest.mark.parametrize("name", ["Log out", "Sign  out", "LOGOUT", "Abmelden", "Se déconnecter", "Cerrar sesión"])
+@each("name", ["Log out", "Sign  out", "LOGOUT", "Abmelden", "Se déconnecter", "Cerrar sesión"])
 def test_the_control_that_logs_out_is_found_by_its_whole_name(name: str) -> None:
     page = _page(name=name)
     control = logout_control(page)

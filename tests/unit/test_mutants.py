@@ -13,6 +13,7 @@ from scripts.mutant_runs import Result, Run, State
 from scripts.mutants import MUTATED, Plan, batches, difference, fits, order, plan, results
 from scripts.mutations import Mutation, mutations
 from scripts.segments import Marks, Reach, place, read, segments
+from tests.tables import each
 
 TESTED_BY = "tests/unit/test_merkle.py"
 MERKLE = "protocol/log/merkle.py"
@@ -78,8 +79,8 @@ def test_every_mistake_in_the_product_is_python_and_changes_it() -> None:
         before = ast.dump(ast.parse(source))
         found = list(mutations(file, source))
         assert len(found) > 50
-        for each in found:
-            assert ast.dump(ast.parse(each.applied(source))) != before, each
+        for one in found:
+            assert ast.dump(ast.parse(one.applied(source))) != before, one
 
 
 def test_the_tests_of_a_file_are_those_that_import_it_also_over_others(tmp_path: Path) -> None:
@@ -100,7 +101,7 @@ def test_the_tests_of_a_file_are_those_that_import_it_also_over_others(tmp_path:
     assert importers(graph, "node/room/inner.py") == {"tests/unit/test_room.py": 3}
 
 
-@pytest.mark.parametrize(
+@each(
     ("room", "file", "chosen"),
     [
         ("", "node/x.py", True),

@@ -11,12 +11,13 @@ from node.cli.base.render import render
 from node.cli.searches.explore_words import progress_line
 from node.cli.sessions.session import _show_session
 from node.verbs.sessions.session import LIST
+from tests.tables import each
 from tests.unit.test_sessions_handover import node_of, pair
 
 NODE = "ABCDEFG-" + "X" * 54
 
 
-@pytest.mark.parametrize(
+@each(
     ("names", "said"),
     [
         ({NODE: "bruno"}, "bruno (ABCDEFG)"),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -14,6 +13,7 @@ from protocol.page.actions.locator import fitting, resolve
 from protocol.page.actions.scope import container, part
 from protocol.page.seen.observation import Observation, Traits
 from protocol.page.showing.naming import SCOPE_ROLES, Naming
+from tests.tables import each
 
 ROWS = """\
 - heading "Orders" [level=1] [ref=e1]
@@ -55,7 +55,7 @@ def named(ref: str, observation: Observation) -> Locator:
     return Naming(observation).locator(next(item for item in observation.elements if item.ref == ref))
 
 
-@pytest.mark.parametrize(
+@each(
     ("ref", "locator"),
     [
         ("e1", Locator(role="heading", name="Orders")),

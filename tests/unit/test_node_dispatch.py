@@ -21,6 +21,7 @@ from node.verbs.caller import NODE, called_by
 from node.verbs.rows import allowed, approved, driven, where
 from protocol.errors import MeshError
 from protocol.messages import PROTOCOL_VERSION, Done, GrantsPush, StatusAsk, StatusTell
+from tests.tables import each
 
 EMPTY = {"sessions": [], "text": "", "archived": False, "names": {}}
 HELPER = Caller(kind=CallerKind.AGENT, name="helper", scopes=frozenset({"read", "record"}))
@@ -148,7 +149,7 @@ def test_a_caller_is_written_in_one_way() -> None:
     assert {kind: str(Caller(kind=kind, name="N")) for kind in CallerKind} == kinds
 
 
-@pytest.mark.parametrize(
+@each(
     ("caller", "whose", "at_ms", "owns"),
     [
         (OWNER, "agent:x", 5, True),
@@ -179,7 +180,7 @@ def test_who_calls_is_set_within_a_block_and_as_before_after_it() -> None:
 # --- rows ------------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
+@each(
     ("url", "shown"),
     [
         ("https://Shop.Example:8443/A/b?token=1#x", "https://shop.example:8443/A/b"),

@@ -11,6 +11,7 @@ from protocol import limits
 from protocol.errors import MeshError
 from protocol.log import note
 from protocol.log.note import Line
+from tests.tables import each
 
 KEY = SigningKey(bytes([1]) * 32)
 PUBLIC = bytes(KEY.verify_key)
@@ -43,7 +44,7 @@ def test_what_is_signed_is_read_again_byte_for_byte() -> None:
     note.check(signed, "name", PUBLIC)
 
 
-@pytest.mark.parametrize(
+@each(
     "text",
     [
         "",
@@ -59,7 +60,7 @@ def test_text_an_empty_line_and_signatures_are_required(text: str) -> None:
     refused(text.encode())
 
 
-@pytest.mark.parametrize(
+@each(
     "line",
     [
         "- n AAAAAAA=",

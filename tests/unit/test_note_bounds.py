@@ -13,6 +13,7 @@ from protocol.errors import MeshError
 from protocol.log import merkle, note
 from protocol.log.note import Line, Note
 from tests.logs import KEY, PUBLIC
+from tests.tables import each
 
 WITNESS = SigningKey(bytes([3]) * 32)
 
@@ -55,7 +56,7 @@ def test_sizes_that_need_no_proof_have_none() -> None:
     assert not merkle.proves_consistency(3, 5, root, root, [])
 
 
-@pytest.mark.parametrize(("count", "proves"), [(merkle.PROOF_HASHES_MAX, True), (merkle.PROOF_HASHES_MAX + 1, False)])
+@each(("count", "proves"), [(merkle.PROOF_HASHES_MAX, True), (merkle.PROOF_HASHES_MAX + 1, False)])
 def test_a_consistency_proof_has_no_more_hashes_than_the_highest_tree(count: int, proves: bool) -> None:
     proof = [merkle.leaf_hash(bytes([number])) for number in range(count)]
     first = new = merkle.leaf_hash(b"x")
@@ -91,7 +92,7 @@ def test_a_note_may_be_as_large_as_its_limit() -> None:
     assert note.parse(f"a\n\nb\n\n{LINE}".encode()).text == "a\n\nb\n"
 
 
-@pytest.mark.parametrize(
+@each(
     ("text", "reason"),
     [
         ("", FORM),

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import msgspec
-import pytest
 
 from protocol.page.seen.observation import Element, Observation, Tree
+from tests.tables import each
 
 
 def page(url: str) -> Observation:
     return Observation(url=url, title="", text="", elements=())
 
 
-@pytest.mark.parametrize("url", ["http://[bad", "https://a]b/", "", "about:blank"])
+@each("url", ["http://[bad", "https://a]b/", "", "about:blank"])
 def test_every_address_has_a_state(url: str) -> None:
     assert len(page(url).state) == 16
     assert page(url).state != page("https://shop.example/").state

@@ -6,10 +6,10 @@ import hashlib
 from typing import Any
 
 import msgspec
-import pytest
 
 from protocol.page.seen.observation import BLANK, Element, Observation, Traits, encode, state_hash, truncate
 from protocol.wire import cbor
+from tests.tables import each
 
 BUTTON = Element(ref="e1", role="button", name="Order 12 mugs", states=("expanded",), value="x")
 PAGE = Observation(url="https://shop.test/list/1?b=2&a=1#top", title="Mugs", text="- text", elements=(BUTTON, BUTTON))
@@ -29,7 +29,7 @@ def test_the_state_is_the_hash_that_the_documents_describe() -> None:
     assert PAGE.state == state_hash(PAGE) == hashlib.sha256(told).digest()[:16]
 
 
-@pytest.mark.parametrize(
+@each(
     "other",
     [
         page(url="https://shop.test/list/77?a=9&b="),
@@ -46,7 +46,7 @@ def test_what_a_user_does_not_see_as_another_page_is_the_same_state(other: Obser
     assert other.state == PAGE.state
 
 
-@pytest.mark.parametrize(
+@each(
     "other",
     [
         page(url="http://shop.test/list/1?b=2&a=1"),
@@ -85,7 +85,7 @@ def test_an_address_that_cannot_be_read_counts_as_a_path() -> None:
     assert page(url="http://[broken7", elements=()).state == hashlib.sha256(told).digest()[:16]
 
 
-@pytest.mark.parametrize(
+@each(
     ("role", "states", "interactive"),
     [
         ("button", (), True),
@@ -112,7 +112,7 @@ def test_an_observation_is_encoded_with_what_it_says_only() -> None:
     )
 
 
-@pytest.mark.parametrize(
+@each(
     ("text", "bytes_max", "kept"),
     [
         ("ab\ncd", 5, "ab\ncd"),

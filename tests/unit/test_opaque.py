@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import pytest
-
 from adapters.browser.egress.closely import Closely
 from protocol.page.actions.action import Click, Fill, Locator, Secret
 from protocol.page.secrets.secrets import GivenSecret, Secrets
 from protocol.risk.addresses.opaque import is_opaque
 from protocol.risk.requests.refused import CARD, OPAQUE, TYPED, may_be_allowed, meaning
 from protocol.risk.requests.requests import GuardPolicy, judge_request
+from tests.tables import each
 
 SITE = "https://shop.example"
 OPAQUE_ONES = """
@@ -80,7 +79,7 @@ def test_what_is_refused_so_can_be_allowed_by_its_address() -> None:
         assert "says “" not in meaning(rule)
 
 
-@pytest.mark.parametrize(
+@each(
     ("query", "refused"),
     [
         ("n=4111111111111111", True),

@@ -6,11 +6,12 @@ import pytest
 
 from node.sessions.actions.action_files import parse_actions
 from protocol.errors import MeshError
+from tests.tables import each
 
 _PYTHON, _RECORDER, _WINDOW, _CAPSULE = "--target python-pytest", "Recorder panel", "--headed", "capsule capture --from"
 
 
-@pytest.mark.parametrize(
+@each(
     ("text", "named", "instead"),
     [
         ("import { test } from '@playwright/test';\ntest('a', async ({ page }) => {});", "Playwright test", _PYTHON),
@@ -49,9 +50,7 @@ def test_a_file_of_a_known_tool_is_refused_by_name_with_what_is_read_instead(
         assert named in caught.value.message and instead in caught.value.message
 
 
-@pytest.mark.parametrize(
-    "value", ["from '@playwright/test'", "cy.visit('/')", "Feature: a", "<html>", "require('puppeteer')"]
-)
+@each("value", ["from '@playwright/test'", "cy.visit('/')", "Feature: a", "<html>", "require('puppeteer')"])
 def test_what_a_step_fills_in_may_look_like_any_program(value: str) -> None:
     file = f'start: http://a.example/\nsteps:\n  - fill: {{role: textbox, name: Code, value: "{value}"}}\n'
     assert len(parse_actions(file.encode()).actions) == 2

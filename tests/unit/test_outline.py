@@ -12,6 +12,7 @@ from protocol.errors import MeshError
 from protocol.page.actions.action import Locator
 from protocol.page.seen.observation import Element, Observation
 from protocol.page.showing.outline import CUT, element_of, outline, still_there
+from tests.tables import each
 
 CARD = """\
 - generic [active] [ref=e1]:
@@ -57,7 +58,7 @@ HOSTILE = (
 )
 
 
-@pytest.mark.parametrize("words", HOSTILE)
+@each("words", HOSTILE)
 def test_the_words_of_a_page_make_neither_a_line_nor_a_ref(words: str) -> None:
     """Guard: protocol/page/showing/outline.py, _plain."""
     quoted = words.replace('"', '\\"')
@@ -106,7 +107,7 @@ PAGE = Observation(
 )
 
 
-@pytest.mark.parametrize(
+@each(
     ("ref", "code"),
     [
         ("s3e1", "live.stale_ref"),

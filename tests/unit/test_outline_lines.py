@@ -11,6 +11,7 @@ from protocol.errors import MeshError
 from protocol.page.actions.action import Locator
 from protocol.page.seen.observation import Element, Observation
 from protocol.page.showing.outline import CUT, element_of, outline, still_there
+from tests.tables import each
 
 
 def page(text: str, *lines: int) -> Observation:
@@ -22,7 +23,7 @@ def page(text: str, *lines: int) -> Observation:
     return Observation(url="http://shop.test/", title="", text=text, elements=elements, lines=lines)
 
 
-@pytest.mark.parametrize(
+@each(
     ("observation", "lines"),
     [
         (page(""), ()),
@@ -66,7 +67,7 @@ PAGE = Observation(
 )
 
 
-@pytest.mark.parametrize(
+@each(
     ("ref", "code", "said", "detail"),
     [
         ("e" * 50, "input.invalid", f"{'e' * 40!r} is not a ref; a ref looks like s3e5", {}),
@@ -86,7 +87,7 @@ def test_a_ref_that_names_nothing_is_told_why(ref: str, code: str, said: str, de
     assert (caught.value.code, caught.value.message, caught.value.detail) == (code, said, detail)
 
 
-@pytest.mark.parametrize(("ref", "place"), [("s4e1", 0), ("s4f1e1", 1), ("s004e1", 0)])
+@each(("ref", "place"), [("s4e1", 0), ("s4f1e1", 1), ("s004e1", 0)])
 def test_a_ref_names_its_element(ref: str, place: int) -> None:
     assert element_of(ref, PAGE, 4) is PAGE.elements[place]
 
@@ -97,7 +98,7 @@ def test_an_element_that_may_have_been_replaced_is_told_by_role_and_the_beginnin
     assert caught.value.message == f"the page has changed since: button “{'x' * 80}” may have been replaced"
 
 
-@pytest.mark.parametrize(
+@each(
     "changed",
     [{"url": "http://shop.test/b"}, {"context": "Beer"}, {"role": "button"}, {"name": "Help"}, {"frame": ""}],
 )

@@ -5,10 +5,9 @@ from __future__ import annotations
 import re
 import time
 
-import pytest
-
 from protocol import limits
 from protocol.recording.pages.page_diff import differing
+from tests.tables import each
 
 DEBTS = """\
 - banner
@@ -60,7 +59,7 @@ def inwards(text: str, *wrappers: str) -> str:
     return "\n".join([*wrappers, *("      " + line for line in text.split("\n"))])
 
 
-@pytest.mark.parametrize(
+@each(
     "met",
     [
         inwards(DEBTS, "- generic", "  - main"),
@@ -73,7 +72,7 @@ def test_wrappers_and_indentation_are_no_difference(met: str) -> None:
     assert told(met) == told(DEBTS, met) == []
 
 
-@pytest.mark.parametrize(
+@each(
     ("met", "found"),
     [
         # One cell of a row that is named by its cells: the cell, and neither the row nor the number in the paragraph first.

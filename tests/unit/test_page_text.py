@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import time
 
-import pytest
-
 from protocol import limits
 from protocol.recording.pages.page_diff import differing
 from protocol.recording.pages.page_text import compare_text, contrast
+from tests.tables import each
 
 
-@pytest.mark.parametrize(
+@each(
     ("recorded", "met", "found"),
     [
         ("", "", "same"),
@@ -44,7 +43,7 @@ def test_no_more_is_shown_than_fits() -> None:
     assert contrast(long, "short")[0].endswith("…")
 
 
-@pytest.mark.parametrize(
+@each(
     ("recorded", "met", "shown"),
     [
         # Begins at a word, and shows the difference whole.
@@ -66,7 +65,7 @@ def test_what_a_terminal_obeys_is_not_shown() -> None:
     assert contrast("\ue001 Buy", "\ue002 Buy") == ("‹U+E001› Buy", "‹U+E002› Buy")
 
 
-@pytest.mark.parametrize("line", ["1.", "1 ", "a\n", "b\na\n"])
+@each("line", ["1.", "1 ", "a\n", "b\na\n"])
 def test_texts_that_are_made_to_cost_do_not_cost_much(line: str) -> None:
     size = limits.SNAPSHOT_BYTES_MAX // len(line)
     texts = "2" + line * size, "3" + line * (size - 1) + "end"

@@ -15,6 +15,7 @@ from protocol.trust.grants import Grants
 from protocol.wire import cbor
 from protocol.wire.address import parse_address
 from tests.key_logs import log_of
+from tests.tables import each
 
 ALICE, BOB, MALLORY = (SigningKey(bytes([seed]) * 32) for seed in (1, 2, 3))
 TOKEN, NONCE, LEAF = b"t" * 16, b"n" * 16, hashlib.sha256(b"leaf").digest()
@@ -228,7 +229,7 @@ def test_a_node_does_not_pair_with_itself() -> None:
     assert code_of(error) == "invite.refused"
 
 
-@pytest.mark.parametrize("name", ["", " bob", "bob\n", "x" * (limits.PEER_NAME_CHARS_MAX + 1), "a\x1b[2Jb"])
+@each("name", ["", " bob", "bob\n", "x" * (limits.PEER_NAME_CHARS_MAX + 1), "a\x1b[2Jb"])
 def test_a_name_that_could_deceive_or_flood_a_reader_is_refused(name: str) -> None:
     with pytest.raises(MeshError) as error:
         joiner(name=name)
@@ -279,7 +280,7 @@ def test_neither_the_token_nor_its_hash_is_in_the_repr_of_an_invite() -> None:
     assert all(secret not in shown for secret in (repr(TOKEN), TOKEN.hex(), "tttt", token_hash(TOKEN).hex()))
 
 
-@pytest.mark.parametrize(
+@each(
     "text",
     [
         "http://a:1",

@@ -26,6 +26,7 @@ from protocol.pairing.by_invite import (
 from protocol.pairing.invite import Invite, make_invite, parse_invite, token_hash
 from protocol.wire import cbor
 from tests.key_logs import FIRST, RECOVERY, SECOND, THIRD, log_of, public, revoked, rotated
+from tests.tables import each
 
 TOKEN, NONCE, LEAF = b"t" * 16, b"n" * 16, hashlib.sha256(b"leaf").digest()
 NOW_S, EXPIRES_S = 1_000_000, 1_000_600
@@ -119,7 +120,7 @@ def test_an_invite_for_another_kind_of_address_is_refused() -> None:
     assert parse_invite(invite(node=NODE.lower()), NOW_S).node == NODE
 
 
-@pytest.mark.parametrize("text", ["https://a.lan:1", "HTTP://a.lan", " https://a.lan:1/x\n"])
+@each("text", ["https://a.lan:1", "HTTP://a.lan", " https://a.lan:1/x\n"])
 def test_an_address_is_told_from_an_invite(text: str) -> None:
     assert refusal(parse_invite, text, NOW_S)[:2] == ("invite.url", "this is an address, not an invite")
 

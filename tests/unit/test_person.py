@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import pytest
-
 from protocol.page.actions.action import (
     Action,
     Back,
@@ -21,6 +19,7 @@ from protocol.page.actions.action import (
     Upload,
 )
 from protocol.page.showing.person import Act, Script
+from tests.tables import each
 
 FIELD, BUTTON, LIST = (Locator(role=role, name="It") for role in ("searchbox", "button", "combobox"))
 
@@ -29,7 +28,7 @@ def act(kind: Any, target: Locator | None = None, at_ms: float = 0, **more: Any)
     return Act(kind=kind, target=target, node=target.role if target else "", at_ms=at_ms, **more)
 
 
-@pytest.mark.parametrize(
+@each(
     ("acts", "actions"),
     [
         (
@@ -86,8 +85,8 @@ def act(kind: Any, target: Locator | None = None, at_ms: float = 0, **more: Any)
 )
 def test_what_a_person_meant_is_kept_and_what_follows_from_it_is_not(acts: list[Act], actions: list[Action]) -> None:
     script = Script()
-    for each in acts:
-        script.take(each)
+    for one in acts:
+        script.take(one)
     assert list(script.actions) == actions
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 
-import pytest
 from nacl.signing import SigningKey
 
 from node.live.recording.recorder import Recorder
@@ -16,6 +15,7 @@ from protocol.page.secrets.personal import TOKEN, Tokens, common, personal_data
 from protocol.page.seen.observation import Element
 from protocol.recording.records.snapshot import snapshot_text
 from protocol.wire import cbor
+from tests.tables import each
 from tests.twins.browser import Control, Document
 from tests.unit.test_replayer import HOME, Bench
 
@@ -66,7 +66,7 @@ NONE = (
 )
 
 
-@pytest.mark.parametrize(("kind", "text"), [(kind, text) for kind, texts in FOUND.items() for text in texts])
+@each(("kind", "text"), [(kind, text) for kind, texts in FOUND.items() for text in texts])
 def test_personal_data_of_every_kind_is_replaced(kind: str, text: str) -> None:
     """Guard: protocol/page/secrets/personal.py, Tokens.replace."""
     stored = TOKENS.replace(f"- cell: {text}\n- link: next")
@@ -76,7 +76,7 @@ def test_personal_data_of_every_kind_is_replaced(kind: str, text: str) -> None:
     assert stored.count("\n") == 1
 
 
-@pytest.mark.parametrize("text", NONE)
+@each("text", NONE)
 def test_what_only_resembles_personal_data_stays(text: str) -> None:
     assert TOKENS.replace(text) == text
 
@@ -100,7 +100,7 @@ def test_tokens_of_two_installations_compare_by_their_kind() -> None:
     assert common(here, TOKENS.replace("c@d.example 1")) == (here, TOKENS.replace("c@d.example 1"))
 
 
-@pytest.mark.parametrize(
+@each(
     "text",
     [
         "1" * 200_000,

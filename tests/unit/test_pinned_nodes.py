@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import pytest
-
 from node.api import node  # noqa: F401 (held, with every room below it)
 from tests.pinned.texts import differs
+from tests.tables import each
 
 
-@pytest.mark.parametrize("name", ["alone.txt", "together.txt"])
+@each("name", ["alone.txt", "together.txt"])
 def test_nodes_answer_what_they_did(name: str) -> None:
     now, kept = differs(name)
     assert now == kept

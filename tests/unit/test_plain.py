@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import pytest
-
 from node.base.plain import counted
+from tests.tables import each
 
 
-@pytest.mark.parametrize(
+@each(
     ("count", "nouns", "said"),
     [
         (0, ("lease",), "0 leases"),

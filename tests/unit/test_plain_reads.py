@@ -18,6 +18,7 @@ from adapters.browser.egress.plain import PlainReads, doubtful
 from protocol.risk.addresses.address_prefilter import DOUBTFUL_PARTS
 from protocol.risk.addresses.addresses import destructive_url
 from protocol.risk.requests.requests import GuardPolicy, judge_request
+from tests.tables import each
 
 ORIGIN: Final = "http://127.0.0.1:8080"
 PATTERNS: Final = doubtful([ORIGIN, "https://shop.example"])
@@ -39,7 +40,7 @@ def is_paused(url: str) -> bool:
     return ADDRESSES.fullmatch(url) is not None
 
 
-@pytest.mark.parametrize(
+@each(
     "path",
     ["", "assets/shop.css", "images/mugs/green.svg?v=12", "a/b.js?w=320&h=240&fit=crop,top", "font-bold_2.woff2"],
 )
@@ -48,7 +49,7 @@ def test_a_plain_address_of_a_known_origin_is_not_paused(path: str) -> None:
     assert not is_paused(f"https://shop.example/{path}")
 
 
-@pytest.mark.parametrize(
+@each(
     "url",
     [
         "http://127.0.0.1:80801/a.png",

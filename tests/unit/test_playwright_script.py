@@ -30,6 +30,7 @@ from protocol.page.actions.action import (
     Wait,
 )
 from protocol.recording.records.session import Expect, Profile
+from tests.tables import each
 
 HOME = "http://a.example/"
 OPEN = Goto(url=HOME)
@@ -145,7 +146,7 @@ def test_the_three_forms_of_a_script_are_read(text: str, title: str, more: list[
         )
 
 
-@pytest.mark.parametrize(
+@each(
     ("chain", "selector"),
     [
         ('get_by_role("button", name="Go")', 'role=button[name*="Go" i]'),
@@ -208,7 +209,7 @@ def test_a_chain_of_locators_becomes_one_selector(chain: str, selector: str) -> 
 AT = Locator(selectors=("css=#a",))
 
 
-@pytest.mark.parametrize(
+@each(
     ("statement", "actions"),
     [
         ('page.locator("#a").click()', [Click(target=AT)]),
@@ -267,7 +268,7 @@ def test_what_a_statement_says_is_what_is_done(statement: str, actions: list[Act
     assert list(read(statement).actions) == [OPEN, *actions]
 
 
-@pytest.mark.parametrize(
+@each(
     ("statement", "words"),
     [
         ('page.locator("#a").click(modifiers=["Shift"])', "`modifiers` of `click` is not supported: clicks with a key"),
@@ -330,7 +331,7 @@ def test_what_has_no_action_is_refused_with_its_line(statement: str, words: str)
     assert words in error.message
 
 
-@pytest.mark.parametrize(
+@each(
     ("text", "words"),
     [
         ("from playwright.sync_api import Page\ndef test_a(page):\n  page.goto(", "line 3: not Python"),

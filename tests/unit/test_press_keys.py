@@ -6,9 +6,10 @@ import pytest
 
 from protocol.errors import MeshError
 from protocol.page.actions.keys import read_key, require_key
+from tests.tables import each
 
 
-@pytest.mark.parametrize(
+@each(
     ("key", "modifiers", "name"),
     [
         ("Enter", "", "Enter"),
@@ -26,12 +27,12 @@ def test_every_spelling_of_a_key_is_read_as_the_same_one(key: str, modifiers: st
     assert read_key(key) == (frozenset(modifiers.split()), name)
 
 
-@pytest.mark.parametrize("key", ["", "Enter+a", "a+b", "Control+", "Copy", "F5", "Shift", "\x00", "Hyper+a"])
+@each("key", ["", "Enter+a", "a+b", "Control+", "Copy", "F5", "Shift", "\x00", "Hyper+a"])
 def test_what_names_no_known_key_is_none(key: str) -> None:
     assert read_key(key) is None
 
 
-@pytest.mark.parametrize(
+@each(
     "key",
     [
         "Control+C",
@@ -55,6 +56,6 @@ def test_keys_of_the_clipboard_are_refused(key: str) -> None:
     assert caught.value.code == "action.clipboard"
 
 
-@pytest.mark.parametrize("key", ["c", "Control+A", "Shift+C", "Insert", "Delete", "Control+Delete", "Enter+a", "Alt+v"])
+@each("key", ["c", "Control+A", "Shift+C", "Insert", "Delete", "Control+Delete", "Enter+a", "Alt+v"])
 def test_other_keys_are_not(key: str) -> None:
     require_key(key)

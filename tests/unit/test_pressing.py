@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import pytest
-
 from node.live.acting.gate import Gate
 from node.live.browsers.mounting import Mount
 from protocol.page.actions.action import Action, Click, Drag, Fill, Goto, Locator, Press, Secret, Select, Upload
@@ -12,6 +10,7 @@ from protocol.risk.pressing.classes import Risk, classify
 from protocol.risk.pressing.pressing import is_grave, needs_yes, only_reads, raised, reading
 from protocol.risk.requests.requests import GuardPolicy
 from protocol.risk.requests.sites import SiteRule
+from tests.tables import each
 
 PAGE = Observation(url="https://shop.example/cart", title="Cart", text="", elements=())
 AT = Locator(role="button", name="x")
@@ -28,7 +27,7 @@ def why(action: Action, on: Element | None, guard: GuardPolicy = READS, *, chose
     return needs_yes(action, on, classify(action, on, PAGE), guard, chosen_at=PAGE.url if chosen else "")
 
 
-@pytest.mark.parametrize("name", [*GRAVE, *HARMLESS])
+@each("name", [*GRAVE, *HARMLESS])
 def test_under_a_wall_that_lets_reads_pass_no_label_stops_a_press(name: str) -> None:
     on = element(name, tag="button")
     for action in (
@@ -53,7 +52,7 @@ def test_what_is_more_than_a_press_needs_a_yes() -> None:
         assert why(action, on), action
 
 
-@pytest.mark.parametrize(
+@each(
     ("guard", "many"),
     [
         (GuardPolicy(read_only=False), True),

@@ -23,6 +23,7 @@ from protocol.store_faults import store_code
 from protocol.webhook import check_reach
 from protocol.wire import cbor, envelope
 from tests.key_logs import FIRST, SECOND, public
+from tests.tables import each
 
 NODE, OTHER = (ids.node_id(public(key)) for key in (FIRST, SECOND))
 SEARCH, SCHEDULE, SESSION = (ids.make_id(kind, bytes(range(13))) for kind in ("sea", "sch", "ses"))
@@ -85,7 +86,7 @@ def test_notes_are_the_first_ones_that_say_something() -> None:
 # --- the feed of changes ---------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
+@each(
     ("kind", "given", "message"),
     [
         (Kind.NODE_SERVING, (NODE,), ""),
@@ -127,7 +128,7 @@ DELAYS_MS = [41_024, 4_041, 49_682, 605]
 COALESCED, MISSED, RUNNING, SKIPPED = (RunStatus(name) for name in ("coalesced", "missed", "running", "skipped"))
 
 
-@pytest.mark.parametrize(
+@each(
     ("late_ms", "given", "statuses"),
     [
         ((), {}, []),
@@ -180,7 +181,7 @@ def test_counts_are_kept_and_added_to_those_of_before() -> None:
     assert again.codes == {"peer.limit": 4, "peer.protocol": 2, "peer.unknown": 2, "peer.scope": 1}
 
 
-@pytest.mark.parametrize("known", [limits.REFUSALS_PEERS_MAX - 1, limits.REFUSALS_PEERS_MAX])
+@each("known", [limits.REFUSALS_PEERS_MAX - 1, limits.REFUSALS_PEERS_MAX])
 def test_peers_of_before_take_up_their_places_and_the_others_take_up_none(known: int) -> None:
     refusals = Refusals()
     by_peer = {str(number): {"peer.limit": 1} for number in range(known)}
@@ -264,7 +265,7 @@ def test_a_notice_is_about_another_node_and_of_the_past_give_or_take_the_skew() 
 # --- faults of storage, and errors -----------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
+@each(
     ("number", "code"),
     [
         (errno.ENOSPC, "store.full"),
@@ -327,7 +328,7 @@ def test_the_error_of_a_peer_is_shown_under_the_name_it_has_here() -> None:
 # --- where a webhook goes, what a page looks like ---------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
+@each(
     ("address", "scheme", "reason"),
     [
         ("localhost", "https", "not an IP address"),

@@ -22,6 +22,7 @@ from protocol.trust.trust_set import PUBLIC_KEY_BYTES
 from protocol.wire import cbor, frames
 from protocol.wire.frames import AnswerFrame, CallFrame
 from tests.session_samples import matched, sample_session, sample_steps
+from tests.tables import each
 
 MOST = 2**53
 DRAFT: dict[str, Any] = {"at_ms": 1, "what": "w", "who": "o", "outcome": Outcome.DONE, "key": "k", "key_events": 1}
@@ -53,7 +54,7 @@ def takes(record: Any, fields: dict[str, Any]) -> bool:
     return True
 
 
-@pytest.mark.parametrize(
+@each(
     ("record", "fields", "field", "least", "most"),
     [
         (Draft, DRAFT, "at_ms", 0, MOST),
@@ -85,7 +86,7 @@ def test_a_number_has_a_least_and_a_greatest_value(
     assert [takes(record, fields | {field: number}) for number in given] == [False, True, True, False]
 
 
-@pytest.mark.parametrize(
+@each(
     ("record", "fields", "field", "size"),
     [
         (Genesis, GENESIS, "key", 32),
@@ -106,7 +107,7 @@ def test_a_list_of_hashes_is_no_longer_than_a_proof() -> None:
     assert PROOF_HASHES_MAX == 64
 
 
-@pytest.mark.parametrize(
+@each(
     ("who", "accepted"),
     [("owner", True), ("agent:a-b_c.d", True), ("o" * 80, True), ("o" * 81, False), ("", False), ("a b", False)],
 )
@@ -115,7 +116,7 @@ def test_who_had_a_change_done_is_a_short_word(who: str, accepted: bool) -> None
     assert set(feed.ABOUT) == set(Kind)
 
 
-@pytest.mark.parametrize("digest", ["0" * 63, "0" * 65, "A" * 64, "g" * 64])
+@each("digest", ["0" * 63, "0" * 65, "A" * 64, "g" * 64])
 def test_a_row_names_a_whole_hash(digest: str) -> None:
     assert takes(Row, ROW)
     assert not takes(Row, ROW | {"previous": digest})

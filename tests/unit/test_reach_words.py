@@ -12,6 +12,7 @@ from protocol.errors import MeshError
 from protocol.wire import backoff, frames
 from protocol.wire.clocks import apart_in_words
 from protocol.wire.frames import AnswerFrame, CallFrame
+from tests.tables import each
 
 LEAST, MOST = b"\x00" * backoff.RANDOM_BYTES, b"\xff" * backoff.RANDOM_BYTES
 CALL = CallFrame(number=1, route="status", media="application/vnd.trailmesh.message+cose", body_bytes=1)
@@ -59,7 +60,7 @@ def test_the_largest_frame_is_read_and_one_that_announces_more_than_any_body_is_
         frames.decode_call(frames.encode(CallFrame(number=1, route="a", media=CALL.media, body_bytes=size + 1)))
 
 
-@pytest.mark.parametrize("size", [0, 1, 65_536, 65_537, 200_000])
+@each("size", [0, 1, 65_536, 65_537, 200_000])
 def test_a_body_comes_in_the_pieces_that_are_expected_and_in_no_others(size: int) -> None:
     body, left = bytes(range(256)) * 782, size
     for piece in frames.pieces(body[:size]):
@@ -70,21 +71,19 @@ def test_a_body_comes_in_the_pieces_that_are_expected_and_in_no_others(size: int
     assert (left, b"".join(frames.pieces(body[:size]))) == (0, body[:size])
 
 
-@pytest.mark.parametrize("route", ["", "/status", "Status", "a b", "../x", "status\n", "a" * 129])
+@each("route", ["", "/status", "Status", "a b", "../x", "status\n", "a" * 129])
 def test_a_route_of_another_form_is_no_frame(route: str) -> None:
     with pytest.raises(MeshError):
         frames.decode_call(frames.encode(CallFrame(number=1, route=route, media=CALL.media, body_bytes=0)))
 
 
-@pytest.mark.parametrize(
-    "media", ["text/plain", "application/vnd.trailmesh.x+cose\n", "application/vnd.trailmesh.+cose"]
-)
+@each("media", ["text/plain", "application/vnd.trailmesh.x+cose\n", "application/vnd.trailmesh.+cose"])
 def test_a_media_type_of_another_form_is_no_frame(media: str) -> None:
     with pytest.raises(MeshError):
         frames.decode_call(frames.encode(CallFrame(number=1, route="status", media=media, body_bytes=0)))
 
 
-@pytest.mark.parametrize(
+@each(
     ("apart_ms", "words"),
     [
         (5, "the clock of anna is 5 ms ahead of ours"),

@@ -9,6 +9,7 @@ import pytest
 from protocol.goal.goal import parse_goal
 from protocol.goal.reading import PageForGoal
 from protocol.page.seen.observation import Element, Observation, Traits
+from tests.tables import each
 
 SITE = "http://shop.test"
 GOAL = "the cheapest blue mug"
@@ -176,7 +177,7 @@ def test_numbers_of_an_address_are_in_their_shortest_form() -> None:
     assert read.numbers == (("a", "4.5"), ("c", "7"), ("b", "0"))
 
 
-@pytest.mark.parametrize(
+@each(
     ("value", "query", "kind", "filled"),
     [
         ("mug", "", "search", True),
@@ -208,7 +209,7 @@ def test_results_break_no_bound() -> None:
     assert list(read.results) == ["Mug blue, £5", "Blue mugs ★ 4"]
 
 
-@pytest.mark.parametrize(
+@each(
     ("prices", "goal", "ordered"),
     [
         ((1, 2, 3), GOAL, True),
@@ -228,7 +229,7 @@ def test_a_list_is_in_order_by_three_numbers_at_least(prices: tuple[int, ...], g
 LOWEST = control("combobox", "Sort", options=("Price: low to high", "Newest"), value="Price: low to high")
 
 
-@pytest.mark.parametrize(
+@each(
     ("more", "url", "ordered"),
     [
         ((LOWEST,), "/", True),
@@ -253,7 +254,7 @@ def test_numbers_count_before_what_is_chosen() -> None:
     assert shelf(*cards, more=(LOWEST,)).sorted_as_wanted is False
 
 
-@pytest.mark.parametrize(
+@each(
     ("prices", "goal", "leader"),
     [
         ((3, 1, 2), GOAL, "Blue mug 1 £1"),

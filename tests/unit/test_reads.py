@@ -7,7 +7,6 @@ from hashlib import sha256
 from typing import Any
 from urllib.parse import urlencode
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -61,7 +60,7 @@ def rpc(method: str, **more: Any) -> dict[str, Any]:
     return {"jsonrpc": "2.0", "method": method, "id": 1, **more}
 
 
-@pytest.mark.parametrize(
+@each(
     ("path", "content_type", "body", "form"),
     [
         ("/graphql", JSON, {"query": TEXT}, "a GraphQL query"),
@@ -424,7 +423,7 @@ def test_no_other_method_reads_by_form_and_no_longer_body() -> None:
     assert reads_by_form("POST", f"{SITE}/graphql", JSON, body) == ""
 
 
-@pytest.mark.parametrize(
+@each(
     ("content_type", "body", "navigates", "sent"),
     [
         (FORM, "q=mugs", True, True),

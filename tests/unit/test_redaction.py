@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import pytest
-
 from protocol.page.actions.action import Click, Fill, Goto, Locator, Secret, Select, Wait
 from protocol.page.secrets.redaction import (
     Redaction,
@@ -16,11 +14,12 @@ from protocol.page.secrets.redaction import (
     without_value,
 )
 from protocol.page.secrets.secret_keys import secret_key
+from tests.tables import each
 
 JWT = "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxMjM0NTY3ODkwIn0.dozjgNryP4J3jVmNHl0w5N_XgL0n3I9P"
 
 
-@pytest.mark.parametrize(
+@each(
     ("url", "stored"),
     [
         ("https://ann:pw@shop.example/a?b=1", "https://shop.example/a?b=1"),
@@ -43,7 +42,7 @@ def test_secrets_leave_addresses(url: str, stored: str) -> None:
     assert redact_url(stored) == stored
 
 
-@pytest.mark.parametrize(
+@each(
     "url",
     [
         "https://shop.example/search?q=keyboard&author=Ann&sort=-price&page=2",

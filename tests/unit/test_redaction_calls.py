@@ -8,7 +8,6 @@ from typing import Any
 from urllib.parse import quote
 
 import msgspec
-import pytest
 
 from adapters.ports.browser import Blocked, Leaving, Outcome
 from node.live.acting.asking import seek
@@ -39,6 +38,7 @@ from protocol.recording.replays.call_log import call_log, found_element
 from protocol.risk.pressing.classes import Risk
 from protocol.risk.requests.requests import GuardPolicy
 from tests.carriers import Asked, Telling
+from tests.tables import each
 from tests.twins.browser import Document, Kept, MemorySite
 from tests.unit.test_replayer import Bench
 
@@ -112,7 +112,7 @@ async def _unreported(*_: object) -> None:
     raise AssertionError("nothing was performed")
 
 
-@pytest.mark.parametrize(
+@each(
     "seen",
     [
         Seen(text=VALUE),

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import pytest
-
 from protocol import limits
 from protocol.page.actions.action import (
     Action,
@@ -35,12 +33,13 @@ from protocol.page.secrets.redaction import (
 )
 from protocol.page.secrets.secret_keys import secret_key
 from protocol.page.secrets.secrets import NO_SECRETS
+from tests.tables import each
 
 SITE = "https://shop.example/a"
 JWT = "eyJhbGciOiJI.eyJzdWIiOiIx.dozjgNry"
 
 
-@pytest.mark.parametrize(
+@each(
     ("url", "stored"),
     [
         # a query of 16 KiB with its mark is looked through, a longer one is not
@@ -76,7 +75,7 @@ def test_an_address_is_redacted_part_by_part(url: str, stored: str) -> None:
     assert redact_url(url) == stored
 
 
-@pytest.mark.parametrize(
+@each(
     ("text", "is_token"),
     [
         ("r3JkP0xQ7uVw2ZtB", True),
@@ -99,7 +98,7 @@ def test_a_token_is_long_and_reads_as_no_words_and_no_hash(text: str, is_token: 
     assert looks_like_token(text) is is_token
 
 
-@pytest.mark.parametrize(
+@each(
     ("key", "secret"),
     [
         ("PIN", True),
@@ -115,7 +114,7 @@ def test_a_key_is_secret_by_a_whole_word_or_by_a_telling_part(key: str, secret: 
     assert secret_key(key) is secret
 
 
-@pytest.mark.parametrize(
+@each(
     ("value", "text", "stored"),
     [
         ("123", "1234 a123 123a 123, 123", "1234 a123 123a ‹secret:n›, ‹secret:n›"),
@@ -167,7 +166,7 @@ HER = Locator(role="link", name="maria", nth=3, frame="f1", selectors=("text=mar
 NAMED = Locator(role="link", name="‹secret:user›", nth=3, frame="f1", selectors=("text=‹secret:user›", "css=a"))
 
 
-@pytest.mark.parametrize(
+@each(
     ("action", "stored"),
     [
         (Goto(url="http://maria.test/maria?a=hunter2"), Goto(url="http://maria.test/‹secret:user›?a=‹secret:word›")),
@@ -192,7 +191,7 @@ def test_without_secrets_an_action_is_the_same_action() -> None:
         assert reveal_action(action, NO_SECRETS) is action
 
 
-@pytest.mark.parametrize(
+@each(
     ("typed", "performed"),
     [
         ("‹secret:user›", Secret(secret="user")),

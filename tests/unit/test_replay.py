@@ -31,6 +31,7 @@ from protocol.recording.replays.replay import (
 )
 from protocol.recording.replays.reports import check_report
 from tests.session_samples import BROWSER, NODE, SESSION_ID, matched, sample_session, sample_steps
+from tests.tables import each
 
 PAGE = Observation(
     url="http://shop.example/mugs?token=1",
@@ -78,7 +79,7 @@ def test_a_page_is_compared_after_the_redactions_of_its_recording() -> None:
     assert differences(match) == ()
 
 
-@pytest.mark.parametrize(
+@each(
     ("change", "words"),
     [
         ({"state": bytes(16)}, "page"),
@@ -103,7 +104,7 @@ def test_a_page_on_another_origin_is_compared_as_if_it_were_at_home() -> None:
     assert rebased(Scroll(), mapping) == Scroll()
 
 
-@pytest.mark.parametrize(
+@each(
     ("said", "text"),
     [
         ("- paragraph: £10.00 for ‹secret:user›", "same"),
@@ -146,7 +147,7 @@ def test_wrappers_and_indentation_are_no_other_text_and_no_difference_unless_str
     assert found.note == "only wrappers and indentation differ"
 
 
-@pytest.mark.parametrize("snapshot", [b"\xff", b"1" * (limits.SNAPSHOT_BYTES_MAX + 1)])
+@each("snapshot", [b"\xff", b"1" * (limits.SNAPSHOT_BYTES_MAX + 1)])
 def test_a_snapshot_that_no_recorder_stores_differs_and_is_not_shown(snapshot: bytes) -> None:
     recorded = step(snapshot=hashlib.sha256(snapshot).digest())
     assert compared(recorded, saying("2"), snapshot=snapshot).text == "differs"
@@ -183,7 +184,7 @@ def test_without_a_base_address_nothing_is_mapped() -> None:
     assert Rebase().outward("http://a.example/") == "http://a.example/"
 
 
-@pytest.mark.parametrize(
+@each(
     "base", ["ftp://a.example", "a.example", "http://", "http://a.example/x", "http://u@a.example", "http://a:b", "http://[x"]
 )  # fmt: skip
 def test_a_base_address_is_an_origin_and_nothing_more(base: str) -> None:
@@ -281,7 +282,7 @@ def test_steps_that_failed_when_they_were_recorded_are_not_driven() -> None:
     assert replayable([step(), step(index=2, ok=False, error="browser.timeout")]) == [step()]
 
 
-@pytest.mark.parametrize("code", ["browser.navigation", "browser.timeout", "browser.crashed"])
+@each("code", ["browser.navigation", "browser.timeout", "browser.crashed"])
 def test_a_replay_that_met_no_page_says_nothing_about_the_recording(code: str) -> None:
     assert unreached([not_performed(step(), code, 5)]) == code
 

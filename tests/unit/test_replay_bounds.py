@@ -26,6 +26,7 @@ from protocol.recording.replays.replay import (
 )
 from protocol.recording.replays.reports import check_report
 from tests.session_samples import BROWSER, NODE, SESSION_ID, matched, sample_session, sample_steps
+from tests.tables import each
 
 STEPS, _ = sample_steps()
 WHOLE = tuple(matched(step) for step in STEPS)
@@ -41,7 +42,7 @@ def refusal(call: Any, *arguments: Any, **named: Any) -> tuple[str, str, dict[st
 # --- origins ---------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
+@each(
     ("start", "base", "mapping"),
     [
         ("http://Shop.example/a", "HTTPS://Other.example/", Rebase(HOME, "https://other.example")),
@@ -55,7 +56,7 @@ def test_a_base_address_maps_the_origin_of_the_first_page(start: str, base: str,
     assert rebase(start, base) == mapping
 
 
-@pytest.mark.parametrize(
+@each(
     "base",
     [f"{AWAY}?q", f"{AWAY}#f", f"{AWAY}/x", "http://a:0", "http://a@b", "file:///x", "http://:80", "http://a:65536"],
 )
@@ -75,7 +76,7 @@ def test_only_addresses_of_the_origin_are_mapped() -> None:
     assert Rebase("", AWAY).homeward("http://other.example/") == "http://other.example/"
 
 
-@pytest.mark.parametrize(
+@each(
     ("mapping", "text", "home"),
     [
         (Rebase(HOME, AWAY), f"see {AWAY}/a, {AWAY}.", f"see {HOME}/a, {HOME}."),
@@ -159,7 +160,7 @@ def test_the_first_step_that_did_not_match_says_whether_its_page_was_met() -> No
 LONG = limits.DIFFERENCE_CHARS_MAX
 
 
-@pytest.mark.parametrize(
+@each(
     ("recorded", "met", "shown"),
     [
         ("x" * LONG, "x" * (LONG - 1) + "y", ("x" * LONG, "x" * (LONG - 1) + "y")),
@@ -212,7 +213,7 @@ def with_entry(place: int, **changes: Any) -> tuple[StepMatch, ...]:
 STOPPED = not_performed(STEPS[2], "browser.timeout", 1)
 
 
-@pytest.mark.parametrize(
+@each(
     ("matches", "changes", "reason"),
     [
         (WHOLE, {}, ""),

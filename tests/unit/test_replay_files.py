@@ -23,6 +23,7 @@ from protocol.recording.records.findings import Difference
 from protocol.recording.records.session import ReplayReport, StepMatch, Verdict
 from protocol.recording.replays.replay import not_performed
 from tests.session_samples import BROWSER, NODE, SESSION_ID, matched, sample_session, sample_steps
+from tests.tables import each
 
 STEPS, _ = sample_steps()
 SESSION = sample_session(STEPS)
@@ -147,7 +148,7 @@ def test_a_login_that_does_not_hold_is_one_error_and_no_step_has_a_result(tmp_pa
     assert "capsule\\.logged\\_out\\: led on to \\<b\\>" in (tmp_path / "ended.md").read_text()
 
 
-@pytest.mark.parametrize("character", ["\x00", "\x1b", "\ufffe", "\ud800", "<", "&", "]]>", "\x9b"])
+@each("character", ["\x00", "\x1b", "\ufffe", "\ud800", "<", "&", "]]>", "\x9b"])
 def test_what_a_page_says_leaves_the_xml_readable(character: str) -> None:
     said = Difference(step=4, what="extracted", recorded="9.90", met=f"a{character}b")
     data = junit_xml(told(*map(matched, STEPS[:3]), other(4), differences=(said,)))
@@ -170,8 +171,8 @@ def test_a_page_cannot_put_links_mentions_or_html_into_the_summary() -> None:
     text = markdown(told(*map(matched, STEPS[:3]), other(4), differences=(said,)))
     (row,) = (line for line in text.splitlines() if "everyone" in line)
     plain = row.removeprefix("| 4 | extracted value | 9\\.90 | ").removesuffix(" |")
-    for each in "!<@|`.&#[](":
-        assert plain.count(each) == plain.count(f"\\{each}") > 0, each
+    for one in "!<@|`.&#[](":
+        assert plain.count(one) == plain.count(f"\\{one}") > 0, one
 
 
 def test_files_are_for_their_owner_only_and_a_place_that_is_none_is_named(tmp_path: Path) -> None:

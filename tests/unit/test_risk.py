@@ -22,6 +22,7 @@ from protocol.page.actions.action import (
 )
 from protocol.page.seen.observation import Element, Observation, Traits, Tree
 from protocol.risk.pressing.classes import APPROVAL_CLASS, classify
+from tests.tables import each
 
 ANY = Locator()
 PAGE = Observation(url="https://shop.example/", title="", text="", elements=())
@@ -48,7 +49,7 @@ def _traits(**fields: object) -> Traits:
     return Traits(**fields)  # type: ignore[arg-type]
 
 
-@pytest.mark.parametrize(
+@each(
     ("name", "expected"),
     [
         ("Delete", 7),
@@ -105,7 +106,7 @@ def test_a_destructive_icon_outweighs_the_name(name: str, tokens: tuple[str, ...
     assert link(name, "https://shop.example/x", *tokens) == (1 if name and "danger" in tokens else 7)
 
 
-@pytest.mark.parametrize(
+@each(
     ("name", "tokens", "more", "expected"),
     [
         ("Options", ("btn", "danger"), {"opens": "menu"}, 4),
@@ -132,14 +133,14 @@ def test_the_colour_of_a_link_says_less_than_its_address() -> None:
     assert link("Cancel", "#", "btn", "danger") == 7
 
 
-@pytest.mark.parametrize("name", ["", "×", "7"])
+@each("name", ["", "×", "7"])
 def test_the_colour_of_a_link_decides_where_its_label_says_nothing(name: str) -> None:
     """Guard: protocol/risk/pressing/structure.py, _said."""
     assert link(name, "https://shop.example/rows/7", "btn", "danger") == 7
     assert link(name, "https://shop.example/rows/7", "btn") == 1
 
 
-@pytest.mark.parametrize(
+@each(
     ("name", "url", "tokens", "expected"),
     [
         ("Details", "/rows", (), 1),
@@ -161,7 +162,7 @@ def test_a_link_that_the_page_calls_a_button_is_believed_to_lead_where_it_says(
     assert (risk.level, risk.sure) == (expected, False)
 
 
-@pytest.mark.parametrize(
+@each(
     ("name", "said", "expected"),
     [
         ("Delete my account and all data", "", 7),  # of a link it would be a title
@@ -210,7 +211,7 @@ def test_a_link_to_a_mail_program_opens_a_draft_unless_a_script_may_do_more() ->
     assert risk.level == 3
 
 
-@pytest.mark.parametrize(
+@each(
     ("name", "method", "action", "expected"),
     [
         ("Go", "get", "/search", 1),
@@ -229,7 +230,7 @@ def test_a_submit_is_judged_by_its_form(name: str, method: str, action: str, exp
     assert button(name, tag="button", submits=True, form_method=method, form_action=action) == expected
 
 
-@pytest.mark.parametrize(
+@each(
     ("name", "url", "expected"),
     [
         ("Item", "https://shop.example/items/3", 1),
@@ -298,7 +299,7 @@ def test_a_key_is_judged_by_what_it_would_set_off() -> None:
     assert level(Press(key="Enter", target=ANY), Element(ref="e1", role="button", name="Delete")) == 7
 
 
-@pytest.mark.parametrize(("label", "expected"), [("Search", 1), ("Pay £20", 5), ("Delete account", 7)])
+@each(("label", "expected"), [("Search", 1), ("Pay £20", 5), ("Delete account", 7)])
 def test_enter_counts_as_the_first_button_of_its_form(label: str, expected: int) -> None:
     field = Element(
         ref="e1", role="textbox", name="Name", traits=Traits(tag="input", form_method="get", form_action="/p")
@@ -314,13 +315,13 @@ def test_enter_counts_as_the_first_button_of_its_form(label: str, expected: int)
     assert classify(Press(key="Enter", target=ANY), box, page).level == expected
 
 
-@pytest.mark.parametrize("end", ["#", "#!", "#0", "#none"])
+@each("end", ["#", "#!", "#0", "#none"])
 def test_a_link_that_leads_nowhere_is_judged_by_what_it_says(end: str) -> None:
     assert link("Delete my account", f"https://shop.example/{end}") == 7
     assert link("Publish", f"https://shop.example/{end}") == 4
 
 
-@pytest.mark.parametrize("key", ["Enter", "NumpadEnter"])
+@each("key", ["Enter", "NumpadEnter"])
 def test_enter_begins_a_line_in_a_text_area_and_submits_from_a_field(key: str) -> None:
     def enter(tag: str) -> int:
         traits = _traits(tag=tag, form_method="post", form_action="/x")
@@ -343,7 +344,7 @@ def test_enter_without_a_target_is_judged_by_what_has_the_focus() -> None:
     assert classify(Press(key="Enter"), None, page).level == 7
 
 
-@pytest.mark.parametrize("url", ["http://[bad", "http://[bad/delete", "https://a]b/", "http://[::1"])
+@each("url", ["http://[bad", "http://[bad/delete", "https://a]b/", "http://[::1"])
 def test_a_link_whose_address_cannot_be_read_needs_an_approval(url: str) -> None:
     assert link("Help", url) == APPROVAL_CLASS
     assert link("Delete", url) == 7
@@ -407,7 +408,7 @@ def test_a_label_in_any_script_counts_whatever_the_markup_says(
     assert level(Press(key="Enter", target=ANY), Element(ref="e1", role="button", name=label)) == expected
 
 
-@pytest.mark.parametrize(
+@each(
     ("name", "expected"),
     [
         ("Search 削除", 7),
@@ -477,7 +478,7 @@ DELETES = {"form_method": "post", "form_action": "/account/delete"}
 ENTERS = ["Enter", "NumpadEnter", "\n", "\r", "Shift+Enter", "Shift+NumpadEnter", "Control+Enter", "ShiftLeft+Enter"]
 
 
-@pytest.mark.parametrize("key", ENTERS)
+@each("key", ENTERS)
 def test_every_way_to_press_enter_submits_the_form_of_a_field(key: str) -> None:
     """Guard: protocol/risk/pressing/keys.py, entered."""
     for role, tag, kind in (
@@ -503,12 +504,12 @@ def test_enter_with_control_sends_from_a_text_area() -> None:
         assert level(Press(key=key, target=ANY), area) == expected, key
 
 
-@pytest.mark.parametrize("key", ["Space", " ", "Shift+Space", "Control+Space", "Shift+ "])
+@each("key", ["Space", " ", "Shift+Space", "Control+Space", "Shift+ "])
 def test_every_way_to_press_space_activates_a_button(key: str) -> None:
     assert level(Press(key=key, target=ANY), Element(ref="e1", role="button", name="Delete")) == 7
 
 
-@pytest.mark.parametrize("key", ["ArrowDown", "ArrowUp", "Home", "End", "PageDown", "Alt+ArrowDown", "D", "KeyD"])
+@each("key", ["ArrowDown", "ArrowUp", "Home", "End", "PageDown", "Alt+ArrowDown", "D", "KeyD"])
 def test_a_key_that_chooses_in_a_list_counts_as_its_worst_option(key: str) -> None:
     """Guard: protocol/risk/pressing/fields.py, any_choice."""
 
@@ -541,9 +542,7 @@ def test_arrow_keys_change_what_is_chosen_or_set_and_move_in_anything_else() -> 
     assert classify(Press(key="ArrowDown"), None, page).level == 7
 
 
-@pytest.mark.parametrize(
-    "key", ["Alt+d", "Control+s", "Meta+Enter+a", "Enter+a", "a+Enter", "F5", "Numpad1", "\x7f", "Alt+Control+a"]
-)
+@each("key", ["Alt+d", "Control+s", "Meta+Enter+a", "Enter+a", "a+Enter", "F5", "Numpad1", "\x7f", "Alt+Control+a"])
 def test_shortcuts_and_keys_that_are_not_known_need_an_approval(key: str) -> None:
     """Guard: protocol/risk/pressing/keys.py, _edited."""
     search = Element(ref="e1", role="searchbox", name="Find", traits=_traits(form_method="get", form_action="/s"))
@@ -551,17 +550,13 @@ def test_shortcuts_and_keys_that_are_not_known_need_an_approval(key: str) -> Non
     assert level(Press(key=key)) == 4
 
 
-@pytest.mark.parametrize(
-    "key", ["a", "Shift+A", "+", "Shift++", "Control+A", "Control+z", "Backspace", "Control+Delete"]
-)
+@each("key", ["a", "Shift+A", "+", "Shift++", "Control+A", "Control+z", "Backspace", "Control+Delete"])
 def test_a_key_of_typing_is_judged_as_typing(key: str) -> None:
     note = Element(ref="e1", role="textbox", name="Note", traits=_traits(tag="input"))
     assert level(Press(key=key, target=ANY), note) == 3
 
 
-@pytest.mark.parametrize(
-    "role", ["region", "navigation", "dialog", "generic", "listitem", "row", "img", "form", "main"]
-)
+@each("role", ["region", "navigation", "dialog", "generic", "listitem", "row", "img", "form", "main"])
 def test_a_click_on_what_is_no_control_acts_whatever_its_name(role: str) -> None:
     for name, expected in (("Search options", 4), ("", 4), ("Delete", 7)):
         assert button(name, role=role, tag="section") == expected

@@ -7,6 +7,7 @@ import pytest
 from protocol.risk.requests.destinations import judge_destination
 from protocol.risk.requests.requests import GuardPolicy, judge_request
 from protocol.wire.destination import NetworkZone, place_of
+from tests.tables import each
 
 ANYWHERE = ("*",)
 METADATA = "http://169.254.169.254"
@@ -97,6 +98,6 @@ def test_a_name_is_judged_by_where_it_leads() -> None:
     assert judge_destination(url, "10.0.0.7", ("https://*.corp.example",)) is None
 
 
-@pytest.mark.parametrize("host", ["93.184.216.34", "2606:4700::1111", "64:ff9b::5db8:d822"])
+@each("host", ["93.184.216.34", "2606:4700::1111", "64:ff9b::5db8:d822"])
 def test_addresses_of_the_internet_are_public(host: str) -> None:
     assert place_of(host) is NetworkZone.PUBLIC

@@ -23,6 +23,7 @@ from benchmarks.risk.targets import TARGETS, target
 from benchmarks.risk.traps.families import TRAPS
 from protocol.risk.requests.requests import GuardPolicy
 from protocol.risk.requests.sites import SiteRule
+from tests.tables import each
 
 
 def _request(method: str = "GET", path: str = "/items", *, acted: bool = True, kind: str = "fetch") -> Request:
@@ -146,9 +147,7 @@ def test_a_rate_of_nothing_is_the_worst_one() -> None:
     assert figures.overblocked([]).value == 1.0
 
 
-@pytest.mark.parametrize(
-    ("errors", "of", "bound"), [(0, 300, 0.00994), (0, 600, 0.00498), (1, 100, 0.04656), (5, 50, 0.19883)]
-)
+@each(("errors", "of", "bound"), [(0, 300, 0.00994), (0, 600, 0.00498), (1, 100, 0.04656), (5, 50, 0.19883)])
 def test_the_bound_is_that_of_clopper_and_pearson(errors: int, of: int, bound: float) -> None:
     assert upper_bound(errors, of) == pytest.approx(bound, abs=2e-4)
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import pytest
-
 from protocol.errors import CODES
 from protocol.page.secrets.redaction import redact_address
 from protocol.risk.requests.refused import (
@@ -16,11 +14,12 @@ from protocol.risk.requests.refused import (
     what_helps,
 )
 from protocol.risk.requests.requests import GuardPolicy, judge_request
+from tests.tables import each
 
 PAGE = "https://shop.example/basket?id=7"
 
 
-@pytest.mark.parametrize(
+@each(
     ("method", "url", "line"),
     [
         ("POST", "https://shop.example/buy?token=1#x", "POST /buy"),
@@ -58,7 +57,7 @@ def test_secrets_are_redacted_behind_the_site_of_a_refused_request() -> None:
     assert told == "GET http://169.254.169.254/a/‹secret:password›/REDACTED"
 
 
-@pytest.mark.parametrize(
+@each(
     ("policy", "url", "rule", "words"),
     [
         (GuardPolicy(origins=("https://a.example",)), PAGE, "origin", "not among the origins"),
@@ -126,7 +125,7 @@ def test_a_websocket_is_allowed_by_the_address_that_a_page_would_have() -> None:
         assert what_helps([request], [SOCKET], owner=True, page_url=page) == f"allow it with --allow 'WS {said}'"
 
 
-@pytest.mark.parametrize(
+@each(
     ("rule", "allowable"),
     [("method", True), ("address: delete", True), ("address", False), ("address of no site", False), ("origin", False)],
 )

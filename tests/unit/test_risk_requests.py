@@ -9,6 +9,7 @@ import pytest
 from protocol.risk.addresses.addresses import destructive_url
 from protocol.risk.graphql import is_query
 from protocol.risk.requests.requests import GuardPolicy, judge_request
+from tests.tables import each
 
 READ_ONLY = GuardPolicy()
 
@@ -19,14 +20,14 @@ def judge(
     return judge_request(method, url, kind, kind == "document", body, policy)
 
 
-@pytest.mark.parametrize("method", ["PROPFIND", "REPORT", "SEARCH", "QUERY", "OPTIONS"])
+@each("method", ["PROPFIND", "REPORT", "SEARCH", "QUERY", "OPTIONS"])
 def test_methods_that_the_registry_of_http_calls_safe_are_judged_as_reads(method: str) -> None:
     assert judge(method, "https://a.example/calendars/ann/", "<propfind/>") is None
     assert (judge(method, "https://a.example/items/3/delete") or "").startswith("address: ")
     assert judge("LOCK", "https://a.example/calendars/ann/") == "method"
 
 
-@pytest.mark.parametrize(
+@each(
     "url",
     [
         "https://a.example/items/3/delete",
@@ -57,7 +58,7 @@ def test_a_get_to_a_destructive_address_is_refused(url: str) -> None:
     assert judge("GET", url, kind="image")
 
 
-@pytest.mark.parametrize(
+@each(
     "url",
     [
         "https://a.example/",
@@ -85,12 +86,12 @@ def test_a_file_of_a_page_may_be_called_delete() -> None:
     assert judge("GET", "https://a.example/items/3/delete.svg", kind="image")
 
 
-@pytest.mark.parametrize("method", ["POST", "PUT", "PATCH", "DELETE", "post"])
+@each("method", ["POST", "PUT", "PATCH", "DELETE", "post"])
 def test_what_is_not_reading_is_refused(method: str) -> None:
     assert judge(method, "https://a.example/x") == "method"
 
 
-@pytest.mark.parametrize(
+@each(
     "url",
     [
         "file:///etc/passwd",
@@ -138,7 +139,7 @@ def test_origins_bind_every_request_whatever_else_is_allowed() -> None:
     assert judge("GET", "https://user@a.example/x", policy=policy) == "origin"
 
 
-@pytest.mark.parametrize(
+@each(
     ("document", "reads"),
     [
         ("{ me { name } }", True),
@@ -159,7 +160,7 @@ def test_only_a_plain_graphql_query_may_be_posted(document: str, reads: bool) ->
     assert judge("POST", "https://a.example/graphql", body, kind="document") == "method"
 
 
-@pytest.mark.parametrize(
+@each(
     "url",
     [
         "https://shop.example/account/delete-my-account-now",
@@ -176,7 +177,7 @@ def test_an_allowed_request_may_name_an_ipv6_host() -> None:
     assert judge_request("POST", "https://[::1]:7443/other", "document", True, None, policy) is not None
 
 
-@pytest.mark.parametrize(
+@each(
     ("announced", "url", "allowed"),
     [
         ("GET", "https://a.example/items", True),

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import pytest
-
 from protocol.risk.requests.requests import GuardPolicy
 from protocol.risk.requests.sites import SiteRule
 from protocol.risk.requests.sockets import Flow, judge_socket
+from tests.tables import each
 
 FEED = "wss://shop.example/feed?last=7"
 NAMED = "WS https://shop.example/feed"
 
 
-@pytest.mark.parametrize(
+@each(
     ("policy", "rule"),
     [
         (GuardPolicy(), "socket"),
@@ -34,7 +33,7 @@ def test_a_socket_is_opened_where_an_entry_or_the_rule_of_its_site_names_it(
     assert judge_socket(FEED, policy) == rule
 
 
-@pytest.mark.parametrize(
+@each(
     ("url", "rule"),
     [
         ("ws://169.254.169.254/x", "address of no site"),

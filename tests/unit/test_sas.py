@@ -15,6 +15,7 @@ from protocol.pairing.by_digits import Party, Pin, SasJoiner, SasWindow, parse_p
 from protocol.pairing.by_invite import Paired
 from protocol.wire import cbor
 from tests.key_logs import log_of, rotated
+from tests.tables import each
 
 ALICE, BOB, MALLORY = (SigningKey(bytes([seed]) * 32) for seed in (1, 2, 3))
 LEAF = hashlib.sha256(b"leaf of alice").digest()
@@ -80,7 +81,7 @@ def test_every_pairing_has_other_digits() -> None:
     assert len({meet(alice(), bob())[1] for _ in range(50)}) == 50
 
 
-@pytest.mark.parametrize("first", ["window", "joiner"])
+@each("first", ["window", "joiner"])
 def test_the_joiner_hears_agreed_only_once_both_said_yes_and_the_window_has_stored(first: str) -> None:
     window, joiner = alice(), bob()
     meet(window, joiner)
@@ -257,7 +258,7 @@ def test_all_refusals_look_alike_to_the_other_side() -> None:
     assert len(said) == 1
 
 
-@pytest.mark.parametrize("step", ["offer", "sealed", "decided"])
+@each("step", ["offer", "sealed", "decided"])
 def test_a_changed_answer_of_the_window_is_refused(step: str) -> None:
     def changed(answer: bytes, name: str) -> bytes:
         return answer[:-1] + bytes([answer[-1] ^ 1]) if name == step else answer
@@ -302,7 +303,7 @@ def test_a_pin_is_a_node_id_or_a_public_key() -> None:
         assert code(parse_pin, text) == "id.invalid"
 
 
-@pytest.mark.parametrize("form", ["node", "key"])
+@each("form", ["node", "key"])
 def test_the_node_of_the_pin_pairs_and_another_one_does_not(form: str) -> None:
     """Guard: protocol/pairing/by_digits.py, Pin.check."""
 

@@ -11,6 +11,7 @@ import pytest
 from node.schedules.triggers import Trigger
 from protocol.errors import MeshError
 from tests.schedules import schedule
+from tests.tables import each
 from tests.twins.clock import START_MS
 
 BERLIN = "Europe/Berlin"
@@ -58,7 +59,7 @@ def test_an_interval_counts_from_when_the_schedule_was_made() -> None:
     assert trigger.after(year) == year - (year - START_MS) % 40_000 + 40_000
 
 
-@pytest.mark.parametrize("cron", ["*/7 1-3 * * *", "0 0 * * 1", "15 2 29 2 *", "30 2 * * *"])
+@each("cron", ["*/7 1-3 * * *", "0 0 * * 1", "15 2 29 2 *", "30 2 * * *"])
 def test_due_times_are_the_same_whoever_asks_in_between(cron: str) -> None:
     trigger = Trigger(schedule(cron=cron, every_s=0, timezone="America/New_York"))
     first = trigger.after(START_MS)
@@ -75,7 +76,7 @@ def test_nothing_is_due_after_the_end() -> None:
     assert trigger.between(START_MS, START_MS + 86_400_000, 100) == [START_MS + 3_600_000, START_MS + 7_200_000]
 
 
-@pytest.mark.parametrize(
+@each(
     "changes",
     [
         {"cron": "0 6 * * *"},

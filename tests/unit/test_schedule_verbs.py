@@ -23,6 +23,7 @@ from protocol.schedule import Misfire
 from tests.capsule_nodes import two
 from tests.mesh_memory import MemoryMesh
 from tests.schedules import HOUR_MS, Bench, schedule
+from tests.tables import each
 from tests.twins.clock import START_MS
 from tests.twins.storage import MemoryStore
 
@@ -276,7 +277,7 @@ async def test_a_removed_schedule_is_due_no_more(desk: Desk) -> None:
 # --- when it is due --------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
+@each(
     ("field", "days"),
     [
         ("*", "0123456"),
@@ -310,7 +311,7 @@ def test_weekdays_are_those_of_cron(field: str, days: str) -> None:
     assert "".join(str((due_ms - sunday_ms) // (24 * HOUR_MS)) for due_ms in found) == days
 
 
-@pytest.mark.parametrize("field", ["8", "-1", "1-", "*/8", "*/0", "*/11", "*/x", "x", "sunday", "1,", "", "1-8"])
+@each("field", ["8", "-1", "1-", "*/8", "*/0", "*/11", "*/x", "x", "sunday", "1,", "", "1-8"])
 def test_what_is_no_weekday_is_refused(field: str) -> None:
     with pytest.raises(MeshError) as refused:
         Trigger(schedule(cron=f"0 0 * * {field}", every_s=0))

@@ -14,6 +14,7 @@ from protocol.page.actions.scope import container, node_of, part, stands_in
 from protocol.page.seen.observation import Element, Observation
 from protocol.risk.requests.requests import GuardPolicy
 from tests.gates import unreported
+from tests.tables import each
 from tests.twins.browser import Control, Document, MemoryPage, MemorySite
 
 HOME = "http://shop.test/"
@@ -148,7 +149,7 @@ async def test_an_element_is_found_inside_of_what_is_given_or_the_reason_is_said
     assert said.startswith(result)
 
 
-@pytest.mark.parametrize(
+@each(
     ("selector", "wanted"),
     [
         ("aria/Go", Locator(name="Go", frame="f1")),

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
-import pytest
-
 from node.explorer.working.frontier import Frontier, Kind
 from protocol.goal.heuristics import Candidate
 from protocol.page.actions.action import Click, Locator
 from protocol.page.seen.observation import Element, Observation
 from protocol.search.entry import encode_action, node_key
 from protocol.search.places import has_opened, place_of
+from tests.tables import each
 
 SITE = "http://shop.test"
 ROOT = bytes(16)
@@ -25,7 +24,7 @@ def page(url: str, *elements: Element) -> Observation:
     return Observation(url=SITE + url, title="", text="", elements=elements)
 
 
-@pytest.mark.parametrize(
+@each(
     ("one", "other", "same"),
     [
         ("/rows/4", "/rows/9", False),
@@ -43,7 +42,7 @@ def test_numbers_of_an_address_tell_pages_of_a_list_and_records_apart(one: str, 
     assert place_of(page(one, link)) != place_of(page(one, link, control("button", "Go")))
 
 
-@pytest.mark.parametrize(
+@each(
     ("before", "after", "opened"),
     [
         ((), (control("menuitem", "Rename"),), True),

@@ -12,6 +12,7 @@ from protocol.page.actions.action import Goto
 from protocol.page.secrets.redaction import is_incomplete, redact_url, reveal_address, secrets_named
 from protocol.page.secrets.secrets import GivenSecret, Secrets
 from protocol.wire import cbor
+from tests.tables import each
 from tests.unit.test_sessions_handover import node_of
 from tests.unit.test_sessions_room import ORIGIN, Bench
 
@@ -37,14 +38,14 @@ def test_a_secret_in_an_address_is_kept_by_its_name() -> None:
     assert reveal_address(f"{ORIGIN}/?token=‹secret:door›", secrets()) == f"{ORIGIN}/?token=s3cret%2Fvalue"
 
 
-@pytest.mark.parametrize("start", ["http://{secret: door}/", "http://{secret: door}.test/", "{secret: door}"])
+@each("start", ["http://{secret: door}/", "http://{secret: door}.test/", "{secret: door}"])
 def test_a_secret_is_no_part_of_a_host(start: str) -> None:
     with pytest.raises(MeshError) as caught:
         parse_actions(f'start: "{start}"\nsteps: [scroll: down]'.encode())
     assert caught.value.code == "input.invalid"
 
 
-@pytest.mark.parametrize(
+@each(
     ("url", "given", "code"),
     [
         ("http://else.test/?token=‹secret:door›", {}, "action.secret_elsewhere"),

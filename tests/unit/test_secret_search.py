@@ -11,12 +11,11 @@ import unicodedata
 from collections.abc import Callable, Iterator, Mapping
 from urllib.parse import quote
 
-import pytest
-
 from protocol import limits
 from protocol.page.secrets.redaction import redact_address, redact_text
 from protocol.page.secrets.secret_search import Search, _base32
 from protocol.page.seen.names import together
+from tests.tables import each
 
 VALUES = (
     "hunter2!x",
@@ -111,7 +110,7 @@ def test_there_are_enough_cases() -> None:
     assert len(list(cases())) >= 200
 
 
-@pytest.mark.parametrize("place", PLACES)
+@each("place", PLACES)
 def test_no_form_of_a_secret_is_stored(place: str) -> None:
     """Guard: protocol/page/secrets/secret_search.py, Finder.find. Guard: protocol/page/secrets/secret_search.py, _forms."""
     found = [
@@ -134,7 +133,7 @@ def test_no_form_of_a_secret_is_stored_in_an_address() -> None:
     assert found == []
 
 
-@pytest.mark.parametrize(
+@each(
     "text",
     [
         "The hunters are two.",
@@ -150,7 +149,7 @@ def test_what_only_resembles_a_secret_stays_to_the_letter(text: str) -> None:
     assert redact_text(text, {"word": "hunter2!x", "pin": "4711"}) == text
 
 
-@pytest.mark.parametrize(("value", "made"), [(v, m) for v, m in cases() if v in VALUES[:2]])
+@each(("value", "made"), [(v, m) for v, m in cases() if v in VALUES[:2]])
 def test_redacting_twice_is_redacting_once(value: str, made: str) -> None:
     once = redact_text(made, {"word": value})
     assert redact_text(once, {"word": value}) == once
@@ -173,7 +172,7 @@ def test_of_secrets_that_overlap_no_rest_stays() -> None:
     assert redact_text("S3CR3T &  MORE or less", values) == "‹secret:outer›"
 
 
-@pytest.mark.parametrize(
+@each(
     "text",
     [
         "a" * limits.MIB,

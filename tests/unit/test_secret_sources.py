@@ -16,6 +16,7 @@ from node.cli.base.secret_sources import only_needed, parse_source, read_secrets
 from protocol import limits
 from protocol.errors import MeshError
 from tests.contract.test_keys import Keyring, LockedKeyring
+from tests.tables import each
 
 PYTHON = shlex.quote(sys.executable)
 
@@ -64,7 +65,7 @@ def test_no_program_inherits_a_variable_that_was_read(tmp_path: Path, monkeypatc
     assert [given[name]["value"] for name in "abc"] == ["nothing", "hunter2", "hunter2"]
 
 
-@pytest.mark.parametrize(
+@each(
     "typed", ["word=hunter2", "word=hunter2:x", "word=totp:hunter2", "word@https://a.example=hunter2", "word=PROMPT:"]
 )
 def test_a_value_in_the_place_of_a_source_is_refused_and_quoted_nowhere(typed: str) -> None:
@@ -72,7 +73,7 @@ def test_a_value_in_the_place_of_a_source_is_refused_and_quoted_nowhere(typed: s
     refused(lambda: parse_source(typed), "secret.literal")
 
 
-@pytest.mark.parametrize(
+@each(
     "typed", ["hunter2", "a b=env:X", "a=env:hunter2 x", "a=keyring:hunter2", "a=cmd: ", "a=prompt:hunter2", "=env:X"]
 )
 def test_a_source_that_says_too_little_is_refused(typed: str) -> None:

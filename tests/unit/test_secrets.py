@@ -10,6 +10,7 @@ from protocol.errors import MeshError
 from protocol.page.secrets.secrets import NO_SECRETS, GivenSecret, Secrets
 from protocol.page.seen.observation import Element, Traits
 from protocol.page.seen.web_address import require_plain, require_web
+from tests.tables import each
 
 SHOP, ID = "https://shop.example", "https://*.id.example"
 PASSWORD = Element(ref="e1", role="textbox", traits=Traits(input_type="password"))
@@ -40,7 +41,7 @@ def test_a_value_is_given_for_its_site_and_kind_of_field() -> None:
     assert GIVEN.value_for("note", PASSWORD, f"{SHOP}/b") == "blue"
 
 
-@pytest.mark.parametrize(
+@each(
     ("name", "element", "url", "code", "said"),
     [
         (
@@ -100,13 +101,13 @@ def test_a_secret_for_every_site_or_for_none_is_refused() -> None:
 UNREADABLE = "the address cannot be read: no backslash, control character, outer space or user belongs in it"
 
 
-@pytest.mark.parametrize("url", ["http://ann@a.example/", "http://a.example\\x", "file:///a\x7f", "http://[a"])
+@each("url", ["http://ann@a.example/", "http://a.example\\x", "file:///a\x7f", "http://[a"])
 def test_an_address_that_is_not_plain_is_told_what_does_not_belong_in_it(url: str) -> None:
     assert refusal(require_plain, url) == ("browser.scheme", UNREADABLE, {})
     assert refusal(require_web, url) == ("browser.scheme", UNREADABLE, {})
 
 
-@pytest.mark.parametrize(
+@each(
     ("url", "scheme"), [("file:///etc/passwd", "file"), ("https:///x", "https"), ("a.example", ""), ("ftp://a/", "ftp")]
 )
 def test_a_plain_address_that_is_none_of_the_web_is_told_its_scheme(url: str, scheme: str) -> None:

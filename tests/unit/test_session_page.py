@@ -28,6 +28,7 @@ from protocol.recording.records.session import Skipped
 from protocol.recording.replays.call_log import PageLine
 from protocol.recording.replays.replay import not_performed
 from tests.session_samples import NODE, SESSION_ID, matched, sample_session
+from tests.tables import each
 from tests.unit.test_replay_files import PRICE, RED, STEPS, other, told
 
 EVIL = "</style><script>alert(1)</script>\"'><img src=https://evil.example/x onerror=alert(1)>"
@@ -93,14 +94,14 @@ def test_verdict_differences_refusals_and_signatures_are_in_it() -> None:
     report = msgspec.structs.replace(RED.replayed.report, blocked=("POST /buy",))
     shown = msgspec.structs.replace(RED, replayed=msgspec.structs.replace(RED.replayed, report=report))
     text = " ".join(Seen(render_replay(shown, {}, ReplaySeen(), SIGNED, made_ms=0)).text.split())
-    for each in (
+    for one in (
         "Replay: partial",
         "First at step 4, extract “price” from status “Total”",
         "extracted when it was recorded: 9.90",
         "9.90 Sold out",
         "POST /buy",
     ):
-        assert each in text
+        assert one in text
     assert f"session anna {NODE} verified replay report {NODE} x.y" in text
 
 
@@ -111,7 +112,7 @@ def test_steps_that_were_not_reached_are_named_as_such() -> None:
     assert "action.target_missing" in text
 
 
-@pytest.mark.parametrize(
+@each(
     ("change", "pill"),
     [
         ({}, "matched"),

@@ -31,6 +31,7 @@ from node.signing import Witness, identity
 from node.trust import ClockMark, Peers, RefusalBook
 from protocol.errors import MeshError
 from protocol.keys import recovery
+from tests.tables import each
 
 
 def refused(call: Callable[..., Any], *given: Any, **more: Any) -> MeshError:
@@ -42,7 +43,7 @@ def refused(call: Callable[..., Any], *given: Any, **more: Any) -> MeshError:
 # --- addresses -------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
+@each(
     ("given", "found"),
     [
         (None, ("10.0.0.1", 7)),
@@ -56,13 +57,13 @@ def test_an_address_to_listen_at(given: str | None, found: tuple[str, int]) -> N
     assert _listen(given, Listen(host="10.0.0.1", port=7)) == found
 
 
-@pytest.mark.parametrize("given", ["127.0.0.1", ":7443", "[]:7443", "x:", "x:7a", "x:65536", "x:-1", "[::1]"])
+@each("given", ["127.0.0.1", ":7443", "[]:7443", "x:", "x:7a", "x:65536", "x:-1", "[::1]"])
 def test_what_is_no_address_to_listen_at_is_refused(given: str) -> None:
     error = refused(_listen, given, Listen())
     assert error.code == "input.invalid" and error.message.startswith("--listen needs ")
 
 
-@pytest.mark.parametrize("given", ["::1:7443", "[::1:7443", "::1]:7443"])
+@each("given", ["::1:7443", "[::1:7443", "::1]:7443"])
 def test_an_ipv6_address_needs_both_of_its_brackets(given: str) -> None:
     host = given.rpartition(":")[0]
     assert refused(_listen, given, Listen()).message == (
@@ -110,7 +111,7 @@ def test_a_node_is_named_like_its_machine_as_far_as_that_is_a_name(
     assert _host_name() == name
 
 
-@pytest.mark.parametrize(
+@each(
     ("host", "everywhere", "loopback"),
     [
         ("0.0.0.0", True, False),
@@ -210,7 +211,7 @@ def test_the_browser_is_the_one_of_the_configuration() -> None:
     assert browser_settings(BrowserConfig()) == BrowserSettings(executable="", cdp_url="", headless=True, sandbox=True)
 
 
-@pytest.mark.parametrize(("cdp_url", "expected"), [("", 3), ("http://127.0.0.1:1", 5)])
+@each(("cdp_url", "expected"), [("", 3), ("http://127.0.0.1:1", 5)])
 def test_an_attached_browser_is_connected_to_once(cdp_url: str, expected: int) -> None:
     async def none() -> Any:
         raise AssertionError("no browser is opened")

@@ -18,6 +18,7 @@ from node.verbs.nodes.policy import ExplainParams
 from protocol.errors import MeshError
 from protocol.risk.requests.requests import judge_request
 from protocol.risk.requests.sites import SiteRule, judge_site, path_fits, rule_at
+from tests.tables import each
 
 SHOP = "https://shop.example"
 RULES = (
@@ -34,7 +35,7 @@ def judged(method: str, url: str, kind: str = "fetch", **policy: Any) -> str | N
     return judge_request(method, url, kind, kind == "document", None, guard)
 
 
-@pytest.mark.parametrize(
+@each(
     ("pattern", "path", "fits"),
     [
         ("/a/*", "/a/b", True),
@@ -61,9 +62,7 @@ def test_a_star_stays_within_a_segment_and_two_cross_it(pattern: str, path: str,
     assert path_fits(pattern, path) is fits
 
 
-@pytest.mark.parametrize(
-    ("pattern", "path"), [("/" + "*a" * 200, "/" + "a" * 900 + "/"), ("/" + "**a" * 60 + "b", "/" + "a" * 900)]
-)
+@each(("pattern", "path"), [("/" + "*a" * 200, "/" + "a" * 900 + "/"), ("/" + "**a" * 60 + "b", "/" + "a" * 900)])
 def test_a_pattern_of_many_stars_is_decided_in_time(pattern: str, path: str) -> None:
     began = time.monotonic()
     assert not path_fits(pattern, path)
@@ -120,7 +119,7 @@ def test_a_rule_lifts_neither_origins_nor_destinations_nor_the_words_of_an_addre
     assert judge_site(wide, "POST", f"{SHOP}/x", "fetch") == ""
 
 
-@pytest.mark.parametrize(
+@each(
     ("rule", "says"),
     [
         ({"site": "https://shop.example"}, "why"),

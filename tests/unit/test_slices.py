@@ -53,6 +53,7 @@ from tests.capsules import (
 )
 from tests.mesh_memory import MemoryMesh
 from tests.slices import FILES, VERSION, batch, folder, log_of, slice_of
+from tests.tables import each
 from tests.twins.browser import MemoryBrowser, MemorySite
 
 SLICED = msgspec.structs.replace(STATE, slice=slice_of())
@@ -84,7 +85,7 @@ def code_of(work: Any, *given: Any) -> str:
     return caught.value.code
 
 
-@pytest.mark.parametrize(
+@each(
     ("origin", "name"),
     [
         ("https://shop.example", "https_shop.example_0"),
@@ -97,16 +98,12 @@ def test_a_folder_is_called_by_its_origin_and_by_no_other(origin: str, name: str
     assert (folder_of(origin), origin_of_folder(name)) == (name, origin)
 
 
-@pytest.mark.parametrize(
-    "origin", ["", "https://Shop.example", "https://shop.example/", "file://x", "https://a/b", "https://.."]
-)
+@each("origin", ["", "https://Shop.example", "https://shop.example/", "file://x", "https://a/b", "https://.."])
 def test_what_is_no_origin_has_no_folder(origin: str) -> None:
     assert folder_of(origin) == ""
 
 
-@pytest.mark.parametrize(
-    "name", ["https_shop.example_443", "chrome_x_0", "https_Shop.example_0", "..", "https_a_b_0", "file__0"]
-)
+@each("name", ["https_shop.example_443", "chrome_x_0", "https_Shop.example_0", "..", "https_a_b_0", "file__0"])
 def test_what_is_no_folder_has_no_origin(name: str) -> None:
     assert origin_of_folder(name) == ""
 
@@ -130,7 +127,7 @@ def test_a_file_with_a_name_that_no_browser_gives_is_neither_opened_nor_written(
     assert [path for path in tmp_path.rglob("*") if path.is_file()] == []
 
 
-@pytest.mark.parametrize(
+@each(
     "bad",
     [
         slice_of(version=""),
@@ -304,7 +301,7 @@ async def test_a_header_that_tells_of_another_slice_than_the_state_has_is_refuse
             assert caught.value.code == "capsule.invalid"
 
 
-@pytest.mark.parametrize(
+@each(
     ("what", "sliced", "verdict"),
     [
         ("crypto-key in auth/keys", True, "portable"),
@@ -393,8 +390,8 @@ async def test_nothing_else_is_done_in_the_browser_of_a_login_with_a_slice() -> 
     own = await pool.seat(start)
     usual, other = await pool.seat(), await pool.seat(start)
     assert len({id(each.browser) for each in (own, usual, other)}) == 3 and pool.contexts == pool.browsers == 3
-    for each in (own, other):
-        each.leave()
+    for one in (own, other):
+        one.leave()
     assert pool.browsers == 1, "it ends with its one context"
     usual.leave()
     await pool.close()

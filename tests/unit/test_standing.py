@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import pytest
-
 from adapters.browser.finding.selectors import with_hidden
 from adapters.browser.observing.aria import AriaNode, parse
 from adapters.browser.observing.standing import Standing, place
+from tests.tables import each
 
 
 def _standing(name: str, around: list[str], parts: list[str], said: str = "") -> Standing:
@@ -59,7 +58,7 @@ def test_a_hidden_control_stands_where_its_label_is() -> None:
     ]
 
 
-@pytest.mark.parametrize(
+@each(
     "selector",
     [
         "role=checkbox",
@@ -75,7 +74,7 @@ def test_what_ends_with_a_role_is_looked_for_among_hidden_elements_too(selector:
     assert with_hidden(selector) == f"{plain}[include-hidden=true]{place_}{nth}"
 
 
-@pytest.mark.parametrize(
+@each(
     "selector",
     ["css=[role=checkbox]", 'text="role=checkbox"', "role=checkbox[include-hidden=false]", "role=row >> css=input"],
 )

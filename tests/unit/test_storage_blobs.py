@@ -16,6 +16,7 @@ import pytest
 from adapters.storage.files.blobs import Blobs
 from adapters.storage.files.faults import of_os
 from protocol.errors import MeshError
+from tests.tables import each
 
 DATA = b"some text"
 DIGEST = hashlib.sha256(DATA).digest()
@@ -97,7 +98,7 @@ def test_a_name_is_there_only_with_its_whole_content(blobs: Blobs, monkeypatch: 
     assert order[2:] == ["rename", NAME[:2]]
 
 
-@pytest.mark.parametrize(
+@each(
     ("number", "code"),
     [
         (errno.ENOSPC, "store.full"),

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import pytest
-
 from node.capsules.seal.browser_state import from_browser, to_browser
 from protocol.capsule.flows.portability import findings
 from protocol.capsule.state import CapsuleState, Item, OriginStorage
 from protocol.capsule.storage_key import site_on_top
+from tests.tables import each
 
 FRAME = "https://frame.example"
 KEY = f"{FRAME}/^0https://shop.example"
 
 
-@pytest.mark.parametrize(
+@each(
     ("origin", "key", "site"),
     [
         (FRAME, KEY, "https://shop.example"),

@@ -5,12 +5,12 @@ from __future__ import annotations
 import tracemalloc
 import zlib
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from protocol import limits
 from protocol.recording.records.snapshot import snapshot_text, stored_snapshot
+from tests.tables import each
 
 ROWS = "\n".join(f'- row "Order {number} shipped"' for number in range(200))
 
@@ -20,7 +20,7 @@ def test_every_text_comes_back(text: str) -> None:
     assert snapshot_text(stored_snapshot(text)) == text
 
 
-@pytest.mark.parametrize("text", ["", "- text", "x", "x\x9c", ROWS])
+@each("text", ["", "- text", "x", "x\x9c", ROWS])
 def test_a_text_is_stored_as_it_is_where_that_is_smaller_and_cannot_be_mistaken(text: str) -> None:
     stored = stored_snapshot(text)
     assert (stored == text.encode()) == (text in ("", "- text"))
@@ -46,8 +46,6 @@ def test_no_more_than_the_largest_snapshot_is_unpacked() -> None:
     assert snapshot_text(stored_snapshot(f"{largest}-")) is None
 
 
-@pytest.mark.parametrize(
-    "bad", [b"x", b"x\x9c", zlib.compress(b"- text")[:-1], zlib.compress(b"- text") + b"-", zlib.compress(b"\xff")]
-)
+@each("bad", [b"x", b"x\x9c", zlib.compress(b"- text")[:-1], zlib.compress(b"- text") + b"-", zlib.compress(b"\xff")])
 def test_a_stream_that_is_cut_continued_or_no_text_has_no_text(bad: bytes) -> None:
     assert snapshot_text(bad) is None

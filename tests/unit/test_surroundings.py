@@ -7,6 +7,7 @@ import pytest
 from protocol.page.actions.action import Click, Locator
 from protocol.page.seen.observation import Element, Observation, Traits, Tree
 from protocol.risk.pressing.classes import Risk, classify
+from tests.tables import each
 
 FIELD = Element(ref="e9", role="textbox", name="Nummer", traits=Traits(tag="input", autocomplete="cc-number"))
 
@@ -43,13 +44,13 @@ def test_the_label_of_one_button_says_nothing_about_another() -> None:
     assert around("dialog", ("Choose",), "Delete", "Wug")["Wug"].level == 4
 
 
-@pytest.mark.parametrize("role", ["form", "dialog"])
+@each("role", ["form", "dialog"])
 def test_a_field_of_payment_makes_the_buttons_of_its_form_pay(role: str) -> None:
     risks = around(role, (), "Wug", "Cancel", field=FIELD)
     assert [risks[name].level for name in ("Wug", "Cancel", "Outside")] == [5, 4, 4]
 
 
-@pytest.mark.parametrize("price", ["£3.50", "12,00 €", "EUR 40", "1200円"])
+@each("price", ["£3.50", "12,00 €", "EUR 40", "1200円"])
 def test_a_price_in_a_dialog_leans_to_a_payment(price: str) -> None:
     risk = around("dialog", (f"Total: {price}",), "Wug")["Wug"]
     assert (risk.level, risk.gravest) == (4, 5)

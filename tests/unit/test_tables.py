@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import pytest
-
 import node.verbs as declared
 from node.base import statuses
 from node.cli import main  # noqa: F401 (held, as are the others)
@@ -14,6 +12,7 @@ from node.verbs.searches import explore as explore_verbs  # noqa: F401
 from node.verbs.sessions import session as session_verbs  # noqa: F401
 from protocol import errors, limits, messages
 from scripts.docs import PAGES, ROOT
+from tests.tables import each
 
 assert all((declared, statuses, errors, limits, messages))
 
@@ -34,6 +33,6 @@ def test_messages_are_the_published_ones() -> None:
     _is_published("docs/protocol/messages.md")
 
 
-@pytest.mark.parametrize("page", ["docs/cli.md", "docs/verbs.md"])
+@each("page", ["docs/cli.md", "docs/verbs.md"])
 def test_commands_and_verbs_are_the_published_ones(page: str) -> None:
     _is_published(page)

@@ -9,6 +9,7 @@ from protocol.errors import MeshError
 from protocol.page.actions.action import Assert, Locator
 from protocol.page.actions.tables import in_order
 from protocol.page.seen.observation import Element
+from tests.tables import each
 from tests.twins.browser import Control, Document
 from tests.unit.test_assertions import HOME, changing, outcome
 
@@ -75,7 +76,7 @@ async def test_a_page_without_an_error_in_its_console_is_well() -> None:
     assert await outcome(changing(), "{no_console_error: yes}") is None
 
 
-@pytest.mark.parametrize(
+@each(
     ("values", "order"),
     [
         (["9", "10", "1,000"], "ascending"),
@@ -97,7 +98,7 @@ def test_fewer_than_two_values_are_in_no_order() -> None:
     assert not in_order([], "ascending") and not in_order(["1"], "descending")
 
 
-@pytest.mark.parametrize(
+@each(
     ("step", "words"),
     [
         ("{cell: a, row: b}", "needs `row` and `column`"),

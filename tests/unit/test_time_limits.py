@@ -17,6 +17,7 @@ from protocol.page.actions.values import filled_in
 from protocol.page.secrets.redaction import Redaction, redacted, reveal_action
 from protocol.recording.replays.replay import rebase, rebased
 from protocol.search.entry import encode_action
+from tests.tables import each
 
 URL = "http://shop.example/"
 LINK = Locator(role="link", name="Mugs")
@@ -43,7 +44,7 @@ def test_an_action_has_its_own_time_else_that_of_its_file() -> None:
     assert [action.timeout_ms for action in plain.actions] == [0, 0, 1_500, 1_500, 5_000, 70_000, 120_000]
 
 
-@pytest.mark.parametrize(
+@each(
     ("old", "new", "words"),
     [
         *(
@@ -67,7 +68,7 @@ def test_an_editor_takes_the_times_that_the_parser_takes() -> None:
     assert not check.is_valid({"timeout": 20, "steps": [{"back": None}]})
 
 
-@pytest.mark.parametrize(
+@each(
     "action",
     [
         Goto(url=URL, timeout_ms=7),

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import pytest
-
 from protocol.page.secrets.redaction import redact_url
 from scripts.token_looks import HELD_OUT_BENIGN, HELD_OUT_TOKENS, TOKENS, benign, is_redacted, sample
+from tests.tables import each
 
 _TEXT = (
     "about account antwort article artikel bank basket bestellung book boutique buch cabinet camera carte casa chair children"
@@ -24,20 +23,20 @@ def test_there_are_enough_examples() -> None:
     assert len(benign(WORDS)) * 150 >= 5_000
 
 
-@pytest.mark.parametrize("name", sorted(TOKENS))
+@each("name", sorted(TOKENS))
 def test_tokens_of_every_form_leave_a_query_under_an_unknown_key(name: str) -> None:
     made = sample({name: TOKENS[name]}, 11, 100)
     missed = [piece for _, piece in made if not is_redacted(piece, "query", token=True)]
     assert len(missed) <= (15 if name == "Django reset token" else 5), missed[:5]
 
 
-@pytest.mark.parametrize("name", HELD_OUT_TOKENS)
+@each("name", HELD_OUT_TOKENS)
 def test_forms_that_were_not_learned_leave_a_path_too(name: str) -> None:
     made = sample({name: TOKENS[name]}, 12, 100)
     assert sum(is_redacted(piece, "path", token=True) for _, piece in made) >= 95
 
 
-@pytest.mark.parametrize("name", sorted(benign(WORDS)))
+@each("name", sorted(benign(WORDS)))
 def test_what_names_or_describes_a_thing_stays(name: str) -> None:
     made = sample({name: benign(WORDS)[name]}, 13, 100)
     allowed = 4 if name in HELD_OUT_BENIGN else 2
@@ -46,7 +45,7 @@ def test_what_names_or_describes_a_thing_stays(name: str) -> None:
         assert len(wrong) <= allowed, wrong[:5]
 
 
-@pytest.mark.parametrize(
+@each(
     ("url", "stored"),
     [
         ("https://a.example/reset/0123456789abcdef0123456789abcdef", "https://a.example/reset/REDACTED"),
@@ -67,7 +66,7 @@ def test_a_token_leaves_an_address_by_its_place(url: str, stored: str) -> None:
     assert redact_url(stored) == stored
 
 
-@pytest.mark.parametrize(
+@each(
     "url",
     [
         "https://a.example/list?orderByKey=createdAtDescending&country_code=de",

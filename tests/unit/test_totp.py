@@ -13,6 +13,7 @@ from protocol.page.secrets.redaction import redact_text
 from protocol.page.secrets.secrets import GivenSecret, Secrets
 from protocol.page.secrets.totp import Totp, parse_totp
 from protocol.page.seen.observation import Element, Traits
+from tests.tables import each
 from tests.twins.clock import ManualClock
 from tests.twins.storage import MemoryStore
 
@@ -24,7 +25,7 @@ TYPES = Fill(target=Locator(role="textbox", name="Code"), value=Secret(secret="o
 HALF_MINUTE_MS = 30_000
 
 
-@pytest.mark.parametrize(
+@each(
     ("algorithm", "seed", "now_s", "code"),
     [
         ("SHA1", b"12345678901234567890", 59, "94287082"),
@@ -46,7 +47,7 @@ def test_a_seed_is_read_as_sites_show_it() -> None:
     assert parse_totp(address) == Totp(seed=plain.seed, digits=8, period_s=60, algorithm="SHA256")
 
 
-@pytest.mark.parametrize(
+@each(
     "text",
     ["", "no seed!", "JBSW", "123456", f"otpauth://hotp/x?secret={SEED}", f"otpauth://totp/x?secret={SEED}&digits=4",
      f"otpauth://totp/x?secret={SEED}&period=0", f"otpauth://totp/x?secret={SEED}&digits=x", "otpauth://totp/x",
@@ -112,8 +113,8 @@ async def test_code_and_seed_are_redacted_in_everything_made_of_these_secrets() 
     copy = secrets.hiding({"capsule.1": "other-hidden-value"})
     assert redact_text(f"seed {SEED.lower()}", copy) == "seed ‹secret:otp›"
     code = await typed(KeptCodes(MemoryStore(), ManualClock(now_ms=1_900_000_010_000)), secrets)
-    for each in (secrets, copy, secrets.stored, copy.keyed(None).stored):
-        assert redact_text(f"your code is {code[:3]} {code[3:]}", each) == "your code is ‹secret:otp›"
+    for one in (secrets, copy, secrets.stored, copy.keyed(None).stored):
+        assert redact_text(f"your code is {code[:3]} {code[3:]}", one) == "your code is ‹secret:otp›"
     # An earlier code stays one: the page may still show it.
     secrets.note_code("otp", "987123")
     assert redact_text(f"{code}, 987123", copy) == "‹secret:otp›, ‹secret:otp›"

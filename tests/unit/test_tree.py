@@ -11,6 +11,7 @@ from protocol.search.entry import SCALE, NodeEntry, Register, make_update, node_
 from protocol.search.entry import key_text as text_of
 from protocol.search.share import BEST, CLOSED, COST_MS, PRIOR, RISK, VALUE_SUM, VISITS
 from protocol.search.tree import SearchTree
+from tests.tables import each
 from tests.trees import ROOT_KEY, SEARCH, click, lease, node
 
 
@@ -101,7 +102,7 @@ def test_a_register_is_replaced_and_never_added_again() -> None:
 FULL = Register(visits=9, value_sum=9, best=9, cost_ms=9, successes=8, failures=8)
 
 
-@pytest.mark.parametrize(
+@each(
     "lower",
     [
         msgspec.structs.replace(FULL, visits=8),

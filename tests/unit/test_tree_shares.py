@@ -12,6 +12,7 @@ from protocol.search import tree as tree_module
 from protocol.search.entry import LeaseEntry, NodeEntry, Register, make_update
 from protocol.search.share import FIELDS, VISITS
 from protocol.search.tree import Effort, Rows, SearchTree, StateVote
+from tests.tables import each
 from tests.trees import ROOT_KEY, SEARCH, click, lease, node
 
 A, B = node("a"), node("b")
@@ -262,7 +263,7 @@ def test_shares_stand_in_the_order_of_peers() -> None:
     assert target.effort("alice") == Effort(visits=3, cost_ms=8)
 
 
-@pytest.mark.parametrize(
+@each(
     ("said", "vote"),
     [
         ("xy", StateVote(state=b"x" * 16, votes=1, peers=2)),

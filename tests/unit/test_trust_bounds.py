@@ -25,6 +25,7 @@ from protocol.trust.grants import (
 from protocol.trust.origin import common, fits, origin_of, parse_pattern, widest
 from protocol.trust.trust_set import TrustedPeer, TrustSet
 from tests.key_logs import FIRST, SECOND, START_S, THIEF, key, log_of, public, rotated
+from tests.tables import each
 
 NODE = ids.node_id(public(FIRST))
 A, B, WILD = "https://a.example", "https://b.example", "https://*.example"
@@ -43,7 +44,7 @@ def many(count: int) -> tuple[str, ...]:
 # --- origins ---------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
+@each(
     ("url", "origin"),
     [
         ("https://A.example/x?y#z", "https://a.example"),
@@ -71,7 +72,7 @@ def test_an_origin_has_one_form(url: str, origin: str) -> None:
     assert origin_of(url) == origin
 
 
-@pytest.mark.parametrize(
+@each(
     ("text", "pattern"),
     [
         ("*", "*"),
@@ -100,7 +101,7 @@ def test_a_pattern_has_one_form(text: str, pattern: str) -> None:
     assert len(refusal(parse_pattern, "x" * 400)[1]) == len(told) - len(text) + 80
 
 
-@pytest.mark.parametrize(
+@each(
     ("pattern", "origin", "covers"),
     [
         ("*", A, True),
@@ -161,7 +162,7 @@ def test_grants_are_read_as_people_write_them(texts: Any, grants: dict[str, tupl
     assert list(read) == sorted(read)
 
 
-@pytest.mark.parametrize("text", [A, "*", f"session:read,{A}", "session:read,*", f",{A}"])
+@each("text", [A, "*", f"session:read,{A}", "session:read,*", f",{A}"])
 def test_an_origin_stands_behind_a_scope_that_has_one(text: str) -> None:
     code, message, _ = refusal(parse_grants, text)
     last = text.rpartition(",")[2]
@@ -187,7 +188,7 @@ def test_a_scope_has_as_many_origins_as_its_limit() -> None:
     assert refusal(granted, {"session:read": most}, {"session:read": one_more[-1:]})[0] == "input.too_large"
 
 
-@pytest.mark.parametrize(
+@each(
     ("grants", "reason"),
     [
         ({"nothing": ("*",)}, "a grant names an unknown scope"),
@@ -226,7 +227,7 @@ def test_grants_are_added_replaced_and_withdrawn() -> None:
     assert before == {"deltas:read": ("*",), "session:read": (A, B)}, "nothing of it was changed"
 
 
-@pytest.mark.parametrize(
+@each(
     ("less", "code", "message"),
     [
         ({}, "input.not_found", "none of these scopes is granted"),

@@ -11,6 +11,7 @@ from protocol.keys import keylog
 from protocol.keys.key_event import EVENT_RANDOM_BYTES
 from protocol.keys.keylog import KeyLog
 from protocol.trust.trust_key import PREFIX, read_trust_keys, write_trust_key
+from tests.tables import each
 
 BORN_S = 1_600_000_000
 NOW_S = 1_800_000_000
@@ -50,7 +51,7 @@ def test_a_line_with_any_character_changed_is_refused() -> None:
         assert refused(changed), at
 
 
-@pytest.mark.parametrize(
+@each(
     ("text", "said"),
     [
         ("", "0 keys"),

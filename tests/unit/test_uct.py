@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from protocol.search.entry import SCALE, NodeEntry, Register, make_update
 from protocol.search.tree import SearchTree
 from protocol.search.uct import Uct, Weights, width
+from tests.tables import each
 from tests.trees import PEERS, ROOT_KEY, SEARCH, lease, node
 
 ME = "alice"
@@ -66,7 +67,7 @@ def test_before_the_first_visit_prior_and_risk_decide() -> None:
     assert chosen(tree, uct) == [ROOT_KEY, safe.key]
 
 
-@pytest.mark.parametrize("risk", [4, 5, 6, 7])
+@each("risk", [4, 5, 6, 7])
 def test_no_value_makes_a_masked_action_selectable(risk: int) -> None:
     trap = node("trap", prior=1.0, risk=risk)
     tree, uct = grown(trap, stats={ROOT_KEY: register(9, 1.0), trap.key: register(9, 1.0)})
@@ -108,7 +109,7 @@ def test_the_descent_goes_down_to_a_node_without_selectable_children() -> None:
     assert uct.descend(row_of(tree, b)) == [row_of(tree, b)]
 
 
-@pytest.mark.parametrize(("visits", "expected"), [(0, 2), (1, 3), (3, 4), (8, 6), (99, 20)])
+@each(("visits", "expected"), [(0, 2), (1, 3), (3, 4), (8, 6), (99, 20)])
 def test_widening_grows_with_the_root_of_the_visits(visits: int, expected: int) -> None:
     assert width(visits) == expected
 
@@ -164,7 +165,7 @@ def test_with_three_peers_that_know_the_node_the_median_counts() -> None:
     assert _means({"bob": (2, 0.1), "carol": (1, 0.2), "dave": (2, 0.7)}) != pytest.approx(0.2)
 
 
-@pytest.mark.parametrize(("means", "middle"), [((0.1, 0.2, 0.3, 0.4), 0.2), ((0.5, 0.1, 0.4, 0.2, 0.3), 0.3)])
+@each(("means", "middle"), [((0.1, 0.2, 0.3, 0.4), 0.2), ((0.5, 0.1, 0.4, 0.2, 0.3), 0.3)])
 def test_of_an_even_number_of_peers_the_lower_middle_one_counts(means: tuple[float, ...], middle: float) -> None:
     peers = ("bob", "carol", "dave", "erin", "frank")
     assert _means({peer: (2, mean) for peer, mean in zip(peers, means, strict=False)}) == pytest.approx(middle)

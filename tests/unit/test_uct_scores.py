@@ -12,6 +12,7 @@ from protocol import limits
 from protocol.search.entry import SCALE, NodeEntry, Register, make_update
 from protocol.search.tree import SearchTree
 from protocol.search.uct import RISK_PENALTY, UNVERIFIED_MAX, Uct, Weights, width
+from tests.tables import each
 from tests.trees import ROOT_KEY, SEARCH, lease, node
 
 ME = "alice"
@@ -35,7 +36,7 @@ def row(tree: SearchTree, key: bytes) -> int:
     return found
 
 
-@pytest.mark.parametrize(("risk", "penalty"), [(1, 0.0), (2, 0.05), (3, 0.15)])
+@each(("risk", "penalty"), [(1, 0.0), (2, 0.05), (3, 0.15)])
 def test_before_any_visit_a_child_is_worth_its_prior_less_its_risk(risk: int, penalty: float) -> None:
     entry = node("a", prior=0.4, risk=risk)
     tree, uct = grown(entry)
@@ -46,7 +47,7 @@ def test_before_any_visit_a_child_is_worth_its_prior_less_its_risk(risk: int, pe
     assert RISK_PENALTY[risk] == penalty
 
 
-@pytest.mark.parametrize(
+@each(
     ("visits", "cost_ms", "leases", "expected"),
     [
         (1, 0, 0, (0.5 + 0.4) / 2),
@@ -128,7 +129,7 @@ def test_of_equal_scores_the_higher_prior_is_taken_and_then_the_smaller_key() ->
     assert [tree.key(place) for place in uct.descend(0)] == [ROOT_KEY, first]
 
 
-@pytest.mark.parametrize(("visits", "taken"), [(0, 2), (1, 3), (2, 4), (3, 4), (4, 5)])
+@each(("visits", "taken"), [(0, 2), (1, 3), (2, 4), (3, 4), (4, 5)])
 def test_exactly_as_many_children_take_part_as_the_width_allows(visits: int, taken: int) -> None:
     entries = [node(str(number), prior=0.5 - number / 100) for number in range(8)]
     for best in range(8):
@@ -166,7 +167,7 @@ def test_without_shares_there_is_no_quality() -> None:
     assert Uct(SearchTree(SEARCH), ME).quality(np.arange(1)).tolist() == [0.0]
 
 
-@pytest.mark.parametrize(
+@each(
     ("shares", "expected"),
     [
         ([(ME, seen(2, 0.4, 0.8))], 0.6),

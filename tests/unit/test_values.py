@@ -13,6 +13,7 @@ from protocol.errors import MeshError
 from protocol.page.actions.action import Assert, Click, Extract, Fill, Locator, Secret, Select
 from protocol.page.actions.values import filled_in, read_value, same_value
 from protocol.page.seen.observation import Element, Traits
+from tests.tables import each
 from tests.twins.browser import Control, Document
 from tests.unit.test_sessions_handover import node_of
 from tests.unit.test_sessions_room import ORIGIN, Bench
@@ -20,7 +21,7 @@ from tests.unit.test_sessions_room import ORIGIN, Bench
 HOME = f"{ORIGIN}/"
 
 
-@pytest.mark.parametrize(
+@each(
     ("kind", "text", "value"),
     [
         ("number", "3 left", "3"),
@@ -126,7 +127,7 @@ def test_what_makes_a_number_another_one_counts_and_its_spelling_does_not() -> N
         assert (recorded, met, same_value(Extract(name="x", kind=kind), recorded, met)) == (recorded, met, same)
 
 
-@pytest.mark.parametrize(
+@each(
     ("pattern", "text", "value"),
     [
         ("TK-#", "Ticket TK-1042 was opened", "TK-1042"),
@@ -157,7 +158,7 @@ def test_no_form_takes_long_on_any_text() -> None:
     assert time.process_time() - began < 2
 
 
-@pytest.mark.parametrize(
+@each(
     ("kind", "old", "new", "same"),
     [
         ("money", "£1,234.50", "GBP 1234.5", True),
@@ -203,7 +204,7 @@ def written(*steps: str) -> str:
     return f"start: {HOME}\nsteps:\n" + "\n".join(f"- {step}" for step in steps)
 
 
-@pytest.mark.parametrize(
+@each(
     ("steps", "words"),
     [
         (("assert: '${id}'",), "nothing was extracted under this name before"),

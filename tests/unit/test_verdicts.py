@@ -15,6 +15,7 @@ from protocol.recording.pages.masks import apply_masks, find_masks, learn_masks
 from protocol.recording.records.session import Expect, Level, Mask, RequestFault, Skipped, Step, StepMatch, Verdict
 from protocol.recording.records.verdicts import LEVELS, default_level, holds, judge_recording, judge_replay, matches
 from tests.session_samples import matched, sample_session, sample_steps
+from tests.tables import each
 from tests.twins.browser import Control, Document, Effect
 from tests.unit.test_replayer import HOME, Bench
 
@@ -27,7 +28,7 @@ def changed(**changes: Any) -> list[Step]:
     return [STEPS[0], msgspec.structs.replace(STEPS[1], **changes), *STEPS[2:]]
 
 
-@pytest.mark.parametrize(
+@each(
     ("changes", "reason"),
     [
         ({}, ""),
@@ -59,7 +60,7 @@ def test_a_recording_in_which_nothing_was_performed_failed() -> None:
     assert judge_recording(nothing).verdict is Verdict.FAIL
 
 
-@pytest.mark.parametrize(
+@each(
     ("changes", "level"),
     [
         ({}, "text"),
@@ -176,7 +177,7 @@ def test_nothing_is_learned_from_a_page_that_did_not_rest() -> None:
     assert learn_masks("- 1 left", "- 1 left", ()) == ()
 
 
-@pytest.mark.parametrize(
+@each(
     ("line", "forms"),
     [
         ("- text: 12:30", ["time"]),
@@ -224,7 +225,7 @@ def test_nothing_passes_of_which_a_step_was_left_out() -> None:
     assert judge_recording(failed, [left_out(3)]).reason == "step 2: not performed (action.target_missing)"
 
 
-@pytest.mark.parametrize(
+@each(
     "line",
     [
         "- text: to NL91ABNA0417164300",
@@ -262,7 +263,7 @@ def test_what_only_looks_like_it_is_masked() -> None:
         assert len(find_masks(line)) == 1, line
 
 
-@pytest.mark.parametrize(
+@each(
     ("line", "other", "mask"),
     [
         ("- text: Total £10", "- text: Total £99", Mask(1, 15, 17, "number")),

@@ -7,6 +7,7 @@ import pytest
 from node.verbs.rows import where
 from protocol.errors import MeshError
 from protocol.page.seen.web_address import require_web
+from tests.tables import each
 
 DECEPTIVE = [
     "http://a.example\\@b.example/",
@@ -23,7 +24,7 @@ DECEPTIVE = [
 ]
 
 
-@pytest.mark.parametrize("url", DECEPTIVE)
+@each("url", DECEPTIVE)
 def test_an_address_in_which_not_everybody_reads_the_same_site_is_refused(url: str) -> None:
     """Guard: protocol/page/seen/web_address.py, require_plain."""
     with pytest.raises(MeshError) as refused:
@@ -31,13 +32,13 @@ def test_an_address_in_which_not_everybody_reads_the_same_site_is_refused(url: s
     assert refused.value.code == "browser.scheme"
 
 
-@pytest.mark.parametrize("url", DECEPTIVE)
+@each("url", DECEPTIVE)
 def test_no_row_of_the_audit_trail_names_a_site_that_is_not_the_one_that_is_opened(url: str) -> None:
     """Guard: node/verbs/rows.py, where."""
     assert where(url) == "an address that cannot be read"
 
 
-@pytest.mark.parametrize(
+@each(
     "url",
     [
         "http://a.example/a b?to=ann@b.example#@c",
@@ -51,7 +52,7 @@ def test_other_addresses_are_fine(url: str) -> None:
     assert where(url).startswith(url[:12])
 
 
-@pytest.mark.parametrize("url", ["file:///etc/passwd", "chrome://version", "http://", "a.example", "javascript:1"])
+@each("url", ["file:///etc/passwd", "chrome://version", "http://", "a.example", "javascript:1"])
 def test_what_is_no_web_address_is_refused(url: str) -> None:
     with pytest.raises(MeshError) as refused:
         require_web(url)

@@ -17,6 +17,7 @@ from protocol.wire import http_signature as signed
 from protocol.wire.address import parse_peer_address
 from protocol.wire.clocks import apart_in_words
 from protocol.wire.destination import NetworkZone, place_of
+from tests.tables import each
 
 ANNA = SigningKey(b"\x01" * 32)
 NODE = ids.node_id(bytes(ANNA.verify_key))
@@ -44,7 +45,7 @@ def nested(depth: int) -> bytes:
     return b"\x81" * depth + b"\x00"
 
 
-@pytest.mark.parametrize(
+@each(
     ("data", "bounds", "said"),
     [
         (b"\x82\x00\x00", {"bytes_max": 3}, [0, 0]),
@@ -80,7 +81,7 @@ def test_the_usual_bounds_are_those_of_an_envelope() -> None:
         assert refusal(read, b"\x81" + deep)[0] == "cbor.limit"
 
 
-@pytest.mark.parametrize(
+@each(
     ("hexadecimal", "reason"),
     [
         ("", "ends early"),
@@ -169,7 +170,7 @@ class Whole(msgspec.Struct, frozen=True, kw_only=True):
     note: str = "sea-no id"
 
 
-@pytest.mark.parametrize(
+@each(
     ("record", "field"),
     [
         (Whole(search=SEARCH, nodes=(NODE, NODE), parts=(Part(lease=LEASE),)), ""),
@@ -216,7 +217,7 @@ def test_an_id_is_its_kind_twenty_characters_and_a_check_digit() -> None:
     assert ids.short(NODE) == NODE[:7]
 
 
-@pytest.mark.parametrize("text", ["lea" + SEARCH[3:], SEARCH + "A", SEARCH[:-1], SEARCH[:-2] + "1A", SEARCH[4:], ""])
+@each("text", ["lea" + SEARCH[3:], SEARCH + "A", SEARCH[:-1], SEARCH[:-2] + "1A", SEARCH[4:], ""])
 def test_an_id_of_another_form_is_refused(text: str) -> None:
     told = "an id of this kind looks like sea- and 21 letters or digits 2-7"
     assert refusal(ids.parse_id, "sea", text) == ("id.invalid", told)
@@ -241,7 +242,7 @@ def test_an_address_says_whether_it_is_for_signed_http() -> None:
     assert refusal(parse_peer_address, "https://a.lan:65536")[0] == "invite.url"
 
 
-@pytest.mark.parametrize(
+@each(
     ("address", "place"),
     [
         ("1.1.1.1", NetworkZone.PUBLIC),
@@ -274,7 +275,7 @@ def test_an_address_lies_where_the_one_that_it_leads_to_lies(address: str, place
     assert place_of(address) is place
 
 
-@pytest.mark.parametrize(
+@each(
     ("failures", "random", "wait_ms"),
     [
         (1, "00000000", 500),
@@ -292,7 +293,7 @@ def test_a_wait_is_half_of_its_bound_and_a_random_part_of_the_other_half(
     assert backoff.delay_ms(failures, bytes.fromhex(random)) == wait_ms
 
 
-@pytest.mark.parametrize(
+@each(
     ("apart_ms", "words"),
     [
         (0, "0 ms behind"),
@@ -356,7 +357,7 @@ FORM = "expected exactly one signature of the required form"
 COVER = "the signature does not cover exactly the required components"
 
 
-@pytest.mark.parametrize(
+@each(
     ("given", "messages", "reason"),
     [
         ({}, [REQUEST], "no signature"),

@@ -13,6 +13,7 @@ from protocol.log.log_proof import Equivocation, InclusionProof, KeyOf
 from protocol.log.witness_log import Checkpoint, Link, Opening, Standing, judge
 from tests.key_logs import FIRST, SECOND, START_S, THIEF, log_of, public, rotated
 from tests.logs import KEY, NODE, PUBLIC, Tree, tree
+from tests.tables import each
 
 SIGNER = KeyOf(node=NODE, public_key=PUBLIC)
 NOTHING = Link(base_size=0, base_root=b"", proof=())
@@ -43,7 +44,7 @@ def test_a_signed_checkpoint_is_read_again() -> None:
     assert signed.text.splitlines()[0] == f"trailmesh/{NODE}/0"
 
 
-@pytest.mark.parametrize(
+@each(
     "text",
     [
         "{origin}\n1\n{root}\nextension\n",
@@ -98,13 +99,13 @@ def test_an_acquaintance_has_one_tag_for_both_and_another_for_others() -> None:
 # --- judging ---
 
 
-@pytest.mark.parametrize(("old", "new"), [(1, 2), (1, 9), (4, 9), (5, 9), (8, 9), (7, 64)])
+@each(("old", "new"), [(1, 2), (1, 9), (4, 9), (5, 9), (8, 9), (7, 64)])
 def test_a_log_that_grew_is_ahead(old: int, new: int) -> None:
     grown = tree(new)
     assert judge(grown.checkpoint(old), grown.checkpoint(), grown.link(old, new)) is Standing.AHEAD
 
 
-@pytest.mark.parametrize(("old", "new"), [(2, 3), (4, 9), (5, 9), (8, 9), (7, 64)])
+@each(("old", "new"), [(2, 3), (4, 9), (5, 9), (8, 9), (7, 64)])
 def test_a_log_that_forked_contradicts_itself_whatever_it_proves(old: int, new: int) -> None:
     """Guard: protocol/log/witness_log.py, judge."""
     honest, forked = tree(new), tree(new, fork_at=old - 1)
@@ -221,7 +222,7 @@ def test_two_roots_of_one_size_are_a_proof() -> None:
     assert finding.root != finding.other_root
 
 
-@pytest.mark.parametrize(("old", "new"), [(2, 3), (4, 9), (5, 9), (8, 9), (7, 64)])
+@each(("old", "new"), [(2, 3), (4, 9), (5, 9), (8, 9), (7, 64)])
 def test_a_larger_checkpoint_that_had_another_root_is_a_proof(old: int, new: int) -> None:
     honest, forked = tree(new), tree(new, fork_at=old - 1)
     link = forked.link(old, new)
@@ -254,7 +255,7 @@ def test_an_honest_node_cannot_be_framed() -> None:
         refused(log_proof.check, attempt)
 
 
-@pytest.mark.parametrize(
+@each(
     "data",
     [b"", b"{}", b"null", b'{"format": "other"}', b'{"format": "trailmesh-log-inclusion-v1"}', b"\xff", b"[" * 5_000],
 )

@@ -14,6 +14,7 @@ from protocol.risk.words import field_says, grave, say
 from protocol.risk.words.anchors import ANCHORS, ANCHORS_MAX
 from protocol.risk.words.model import FILE, decode
 from protocol.risk.words.text import read, runs, script_of
+from tests.tables import each
 
 PAGE = Observation(url="https://shop.example/", title="", text="", elements=())
 SIZE_MAX = 2_000_000
@@ -54,7 +55,7 @@ IN_ALL_SCRIPTS = {
 }
 
 
-@pytest.mark.parametrize("language", IN_ALL_SCRIPTS)
+@each("language", IN_ALL_SCRIPTS)
 def test_grave_labels_are_known_in_each_script_and_others_say_nothing_grave(language: str) -> None:
     deletes, pays, sends, shows = IN_ALL_SCRIPTS[language]
     assert pressed(deletes) == 7
@@ -77,17 +78,13 @@ def test_no_class_of_css_makes_a_label_harmless_that_is_not(name: str, tokens: t
         assert pressed(name, role, tokens=tokens) >= APPROVAL_CLASS
 
 
-@pytest.mark.parametrize(
-    "name", ["Info löschen", "Menu verwijderen", "Supprimer le menu", "Show all delete", "Details Delete"]
-)
+@each("name", ["Info löschen", "Menu verwijderen", "Supprimer le menu", "Show all delete", "Details Delete"])
 def test_a_grave_word_in_a_label_counts_beside_harmless_ones(name: str) -> None:
     """Guard: protocol/risk/words/__init__.py, _hidden."""
     assert [each.level for each in grave(name)] == [7]
 
 
-@pytest.mark.parametrize(
-    "name", ["Blue mug", "Кнопка", "Mike", "2024", "マグカップ", "Clear filters", "Order by", "Cancel"]
-)
+@each("name", ["Blue mug", "Кнопка", "Mike", "2024", "マグカップ", "Clear filters", "Order by", "Cancel"])
 def test_a_name_of_a_thing_and_a_view_say_nothing_grave(name: str) -> None:
     assert not list(grave(name))
 
@@ -98,7 +95,7 @@ def test_labels_of_fields_are_told_from_labels_of_buttons() -> None:
     assert field_says("Vorname").level == 0
 
 
-@pytest.mark.parametrize(
+@each(
     ("label", "text", "parts"),
     [
         ("  DELETE\u00a0 All ", "delete all", ()),
@@ -145,7 +142,7 @@ def test_a_label_is_quickly_read() -> None:
     assert (time.perf_counter() - began) / len(labels) < LABEL_S_MAX
 
 
-@pytest.mark.parametrize(("apart", "joined"), [("删 除", "删除"), ("支 付", "支付"), ("退 订", "退订")])
+@each(("apart", "joined"), [("删 除", "删除"), ("支 付", "支付"), ("退 订", "退订")])
 def test_two_letters_that_a_page_has_put_apart_are_one_word(apart: str, joined: str) -> None:
     assert say(apart) == say(joined)
     assert say(apart).certain
