@@ -8,7 +8,11 @@ import asyncio
 import contextlib
 import hashlib
 import itertools
+import shutil
+import tempfile
+import weakref
 from collections.abc import AsyncIterator, Callable
+from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -17,32 +21,22 @@ from nacl.signing import SigningKey
 from adapters.ports.browser import NOTHING, Given, Outcome
 from adapters.ports.clock import Clock
 from adapters.ports.records import PeerRecord
-from adapters.search.writer import TreeWriter
 from adapters.transport.tls.bounds import Bounds
-from node.api.federation import FederationApi
-from node.approvals import Approvals, OwnerKeys
+from node.api.node import Node
 from node.config.settings import Config, ExploreConfig
-from node.distrust.distrust import Distrust
-from node.distrust.notices import Notices
-from node.explorer.explorer import Explorer
 from node.explorer.sharing.replica import Replica
-from node.live.browsers.browsers import Browsers
-from node.log.checkpoints import LogExchange
+from node.live.browsers.metering import UNMETERED
+from node.rooms import assemble
 from node.signing.identity import Identity
-from node.signing.witness import Witness
-from node.trust.calls import Calls
-from node.trust.clock_mark import ClockMark
-from node.trust.peers import Peers
-from node.trust.trust_changes import TrustChanges
-from node.verbs import Handler
 from protocol.errors import MeshError
 from protocol.goal.condition import Condition
-from protocol.messages import PROTOCOL_VERSION, Done, KeysPush, StatusAsk, StatusTell
+from protocol.messages import PROTOCOL_VERSION, StatusAsk, StatusTell
 from protocol.page.actions.action import Action
 from protocol.page.secrets.secrets import Secrets
 from protocol.page.seen.observation import Element
 from protocol.risk.requests.requests import GuardPolicy
 from protocol.trust.grants import Grants, parse_grants
+from tests.memory_rooms import memory_ports
 from tests.twins.browser import Control, Document, Kept, MemoryBrowser, MemoryPage, MemorySite
 from tests.twins.clock import START_MS
 from tests.twins.storage import MemoryStore
@@ -154,6 +148,13 @@ class _SlowPage(MemoryPage):
         )
 
 
+class LastingStore(MemoryStore):
+    """A store that a restart finds as it was."""
+
+    async def close(self) -> None:
+        """The store stays as it is."""
+
+
 class MemoryNode:
     """One node: what survives a restart (key, store), and the running rest."""
 
@@ -161,7 +162,9 @@ class MemoryNode:
         self.mesh = mesh
         self.name = name
         self.config = config
-        self.store = MemoryStore()
+        self.store: MemoryStore = LastingStore()
+        self.home = mesh.home / name
+        self.home.mkdir(exist_ok=True)
         self.site = mesh.site
         self.step_s = 0.2
         self.browsers_opened: list[SlowBrowser] = []
@@ -197,54 +200,31 @@ class MemoryNode:
         mesh = self.mesh
         self.server = mesh.network.server(self.id, self.identity.public_key, self.address)
         self.client = mesh.network.client(self.id, self.identity.public_key)
-        self.browsers = Browsers(self._open_browser)
-        self.witness = Witness(self.identity, self.store, mesh.clock)
-        await self.witness.load()
-        self.peers = Peers(self.witness, self.config, self.store, mesh.clock, self.server)
-        self.changes = TrustChanges(self.peers, self.store, mesh.clock)
-        self.calls = Calls(self.witness, self.changes, self.client, mesh.clock)
-        self.peers.addresses = (self.address,)
-        await self.peers.load()
-        self.log_exchange = LogExchange(self.witness, self.calls, self.store, mesh.clock)
-        await self.log_exchange.load()
-        self.approvals = Approvals(
-            self.witness, self.store, mesh.clock, OwnerKeys(self.witness, self.store, mesh.clock)
-        )
-        await self.approvals.load()
-        self.explorer = Explorer(
-            self.witness,
-            self.config,
-            self.store,
+        ports = memory_ports(
+            self.identity,
             mesh.clock,
-            self.browsers,
-            self.calls,
-            TreeWriter,
-            self.log_exchange.demand,
+            store=self.store,
+            open_browser=self._open_browser,
+            server=self.server,
+            client=self.client,
+            addresses=(self.address,),
         )
-        self.notices = Notices(self.witness, self.calls, self.log_exchange, self.store, mesh.clock)
-        await self.notices.load()
-        self.distrust = Distrust(self.calls, self.log_exchange, self.notices, self.explorer.drop_peer)
-        self.mark = ClockMark(self.store, mesh.clock)
-        await self.mark.load()
-        self.api = FederationApi(self.changes, self.mark, mesh.clock)
-        rooms: dict[str, Handler] = {
-            **self.explorer.routes,
-            **self.log_exchange.routes,
-            **self.notices.routes,
-            "keys/push": self._on_keys,
-            "status": self._on_status,
-        }
-        for route, handler in rooms.items():
-            self.api.serve(route, handler)
+        self.rooms = rooms = assemble(self.home, self.config, self.identity, ports)
+        self.browsers, self.witness, self.approvals = rooms.browsers, rooms.witness, rooms.approvals
+        self.peers, self.changes, self.calls = rooms.trust.peers, rooms.trust.changes, rooms.trust.calls
+        self.log_exchange, self.explorer, self.mark = rooms.log.exchange, rooms.explorer, rooms.trust.clock_mark
+        self.notices, self.distrust = rooms.revocation.notices, rooms.revocation.distrust
+        # Tests name agents as callers that nobody has added: their time with a browser is not counted.
+        self.browsers.metering = UNMETERED
+        await rooms.start()
+        self.api = Node(rooms).federation
+        self.api.serve("status", self._on_status)
+        # As ``Rooms.serve``, without the first round of checkpoints: tests say themselves when nodes show each other their logs.
         await self.distrust.start()
         await self.explorer.start()
         await self.mark.settle()
-        await self.server.start(self.api.handle)
+        rooms.serving.address = await self.server.start(self.api.handle)
         self.running = True
-
-    async def _on_keys(self, caller: str, push: KeysPush) -> Done:
-        await self.changes.adopt(push.log)
-        return Done()
 
     async def _on_status(self, caller: str, ask: StatusAsk) -> StatusTell:
         record = self.peers.record(caller)
@@ -267,13 +247,7 @@ class MemoryNode:
         """End it as the runtime does. A second call does nothing."""
         if self.running:
             self.running = False
-            await self.server.close()
-            await self.distrust.close()
-            await self.explorer.close()
-            await self.calls.close()
-            await self.browsers.close()
-            await self.witness.close()
-            await self.mark.close()
+            await self.rooms.close()
 
     async def crash(self) -> None:
         """Be gone for everybody else at once; what it was doing is not told to anybody."""
@@ -310,6 +284,8 @@ class MemoryMesh:
         self.dead: set[str] = set()
         self.network = MemoryNetwork(self._weather, bounds=Bounds(requests_per_s=2_000, requests_burst=2_000))
         self.nodes: list[MemoryNode] = []
+        self.home = Path(tempfile.mkdtemp(prefix="mesh-"))
+        weakref.finalize(self, shutil.rmtree, self.home, True)
 
     async def _weather(self, leg: Any) -> None:
         if leg.source in self.dead or leg.target in self.dead:
