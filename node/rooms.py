@@ -31,8 +31,8 @@ from node.capsules.seal import Capsules, Endings, Kept, Proving, Repolicy, Seali
 from node.config import Config
 from node.distrust import Distrust, Notices
 from node.explorer import Explorer, ExploreVerbs, Parts
-from node.live.acting import NO_CODES, Codes, KeptCodes
-from node.live.browsers import UNMETERED, Browsers, Metering, Mounts, no_capsules
+from node.live.acting import KeptCodes
+from node.live.browsers import Browsers, open_browsers
 from node.live.sessions import LIVES, LiveSessions, LiveVerbs
 from node.log import EQUIVOCATIONS, HEADS, Audit, LogExchange, Logs
 from node.pairing import INVITES, PairingDesk, PairingVerbs
@@ -394,34 +394,4 @@ def _sealed_room(sealed: SealedLogins) -> Room:
         routes={**sealed.exchange.routes, **sealed.handles.routes, **sealed.work.routes},
         start=(sealed.capsules.load, sealed.work.load),
         close=(sealed.work.close,),
-    )
-
-
-def open_browsers(
-    config: Config,
-    open_browser: OpenBrowser,
-    open_persistent: OpenPersistent = no_persistent,
-    *,
-    metering: Metering = UNMETERED,
-    codes: Codes = NO_CODES,
-    mounts: Callable[[Browsers], Mounts] = no_capsules,
-) -> Browsers:
-    """Build the pool of browsers with the sizes and waiting times of the configuration; otherwise as ``Browsers``."""
-    browser = config.browser
-    return Browsers(
-        open_browser,
-        step_timeout_ms=browser.step_timeout_ms,
-        navigation_timeout_ms=browser.navigation_timeout_ms,
-        contexts_max=browser.contexts_max,
-        contexts_for_owner=browser.contexts_for_owner,
-        # Every connection to an attached browser reaches the same process, so more than one would not isolate crashes.
-        contexts_per_browser_max=browser.contexts_max if browser.cdp_url else browser.contexts_per_browser_max,
-        queue_max=browser.queue_max,
-        queue_s=browser.queue_seconds,
-        idle_s=browser.idle_seconds,
-        open_persistent=open_persistent,
-        attached=bool(browser.cdp_url),
-        metering=metering,
-        codes=codes,
-        mounts=mounts,
     )

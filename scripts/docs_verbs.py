@@ -10,7 +10,8 @@ import msgspec
 from msgspec import inspect as types
 
 from node.base.control_file import AGENTS_DIRECTORY, AGENTS_SOCKET_FILE, CONTROL_FILE, SOCKET_FILE
-from node.verbs import SCOPES, CallerKind, Verb
+from node.verbs import CallerKind, Verb
+from node.verbs.caller import SCOPES
 from node.verbs.catalogue import CATALOGUE
 from node.verbs.verb import ANY_SCOPE
 from protocol.feed import ABOUT

@@ -36,7 +36,7 @@ from protocol.errors import MeshError
 from protocol.trust.agent_token import PREFIX, token_hash
 
 if TYPE_CHECKING:
-    from node.config import AskPassphrase
+    from node.process.passphrase import AskPassphrase
     from node.verbs import Tell
 
 log = logging.getLogger(__name__)
@@ -202,7 +202,7 @@ async def examine(home: Path, passphrase: AskPassphrase, *, browser: bool) -> An
 
     Errors: those of ``call``.
     """
-    from node.config import asked_once
+    from node.process.passphrase import asked_once
 
     ask = asked_once(passphrase)
     try:

@@ -7,8 +7,8 @@ from typing import Final
 
 from nacl.signing import SigningKey
 
-from node.config import new_owner_passphrase, owner_passphrase
 from node.process.machine import system_clock
+from node.process.passphrase import new_owner_passphrase, owner_passphrase
 from node.process.wiring import owner_key_store
 from protocol.approval.owners import owner_id
 from protocol.errors import MeshError

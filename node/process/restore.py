@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import Any
 
 from node.base.ownership import check_private
-from node.config import AskPassphrase
 from node.health import Contents, unpack
+from node.process.passphrase import AskPassphrase
 from node.process.wiring import check_copy, open_node
 from node.signing import identity
 from protocol import ids, limits

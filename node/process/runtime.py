@@ -18,9 +18,9 @@ from apscheduler.schedulers.asyncio import AsyncIOScheduler
 from node.api import ControlServer, MetricsServer, Node
 from node.base.fault_report import Reported
 from node.base.terminal import LineFormatter
-from node.config import AskPassphrase
 from node.health import metrics
 from node.process.client import control_info
+from node.process.passphrase import AskPassphrase
 from node.process.turns import open_in_turn
 from node.rooms import Rooms
 from node.trust import announcement

@@ -12,9 +12,9 @@ import msgspec
 
 from node.base.files import write_atomic, write_private
 from node.base.ownership import check_file, check_private
-from node.config import AskPassphrase
 from node.config import settings as configuration
 from node.process.machine import system_clock
+from node.process.passphrase import AskPassphrase
 from node.process.wiring import advertised_host, new_key_store, recovery_words
 from node.signing import check_recovery_file, contents, default_recovery_file, identity
 from protocol import ids

@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import Final
 
 from node.api import Node
-from node.config import AskPassphrase
 from node.process import wiring
+from node.process.passphrase import AskPassphrase
 from protocol import limits
 from protocol.errors import MeshError
 

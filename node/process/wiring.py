@@ -36,11 +36,12 @@ from adapters.transport.signed_server import SignedServer
 from node.api import Node
 from node.approvals import end_answers
 from node.base.files import STORE_FILE, write_private
-from node.config import AskPassphrase, passphrase_source
 from node.config import settings as configuration
 from node.health import doctor
+from node.live.browsers import open_browsers
 from node.process.machine import browser_of, browser_settings, machine_id, opened, persistent_of, system_clock
-from node.rooms import Ports, assemble, open_browsers
+from node.process.passphrase import AskPassphrase, passphrase_source
+from node.rooms import Ports, assemble
 from node.signing import contents, identity
 from node.verbs.nodes.node import Health
 from protocol.errors import MeshError

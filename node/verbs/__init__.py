@@ -5,14 +5,13 @@ are generated from these declarations. Each room binds its functions to its verb
 a verb, and never imports a room.
 """
 
-from node.verbs.caller import NODE, OWNER, SCOPES, Caller, CallerKind, called_by, current_caller
+from node.verbs.caller import NODE, OWNER, Caller, CallerKind, called_by, current_caller
 from node.verbs.room import Room
 from node.verbs.verb import Bound, Handler, NoParams, Params, Row, Run, Tell, Verb
 
 __all__ = [
     "NODE",
     "OWNER",
-    "SCOPES",
     "Bound",
     "Caller",
     "CallerKind",

@@ -28,7 +28,8 @@ from node.live.sessions.stored import LIVES, LiveRecord
 from node.process.client import AsAgent, as_agent, call, control_info
 from node.process.setup import init_home
 from node.process.wiring import open_node
-from node.verbs import SCOPES, CallerKind
+from node.verbs import CallerKind
+from node.verbs.caller import SCOPES
 from node.verbs.nodes.agent import Scope
 from node.verbs.verb import ANY_SCOPE
 from protocol import ids, limits

@@ -12,7 +12,8 @@ from nacl.signing import SigningKey
 from adapters.ports.browser import Leaving
 from node.approvals import Approvals, OwnerKeys
 from node.approvals.stored import QUESTIONS
-from node.live.acting import Asking, Sought
+from node.live.acting import Sought
+from node.live.acting.asking import Asking
 from node.live.sessions.live_sessions import LiveSessions
 from node.live.sessions.verbs import LiveVerbs
 from node.sessions.actions.action_files import read_step

@@ -86,7 +86,7 @@ async def _asked(home: Path, name: str) -> str:
 
 
 def test_a_passphrase_is_taken_from_a_terminal_only(home: Path) -> None:
-    """Guard: node/config/passphrase.py, _typed."""
+    """Guard: node/process/passphrase.py, _typed."""
     file = home.parent / "passphrase.txt"
     file.write_text(PASSPHRASE)
     for words in (("owner", "add", "ben"), ("owner", "revoke", "anna")):

@@ -9,10 +9,11 @@ from typing import Any
 import platformdirs
 import pytest
 
-from node.config import passphrase, settings
-from node.config.passphrase import asked_once, new_passphrase_source, passphrase_source
+from node.config import settings
 from node.config.safe_yaml import load_yaml
 from node.config.settings import Config, home_directory, load, parse, read, render
+from node.process import passphrase
+from node.process.passphrase import asked_once, new_passphrase_source, passphrase_source
 from protocol import limits
 from protocol.errors import MeshError
 from tests.tables import each

@@ -15,8 +15,9 @@ import pytest
 
 from adapters.storage.sqlite import DATABASE_FILE
 from node.base.files import MARK_FILE, STORE_FILE
-from node.config import CONFIG_FILE, passphrase_source
+from node.config import CONFIG_FILE
 from node.process.client import call, examine, recover
+from node.process.passphrase import passphrase_source
 from node.process.setup import init_home
 from node.signing import KEY_FILE, LOG_FILE, contents, identity
 from protocol.errors import MeshError

@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from node.config.passphrase import passphrase_source, read
 from node.process.client import examine
+from node.process.passphrase import passphrase_source, read
 from node.process.setup import init_home
 from protocol.errors import MeshError
 

@@ -18,8 +18,8 @@ from click.testing import CliRunner
 
 from node.base.statuses import exit_code
 from node.cli import main
-from node.config import passphrase_source
 from node.process.client import call, examine
+from node.process.passphrase import passphrase_source
 from node.process.setup import init_home
 from node.process.wiring import open_node
 from protocol.errors import MeshError

@@ -10,7 +10,8 @@ import msgspec
 import pytest
 
 from adapters.schedule_records import RunSpend
-from node.live.browsers import CapsuleNames, NoCapsules
+from node.live.browsers import CapsuleNames
+from node.live.browsers.mounting import NoCapsules
 from node.schedules import Ended
 from node.schedules.triggers import Trigger
 from node.schedules.verbs import ScheduleVerbs

@@ -19,13 +19,13 @@ from node.config import Config
 from node.config.settings import BrowserConfig, Listen
 from node.config.settings import read as read_config
 from node.distrust import Notices
+from node.live.browsers import open_browsers
 from node.live.sessions import LiveSessions
 from node.log import LogExchange
 from node.process import setup, wiring
 from node.process.machine import browser_settings, system_clock
 from node.process.setup import _host_name, _listen, free_port, init_home
 from node.process.wiring import _is_everywhere, _is_loopback, advertised_host, new_key_store
-from node.rooms import open_browsers
 from node.schedules import Schedules
 from node.signing import Witness, identity
 from node.trust import ClockMark, Peers, RefusalBook

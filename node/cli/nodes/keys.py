@@ -17,7 +17,7 @@ from protocol.errors import MeshError
 @common_options
 def show_id(home: str | None, as_json: bool) -> None:
     """Show the id of this node: full, short, and as six words to compare over the telephone."""
-    from node.config import passphrase_source
+    from node.process.passphrase import passphrase_source
     from node.process.wiring import fingerprint_words, open_key_store
     from node.trust import describe
 

@@ -87,7 +87,7 @@ def init(
     Example:
       trailmesh node init --name laptop --listen 192.168.1.20:7443 --recovery-out /media/stick/laptop-recovery.txt
     """
-    from node.config import new_passphrase_source
+    from node.process.passphrase import new_passphrase_source
     from node.process.setup import init_home
 
     result = init_home(
@@ -125,7 +125,7 @@ def serve(home: str | None, passphrase_file: str | None, as_json: bool) -> None:
     Serves peers over mutually authenticated TLS and this machine's commands over a private socket. Searches that were running
     when the node last stopped are resumed. The passphrase of a sealed witness key is needed once, at the start.
     """
-    from node.config import passphrase_source
+    from node.process.passphrase import passphrase_source
     from node.process.runtime import serve as run
 
     owner_only("node serve")
@@ -166,7 +166,7 @@ def restore(home: str | None, file: str, offline: bool, passphrase_file: str | N
       trailmesh node backup /media/stick/laptop.tmbackup
       trailmesh node restore /media/stick/laptop.tmbackup --home ~/restored
     """
-    from node.config import passphrase_source
+    from node.process.passphrase import passphrase_source
     from node.process.restore import restore as run
 
     owner_only("node restore")
@@ -346,8 +346,8 @@ def metrics(home: str | None, as_json: bool) -> None:
 @passphrase_option
 @common_options
 def doctor(home: str | None, passphrase_file: str | None, as_json: bool, **typed: Any) -> None:
-    from node.config import passphrase_source
     from node.process.client import examine
+    from node.process.passphrase import passphrase_source
 
     owner_only("node doctor")
     result = run_async(examine(home_path(home), passphrase_source(passphrase_file), **given(verbs.DOCTOR, typed)))

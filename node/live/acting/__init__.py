@@ -1,7 +1,7 @@
 """Performs an action: judges its risk, asks the gate, and holds requests that need a yes."""
 
 from node.live.acting.allowing import Quiet
-from node.live.acting.asking import Asking, Asks, Sought, seek
+from node.live.acting.asking import Asks, Sought, seek
 from node.live.acting.codes import NO_CODES, Codes, KeptCodes
 from node.live.acting.driver import Driver, Gate, Makes
 from node.live.acting.gate import unsent
@@ -12,7 +12,6 @@ from node.live.acting.uploads import NO_UPLOADS, Uploads
 __all__ = [
     "NO_CODES",
     "NO_UPLOADS",
-    "Asking",
     "Asks",
     "Codes",
     "Driver",
