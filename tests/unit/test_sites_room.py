@@ -100,7 +100,6 @@ async def test_sites_are_listed_with_their_counts_the_last_one_first(tmp_path: P
 
 
 async def test_an_agent_learns_of_no_site_whose_sessions_it_may_not_see(tmp_path: Path) -> None:
-    """Guard: node/sessions/keeping/reading.py, _visible."""
     agent = Caller(kind=CallerKind.AGENT, name="anna", scopes=frozenset({"read"}), origins=(WIKI,))
     async with _stored(tmp_path) as sites:
         with called_by(agent):
