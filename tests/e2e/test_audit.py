@@ -41,7 +41,7 @@ def test_both_sides_of_a_pairing_and_what_followed_are_on_the_trail(tmp_path: Pa
         out.write_text("".join([lines[0].replace("owner", "nobody"), *lines[1:]]))
         status, said, _ = cli("audit", "verify", str(out), home=anna.home)
         assert status == 1
-        assert "NOT sound: row 2" in said
+        assert "no: row 2" in said
         assert "peer.paired" in cli("audit", home=anna.home)[1]
         assert refusal("audit", "--since", "yesterday", home=anna.home)[0] == "input.invalid"
 

@@ -88,33 +88,36 @@ VERIFIED: dict[str, Any] = {
 @each(
     ("changed", "code", "more"),
     [
-        ({}, 0, ["sound"]),
+        ({}, 0, ["yes"]),
         (
             {"anchors_lost": 1, "unfinished": [{"row": 3, "what": "node.serve"}, {"row": 4, "what": "node.join"}]},
             0,
             [
-                "in the witness log, but its content not stored or not accepted: 1 head",
-                "still running, or cut off by a crash: rows 3 (node.serve), 4 (node.join)",
-                "sound",
+                "yes",
+                "lost heads    1 of the witness log are not stored or not accepted",
+                "still running, or cut off by a crash:",
+                "  row 3 (node.serve)",
+                "  row 4 (node.join)",
             ],
         ),
-        ({"sound": False, "broken": 3, "fault": "a gap"}, 1, ["NOT sound: row 3: a gap"]),
+        ({"sound": False, "broken": 3, "fault": "a gap"}, 1, ["no: row 3: a gap"]),
     ],
 )
 def test_the_audit_trail_is_sound_or_not_in_words_and_in_the_exit_code(
     changed: dict[str, Any], code: int, more: list[str]
 ) -> None:
     done = Answers(audit_verify=[VERIFIED | changed]).run("audit", "verify")
-    assert (done.code, done.out) == (code, ["node  NODE", "rows  4", "head  4ead", "2 of 2 signed heads match", *more])
+    lines = ["node          NODE", "rows          4", "head          4ead", "signed heads  2 of 2 match"]
+    assert (done.code, done.out) == (code, [f"sound         {more[0]}", *lines, *more[1:]])
 
 
 @each(
     ("anchors", "heads", "told"),
-    [(0, 0, "no signed head yet"), (1, 1, "1 of 1 signed heads match"), (0, 2, "0 of 2 signed heads match")],
+    [(0, 0, "0"), (1, 1, "1 of 1 match"), (0, 2, "0 of 2 match")],
 )
 def test_the_signed_heads_that_match_are_counted_among_all(anchors: int, heads: int, told: str) -> None:
     done = Answers(audit_verify=[VERIFIED | {"anchors": anchors, "heads": heads}]).run("audit", "verify")
-    assert done.out[3] == told
+    assert done.out[4] == f"signed heads  {told}"
 
 
 def test_rows_are_listed_with_what_they_have_and_nothing_else() -> None:

@@ -17,7 +17,7 @@ from protocol.errors import MeshError
 from protocol.ids import SessionId
 from scripts.docs_records import row, with_inner
 
-WRITTEN_BY_HAND = frozenset({"agent", "audit", "events", "log", "node", "owner", "policy"})
+WRITTEN_BY_HAND = frozenset({"events", "node"})
 """Groups whose commands still write their results by hand. A new group is none of them."""
 RECORDS = with_inner(
     dict.fromkeys(

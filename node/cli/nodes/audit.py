@@ -39,28 +39,9 @@ def _who(who: str, names: dict[str, str]) -> str:
     return names.get(who, short_caller(who))
 
 
-def _show_exported(r: Result) -> None:
-    click.echo(f"{counted(r['rows'], 'row')} in {r['out']}; head {r['head']}")
-
-
-def _show_verified(r: Result) -> None:
-    click.echo(f"node  {r['node']}\nrows  {r['rows']}\nhead  {r['head']}")
-    click.echo(f"{r['anchors']} of {r['heads']} signed heads match" if r["heads"] else "no signed head yet")
-    if lost := r["anchors_lost"]:
-        click.echo(f"in the witness log, but its content not stored or not accepted: {counted(lost, 'head')}")
-    if r["unfinished"]:
-        rows = ", ".join(f"{action['row']} ({action['what']})" for action in r["unfinished"])
-        click.echo(f"still running, or cut off by a crash: rows {rows}")
-    for told in r["tampered"]:
-        click.echo(f"the store was changed from outside: {told}")
-    fault = f": row {r['broken']}: {r['fault']}" if r["fault"] else ""
-    click.echo("sound" if r["sound"] else f"NOT sound{fault}")
-
-
 LOOKS: Final = {
     "audit.list": Look(text=_show_rows),
-    "audit.export": Look(text=_show_exported),
-    "audit.verify": Look(text=_show_verified, status=lambda r: 0 if r["sound"] else 1),
+    "audit.verify": Look(status=lambda r: 0 if r["sound"] else 1),
 }
 group = group_of(verbs.LIST, LOOKS["audit.list"])
 for _command in commands_of((verbs.EXPORT, verbs.VERIFY), LOOKS):

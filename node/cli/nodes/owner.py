@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 import click
 
-from node.base.plain import moment
-from node.cli.base.build import Look, commands_of
-from node.cli.base.common import Result, common_options, emit, home_path, owner_only, run_verb, table
+from node.cli.base.build import commands_of
+from node.cli.base.common import Result, common_options, emit, home_path, owner_only, run_verb
 from node.verbs.nodes import owner as verbs
 from protocol.errors import MeshError
 
@@ -232,16 +231,5 @@ def _show_revoked(r: Result) -> None:
     click.echo(f"revoked the key of {r['name']}, {r['id']}{ended}")
 
 
-def _show_owners(r: Result) -> None:
-    if not r["owners"]:
-        click.echo("no owner has a key yet: `trailmesh owner add NAME`")
-        return
-    rows = [
-        [each["name"], each["state"], str(each["class_max"]), moment(each["added_ms"]), each["by"], each["id"]]
-        for each in r["owners"]
-    ]
-    table("owners", ["name", "state", "class max", "added (UTC)", "by", "id"], rows)
-
-
-for _command in commands_of(verbs.VERBS, {verbs.LIST.name: Look(text=_show_owners)}):
+for _command in commands_of(verbs.VERBS, {}):
     group.add_command(_command)

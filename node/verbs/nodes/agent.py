@@ -7,6 +7,7 @@ from typing import Annotated, Final, Literal
 import msgspec
 
 from node.verbs.caller import SCOPES
+from node.verbs.shown import shown
 from node.verbs.verb import OWNER_ONLY, NoParams, Params, Row, Verb, argument, option
 from protocol import limits
 from protocol.trust.agent_token import NAME_PATTERN
@@ -102,35 +103,35 @@ class NameParams(Params, frozen=True, kw_only=True):
 class Agent(msgspec.Struct, frozen=True, kw_only=True):
     """An agent and its usage."""
 
-    name: str
-    state: State
-    scopes: tuple[str, ...]
-    origins: tuple[str, ...]
+    name: Annotated[str, shown("name", column=True)]
+    state: Annotated[State, shown("state", column=True)]
+    scopes: Annotated[tuple[str, ...], shown("scopes", as_="prose", column=True)]
+    origins: Annotated[tuple[str, ...], shown("origins", as_="prose", column=True, empty="public sites")]
     """Origins that its browser runs may contact; empty for every public site that the configuration allows."""
-    capsules: tuple[str, ...]
+    capsules: Annotated[tuple[str, ...], shown("logins", as_="prose", column=True)]
     """Ids of the capsules that it may use, each with the kinds of work: ``cap-…=live,record``."""
-    capsule_names: dict[str, str] = {}
+    capsule_names: Annotated[dict[str, str], shown("names of logins", into="capsules", words=" ({})")] = {}
     """Current names of these capsules, by id; capsules that were removed have none."""
-    capsules_ended: tuple[str, ...] = ()
+    capsules_ended: Annotated[tuple[str, ...], shown("ended logins", into="capsules", words=" [ended: {}]")] = ()
     """Ids of the capsules that it may no longer use: removed, expired, or with a policy that was widened after the agent was
     added.
     """
-    created_ms: int
-    expires_ms: int
-    calls: int
-    calls_max: int
+    created_ms: Annotated[int, shown("added", as_="time", unit="ms")]
+    expires_ms: Annotated[int, shown("until", as_="time", unit="ms", column=True)]
+    calls: Annotated[int, shown("calls", column=True)]
+    calls_max: Annotated[int, shown("at most", into="calls", words=" of {}")]
     """0 for no limit."""
-    browser_seconds: int
-    browser_seconds_max: int
+    browser_seconds: Annotated[int, shown("browser s", column=True)]
+    browser_seconds_max: Annotated[int, shown("at most", into="browser_seconds", words=" of {}")]
     """0 for no limit."""
-    running: int
+    running: Annotated[int, shown("running", column=True)]
     """Calls in progress."""
 
 
 class Added(Agent, frozen=True, kw_only=True):
     """The new agent and its token. The token is not shown again."""
 
-    token: str
+    token: Annotated[str, shown("token", as_="bare")]
 
     def __repr__(self) -> str:
         return f"Added(name={self.name!r})"
@@ -139,14 +140,14 @@ class Added(Agent, frozen=True, kw_only=True):
 class AgentList(msgspec.Struct, frozen=True, kw_only=True):
     """Agents, by name."""
 
-    agents: tuple[Agent, ...]
+    agents: Annotated[tuple[Agent, ...], shown("agents", empty="no agents: `trailmesh agent add --help`")]
 
 
 class Removed(msgspec.Struct, frozen=True, kw_only=True):
     """The agent that was removed."""
 
-    name: str
-    ended: int
+    name: Annotated[str, shown("removed")]
+    ended: Annotated[int, shown("ended", words="{} of its calls, browser runs and live sessions")]
     """Number of its calls, browser runs and live sessions that were in progress and have been ended."""
 
 

@@ -6,6 +6,7 @@ from typing import Annotated, Final
 
 import msgspec
 
+from node.verbs.shown import shown
 from node.verbs.verb import OWNER_ONLY, Params, Row, Verb, argument, option
 from protocol import audit, limits
 
@@ -63,60 +64,62 @@ class VerifyParams(Params, frozen=True, kw_only=True):
 class Listed(msgspec.Struct, frozen=True, kw_only=True):
     """Rows of the trail, oldest first."""
 
-    rows: tuple[audit.Row, ...]
-    names: dict[str, str]
+    rows: Annotated[tuple[audit.Row, ...], shown("rows")]
+    names: Annotated[dict[str, str], shown("names", as_="names")]
     """Names of the peers, by node id."""
-    total: int
+    total: Annotated[int, shown("total", unit="row")]
     """Number of rows in the trail."""
-    head: str
+    head: Annotated[str, shown("head")]
     """SHA-256 of the last row, hex."""
 
 
 class End(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """The last line of an export."""
 
-    node: str
-    rows: int
-    head: str
-    signed: str
+    node: Annotated[str, shown("node", as_="node")]
+    rows: Annotated[int, shown("rows")]
+    head: Annotated[str, shown("head")]
+    signed: Annotated[str, shown("signed head", as_="hidden")]
     """The head as a signed artefact of the node, hex; empty while the node cannot sign."""
 
 
 class Exported(End, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """The last line of the written export."""
 
-    out: str
+    out: Annotated[str, shown("wrote")]
     """Path of the file."""
 
 
 class Unfinished(msgspec.Struct, frozen=True, kw_only=True):
     """A row that begins an action whose end row is missing."""
 
-    row: int
-    what: str
+    row: Annotated[int, shown("row")]
+    what: Annotated[str, shown("what")]
     """Name of the action."""
 
 
 class Verified(msgspec.Struct, frozen=True, kw_only=True):
     """Result of checking a trail."""
 
-    sound: bool
-    node: str
-    rows: int
+    sound: Annotated[bool, shown("sound", empty="no")]
+    node: Annotated[str, shown("node", as_="node")]
+    rows: Annotated[int, shown("rows")]
     """Number of intact rows, counted from the first."""
-    head: str
-    broken: int = 0
+    head: Annotated[str, shown("head")]
+    broken: Annotated[int, shown("broken row", into="sound", words=": row {}")] = 0
     """Number of the first row that does not match the hash chain; 0 for none."""
-    fault: str = ""
-    anchors: int = 0
+    fault: Annotated[str, shown("fault", into="sound", words=": {}")] = ""
+    anchors: Annotated[int, shown("signed heads")] = 0
     """Number of signed heads that match the rows."""
-    heads: int = 0
+    heads: Annotated[int, shown("of", into="anchors", words=" of {} match")] = 0
     """Number of signed heads that were compared with the rows."""
-    anchors_lost: int = 0
+    anchors_lost: Annotated[int, shown("lost heads", words="{} of the witness log are not stored or not accepted")] = 0
     """Number of heads that are in the witness log but not in the store, so the rows up to them cannot be checked."""
-    tampered: tuple[str, ...] = ()
+    tampered: Annotated[tuple[str, ...], shown("the store was changed from outside", as_="lines")] = ()
     """For this node's own trail: signed records about keys of owners, answers or capsules that were removed or changed."""
-    unfinished: tuple[Unfinished, ...] = ()
+    unfinished: Annotated[
+        tuple[Unfinished, ...], shown("still running, or cut off by a crash", brief="row {row} ({what})")
+    ] = ()
     """Actions that are still running or were interrupted by a crash. Only the newest are listed."""
 
 

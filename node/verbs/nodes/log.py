@@ -6,6 +6,7 @@ from typing import Annotated, Final
 
 import msgspec
 
+from node.verbs.shown import shown
 from node.verbs.verb import OWNER_AND_AGENTS, OWNER_ONLY, NoParams, Params, Row, Verb, argument, option
 from protocol.log.log_proof import InclusionProof, ProvenEntry
 
@@ -56,94 +57,99 @@ class PeerParams(Params, frozen=True, kw_only=True):
 class ShownCosignature(msgspec.Struct, frozen=True, kw_only=True):
     """A peer's cosignature of this node's log at one size."""
 
-    node: str
-    name: str
-    size: int
-    time_s: int
+    node: Annotated[str, shown("peer", as_="node", column=True)]
+    name: Annotated[str, shown("name", column=True)]
+    size: Annotated[int, shown("at size", column=True)]
+    time_s: Annotated[int, shown("when", as_="time", unit="s", column=True)]
 
 
 class ShownLog(msgspec.Struct, frozen=True, kw_only=True):
     """A log as this node knows it."""
 
-    log: str
+    log: Annotated[str, shown("log")]
     """Origin of the log; empty if this node has not seen the peer's log yet."""
-    node: str
-    name: str
-    size: int = 0
-    root: str = ""
-    checkpoint: str = ""
+    node: Annotated[str, shown("node", as_="node")]
+    name: Annotated[str, shown("name")]
+    size: Annotated[int, shown("size")] = 0
+    root: Annotated[str, shown("root")] = ""
+    checkpoint: Annotated[str, shown("checkpoint", as_="hidden")] = ""
     """The signed checkpoint, as a note."""
-    cosignatures: tuple[ShownCosignature, ...] = ()
-    rollback: bool = False
+    cosignatures: Annotated[tuple[ShownCosignature, ...], shown("cosigned by")] = ()
+    rollback: Annotated[
+        bool,
+        shown(
+            "rollback", words="a peer holds a later state of this log: nothing is signed until `trailmesh log renew`"
+        ),
+    ] = False
     """True if this node's store was restored from a copy. Nothing is signed until `log renew`."""
-    frozen: str = ""
+    frozen: Annotated[str, shown("frozen")] = ""
     """For a peer's log: error code of its fault; empty if it has none."""
-    out: str = ""
+    out: Annotated[str, shown("proof", words="{}: `trailmesh log verify` checks it anywhere")] = ""
     """File of the proof of equivocation."""
 
 
 class Proven(msgspec.Struct, frozen=True, kw_only=True):
     """A proof and the file it was written to."""
 
-    proof: InclusionProof
-    finding: ProvenEntry
-    out: str
+    proof: Annotated[InclusionProof, shown("proof", as_="hidden")]
+    finding: Annotated[ProvenEntry, shown("finding")]
+    out: Annotated[str, shown("wrote")]
     """Path of the file; empty if none was requested."""
 
 
 class LogAudit(msgspec.Struct, frozen=True, kw_only=True):
     """Result of auditing one log."""
 
-    log: str
+    log: Annotated[str, shown("log")]
     """Origin of the log."""
-    size: int
-    root: str
+    size: Annotated[int, shown("size", unit="entry/entries")]
+    root: Annotated[str, shown("root")]
     """Root hash in hex, recomputed from the leaves."""
-    faults: tuple[str, ...]
+    faults: Annotated[tuple[str, ...], shown("faults", as_="lines")]
 
 
 class OwnAudit(msgspec.Struct, frozen=True, kw_only=True):
     """Result of auditing all logs of this node."""
 
-    sound: bool
-    logs: tuple[LogAudit, ...]
-    artefacts: int
+    sound: Annotated[bool, shown("sound", empty="no")]
+    logs: Annotated[tuple[LogAudit, ...], shown("logs")]
+    artefacts: Annotated[int, shown("artefacts")]
     """Number of this node's artefacts in its store. ``not_logged`` names those that are in no log."""
-    not_kept: dict[str, int]
+    not_kept: Annotated[dict[str, int], shown("not kept")]
     """Number of entries, by kind, whose artefact is not in the store because a delta was dropped or the node crashed before
     sending it.
     """
-    not_logged: tuple[str, ...]
+    not_logged: Annotated[tuple[str, ...], shown("not in the log", as_="lines")]
     """Artefacts that are in no log, each as kind and SHA-256."""
-    tampered: tuple[str, ...] = ()
+    tampered: Annotated[tuple[str, ...], shown("the store was changed from outside", as_="lines")] = ()
     """Signed records about keys of owners, answers or capsules that were removed or changed in the store."""
 
 
 class PeerAudit(msgspec.Struct, frozen=True, kw_only=True):
     """The peer's answer about its log, when this audit asked for it."""
 
-    sound: bool
+    sound: Annotated[bool, shown("sound", empty="no")]
     """True if the standing is ``current`` and the peer is not frozen."""
-    node: str
-    standing: str
+    node: Annotated[str, shown("node", as_="node")]
+    standing: Annotated[str, shown("standing")]
     """``current``: it showed a verified head that is not older than the stored one. ``silent``: it answered without a head.
     ``behind``: its head is older than the stored one. ``unproven``: its head is not proven to extend the stored one.
     ``contradicting``: two histories. ``unreachable``: it did not answer."""
-    code: str
+    code: Annotated[str, shown("code", into="standing", words=" [{}]")]
     """Error code that explains why it is not sound, if there is one."""
-    log: str
+    log: Annotated[str, shown("log")]
     """Origin of the stored log; empty if there is none."""
-    size: int
-    root: str
-    size_before: int
+    size: Annotated[int, shown("size")]
+    root: Annotated[str, shown("root")]
+    size_before: Annotated[int, shown("seen before at size")]
     """Size of the previously stored checkpoint, which the new one extends."""
-    seen_ms: int
+    seen_ms: Annotated[int, shown("last seen", as_="time", unit="ms")]
     """Time at which it last showed a current head; 0 for never."""
-    renewed_ms: int
+    renewed_ms: Annotated[int, shown("opened", as_="time", unit="ms")]
     """Time at which it last opened a new log; 0 for never."""
-    restored: bool
+    restored: Annotated[bool, shown("restored", words="it declared that entries were lost")]
     """True if the peer declared then that entries were lost."""
-    name: str = ""
+    name: Annotated[str, shown("name")] = ""
     """Name of the peer on this node."""
 
 

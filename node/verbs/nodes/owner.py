@@ -6,6 +6,7 @@ from typing import Annotated, Final, Literal
 
 import msgspec
 
+from node.verbs.shown import shown
 from node.verbs.verb import OWNER_ONLY, NoParams, Params, Row, Verb, argument, option
 from protocol import limits
 from protocol.trust.agent_token import NAME_PATTERN
@@ -100,35 +101,35 @@ class RevokeParams(Params, frozen=True, kw_only=True):
 class OwnerKey(msgspec.Struct, frozen=True, kw_only=True):
     """A key of an owner."""
 
-    id: str
-    name: str
-    state: Literal["active", "revoked"]
-    class_max: int
+    id: Annotated[str, shown("id", column=True)]
+    name: Annotated[str, shown("name", column=True)]
+    state: Annotated[Literal["active", "revoked"], shown("state", column=True)]
+    class_max: Annotated[int, shown("classes up to", column=True)]
     """The highest risk class that it may approve."""
-    key: str
+    key: Annotated[str, shown("key")]
     """The public key, in hexadecimal."""
-    added_ms: int
-    by: str
+    added_ms: Annotated[int, shown("added", as_="time", unit="ms", column=True)]
+    by: Annotated[str, shown("vouched by", as_="node", column=True)]
     """The voucher: ``first``, ``recovery``, or the id of an owner."""
-    revoked_ms: int
+    revoked_ms: Annotated[int, shown("revoked", as_="time", unit="ms")]
     """0 while it is active."""
 
 
 class OwnerList(msgspec.Struct, frozen=True, kw_only=True):
     """The owners' keys in the order of their addition, and the chain of changes that the next change must continue."""
 
-    owners: tuple[OwnerKey, ...]
-    node: str
-    number: int
+    owners: Annotated[tuple[OwnerKey, ...], shown("owners", empty="no owner has a key yet: `trailmesh owner add NAME`")]
+    node: Annotated[str, shown("node", as_="hidden")]
+    number: Annotated[int, shown("changes", as_="hidden")]
     """Number of changes so far."""
-    head: str
+    head: Annotated[str, shown("last change", as_="hidden")]
     """SHA-256 of the last change, in hexadecimal; empty before the first."""
 
 
 class Changed(OwnerKey, frozen=True, kw_only=True):
     """The key after the change."""
 
-    ended: int
+    ended: Annotated[int, shown("answers that have ended")]
     """Number of its approvals that have ended."""
 
 

@@ -6,6 +6,7 @@ from typing import Annotated, Final
 
 import msgspec
 
+from node.verbs.shown import shown
 from node.verbs.verb import OWNER_ONLY, Params, Verb, argument, option
 from protocol import limits
 
@@ -30,16 +31,16 @@ class ExplainParams(Params, frozen=True, kw_only=True):
 class Explained(msgspec.Struct, frozen=True, kw_only=True):
     """The decision of this node about a request or an action, and the rule behind it."""
 
-    what: str
+    what: Annotated[str, shown("what")]
     """The request or the action, in words."""
-    allowed: bool
-    rule: str
+    allowed: Annotated[bool, shown("allowed", empty="no")]
+    rule: Annotated[str, shown("rule")]
     """The deciding rule, in words."""
-    where: str
+    where: Annotated[str, shown("where")]
     """The place of the rule: a field of `config.yaml`, a question, or a document."""
-    why: str
+    why: Annotated[str, shown("why")]
     """The reason that the owner gave; empty if none."""
-    risk: int
+    risk: Annotated[int, shown("class", words="{} (docs/risk.md)")]
     """The risk class of an action (docs/risk.md); 0 for a request."""
 
 
