@@ -67,9 +67,9 @@ def test_what_a_terminal_obeys_is_not_shown() -> None:
 
 @each("line", ["1.", "1 ", "a\n", "b\na\n"])
 def test_texts_that_are_made_to_cost_do_not_cost_much(line: str) -> None:
-    size = limits.SNAPSHOT_BYTES_MAX // len(line)
+    size = limits.SNAPSHOT_BYTES_MAX // (4 * len(line))  # what grows faster than the text takes minutes there too
     texts = "2" + line * size, "3" + line * (size - 1) + "end"
     began = time.process_time()
     assert compare_text(*texts) == "differs"
     differing(*texts, 5)
-    assert time.process_time() - began < 10
+    assert time.process_time() - began < 3

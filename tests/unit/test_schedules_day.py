@@ -23,7 +23,7 @@ from tests.twins.storage import MemoryStore
 from tests.twins.tables import MemoryRows, RowStore
 
 DAY_MS = 24 * HOUR_MS
-SEEDS = 24
+SEEDS, SEEDS_IN_FIELD = 8, 24
 _RULES: tuple[dict[str, Any], ...] = (
     {"every_s": 420},
     {"every_s": 3_600, "jitter_s": 900},
@@ -158,7 +158,10 @@ class Day:
         await self.bench.room.close()
 
 
-@pytest.mark.parametrize("seed", range(SEEDS))
+@pytest.mark.parametrize(
+    "seed",
+    [*range(SEEDS), *(pytest.param(seed, marks=pytest.mark.field) for seed in range(SEEDS, SEEDS_IN_FIELD))],
+)
 async def test_each_due_time_of_a_day_with_crashes_and_clock_jumps_has_exactly_one_record(seed: int) -> None:
     """Guard: node/schedules/schedules.py, Schedules.load."""
     day = Day(seed)

@@ -172,14 +172,17 @@ def test_of_secrets_that_overlap_no_rest_stays() -> None:
     assert redact_text("S3CR3T &  MORE or less", values) == "‹secret:outer›"
 
 
+_QUARTER = limits.MIB // 4
+
+
 @each(
     "text",
     [
-        "a" * limits.MIB,
-        "a " * (limits.MIB // 2),
-        "- a\n" * (limits.MIB // 4),
-        "%61" * (limits.MIB // 3),
-        "&#97;" * 200_000,
+        "a" * _QUARTER,
+        "a " * (_QUARTER // 2),
+        "- a\n" * (_QUARTER // 4),
+        "%61" * (_QUARTER // 3),
+        "&#97;" * 50_000,
     ],
 )
 def test_no_page_takes_more_than_its_length(text: str) -> None:
@@ -187,7 +190,8 @@ def test_no_page_takes_more_than_its_length(text: str) -> None:
     search = Search({f"n{index}": "a" * (4 + 100 * index) for index in range(limits.SECRETS_MAX)})
     began = time.process_time()
     assert search.replace(text, lambda name: "") is not None
-    assert time.process_time() - began < 10  # 2 to 6 s, as slow as the machine is; what is not linear takes minutes
+    # Half a second to 2 s, as slow as the machine is: what is not linear takes minutes.
+    assert time.process_time() - began < 3
 
 
 def test_base32_is_what_the_standard_library_makes_of_it() -> None:
