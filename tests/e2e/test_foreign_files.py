@@ -13,7 +13,7 @@ import pytest
 
 from adapters.browser.launch.settings import BrowserSettings, find_executable
 from tests.e2e.test_action_files_page import _pages
-from tests.mesh_nodes import cli, serving
+from tests.mesh_nodes import Node, cli
 
 pytestmark = pytest.mark.browser
 
@@ -88,19 +88,19 @@ def run_by_itself(file: Path, **variables: str) -> subprocess.CompletedProcess[s
     )
 
 
-def test_a_script_is_recorded_and_a_session_becomes_a_test_that_runs(tmp_path: Path) -> None:
+def test_a_script_is_recorded_and_a_session_becomes_a_test_that_runs(served: Node, tmp_path: Path) -> None:
     word, script, exported = tmp_path / "word.txt", tmp_path / "flow.py", tmp_path / "test_flow.py"
     word.write_text("open sesame")
-    with serving(tmp_path, "anna") as (node,), _pages() as site:
+    with _pages() as site:
         script.write_text(_SCRIPT.format(site=site))
         given = ("--secret", f"door@{site}=@{word}", "--approve-class", "6")
-        session = node.run("session", "record", str(script), *given)
+        session = served.run("session", "record", str(script), *given)
         assert (session["verdict"], session["title"], session["profile"]["width_px"]) == ("pass", "flow", 900)
-        replayed = node.run("session", "replay", session["id"], *given)
+        replayed = served.run("session", "replay", session["id"], *given)
         assert (replayed["report"]["verdict"], replayed["report"]["level"]) == ("pass", "asserted")
 
         status, out, _ = cli(
-            "session", "export", session["id"], "--as", "playwright", "--out", str(exported), home=node.home
+            "session", "export", session["id"], "--as", "playwright", "--out", str(exported), home=served.home
         )
         assert (status, "not written" in out) == (0, False)
         text = exported.read_text()
@@ -112,14 +112,14 @@ def test_a_script_is_recorded_and_a_session_becomes_a_test_that_runs(tmp_path: P
         exported.write_text(text.replace('.to_have_text("2"', '.to_have_text("3"'))
         assert "to_have_text" in run_by_itself(exported, door="open sesame").stderr
         exported.write_text(text)
-        assert node.run("session", "record", str(exported), *given)["verdict"] == "pass"
+        assert served.run("session", "record", str(exported), *given)["verdict"] == "pass"
 
         beside = tmp_path / "beside.yaml"
         beside.write_text(_BESIDE.format(site=site))
-        tabs = node.run("session", "record", str(beside))
+        tabs = served.run("session", "record", str(beside))
         exported.unlink()
         status, out, _ = cli(
-            "session", "export", tabs["id"], "--as", "playwright", "--out", str(exported), home=node.home
+            "session", "export", tabs["id"], "--as", "playwright", "--out", str(exported), home=served.home
         )
         assert (status, "not written" in out) == (0, False)
         done = run_by_itself(exported)
@@ -128,23 +128,23 @@ def test_a_script_is_recorded_and_a_session_becomes_a_test_that_runs(tmp_path: P
         exported.write_text(text.replace('to_have_text("£2.50"', 'to_have_text("£1.50"'))
         assert "to_have_text" in run_by_itself(exported).stderr
         exported.write_text(text)
-        assert node.run("session", "record", str(exported))["verdict"] == "pass"
+        assert served.run("session", "record", str(exported))["verdict"] == "pass"
 
         recording = tmp_path / "recording.json"
         recording.write_text(json.dumps(_RECORDING).replace("{site}", site))
-        status, out, _ = cli("session", "record", str(recording), "--json", home=node.home)
+        status, out, _ = cli("session", "record", str(recording), "--json", home=served.home)
         assert (status, json.loads(out)["error"]["detail"]["step"]) == (2, 3)
-        status, out, _ = cli("session", "record", str(recording), "--lenient", "--json", home=node.home)
+        status, out, _ = cli("session", "record", str(recording), "--lenient", "--json", home=served.home)
         told = json.loads(out)
         assert (status, told["verdict"], [one["place"] for one in told["skipped"]]) == (1, "partial", ["steps[2].type"])
         again = tmp_path / "again.json"
-        status, out, _ = cli("session", "export", told["id"], "--as", "recorder", "--out", str(again), home=node.home)
+        status, out, _ = cli("session", "export", told["id"], "--as", "recorder", "--out", str(again), home=served.home)
         assert (status, "not written:\n  steps[2].type (waitForExpression): skipped when it was imported" in out) == (
             1,
             True,
         )
-        status, out, _ = cli("session", "record", str(again), "--lenient", "--json", home=node.home)
+        status, out, _ = cli("session", "record", str(again), "--lenient", "--json", home=served.home)
         # An assertion is written as a step that waits for its element too.
         assert (status, json.loads(out)["steps"]) == (1, told["steps"] + 1)
-        status, out, _ = cli("session", "replay", told["id"], "--json", home=node.home)
+        status, out, _ = cli("session", "replay", told["id"], "--json", home=served.home)
         assert (status, json.loads(out)["report"]["verdict"]) == (1, "partial")

@@ -14,7 +14,7 @@ from typing import Any, ClassVar
 
 import pytest
 
-from tests.mesh_nodes import Node, browsers_of, cli, serving, until
+from tests.mesh_nodes import Node, browsers_of, cli, until
 
 pytestmark = pytest.mark.browser
 
@@ -175,9 +175,9 @@ def hostile_site() -> Iterator[str]:
             thread.join()
 
 
-def test_a_page_cannot_write_lines_or_refs_into_what_an_agent_is_shown(tmp_path: Path) -> None:
-    with hostile_site() as url, serving(tmp_path, "anna") as (node,):
-        opened = live(node, "open", f"{url}/")
+def test_a_page_cannot_write_lines_or_refs_into_what_an_agent_is_shown(served: Node) -> None:
+    with hostile_site() as url:
+        opened = live(served, "open", f"{url}/")
         lines = opened["observation"]["lines"]
         marks: dict[str, str] = {}
         for line in lines:
@@ -190,12 +190,12 @@ def test_a_page_cannot_write_lines_or_refs_into_what_an_agent_is_shown(tmp_path:
                 marks[ref] = rest
             assert "[ref=" not in body.removeprefix("- [ref=")
         link = next(ref for ref, rest in marks.items() if rest.startswith("link "))
-        acted = live(node, "click", opened["session"], link)
+        acted = live(served, "click", opened["session"], link)
         assert acted["observation"]["url"] == f"{url}/harmless"
-        status, out, _ = cli("live", "snapshot", opened["session"], home=node.home)
+        status, out, _ = cli("live", "snapshot", opened["session"], home=served.home)
         assert status == 0
         shown = [line for line in out.splitlines() if not line.startswith(("page ", "url "))]
-        assert len(shown) == len(live(node, "snapshot", opened["session"])["lines"])
-        closed = live(node, "close", opened["session"])
+        assert len(shown) == len(live(served, "snapshot", opened["session"])["lines"])
+        closed = live(served, "close", opened["session"])
         (recorded,) = closed["recorded"]
-        assert node.run("session", "replay", recorded["id"])["report"]["verdict"] == "pass"
+        assert served.run("session", "replay", recorded["id"])["report"]["verdict"] == "pass"

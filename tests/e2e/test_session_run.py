@@ -13,7 +13,7 @@ from xml.etree import ElementTree
 
 import pytest
 
-from tests.mesh_nodes import Node, cli, serving
+from tests.mesh_nodes import Node, cli
 
 pytestmark = pytest.mark.browser
 
@@ -79,16 +79,15 @@ def cases_of(folder: Path) -> dict[str, list[tuple[str, str]]]:
 
 
 def test_a_run_on_a_node_that_serves_has_a_case_a_step_of_each_file_and_shows_where_one_failed(
-    tmp_path: Path, site: str
+    served: Node, tmp_path: Path, site: str
 ) -> None:
     files = written(tmp_path, site, good=SEEN, bad="click: css=#save")
     (tmp_path / "odd.yaml").write_text("steps: 7")
     odd, out = str(tmp_path / "odd.yaml"), tmp_path / "out"
-    with serving(tmp_path, "anna") as (node,):
-        session = node.run("session", "record", files[0])["id"]
-        command = ("session", "run", *files, odd, session, "--jobs", "2", "--report", str(out))
-        _Orders.asked.clear()
-        status, printed, _ = cli(*command, "--input", "customer=Bob", "--json", home=node.home)
+    session = served.run("session", "record", files[0])["id"]
+    command = ("session", "run", *files, odd, session, "--jobs", "2", "--report", str(out))
+    _Orders.asked.clear()
+    status, printed, _ = cli(*command, "--input", "customer=Bob", "--json", home=served.home)
     assert status == 1, printed
     ran = {one["file"]: one for one in json.loads(printed)["files"]}
     assert [ran[each]["outcome"] for each in (*files, odd, session)] == ["pass", "differs", "refused", "pass"]
