@@ -194,7 +194,7 @@ def test_a_page_cannot_write_lines_or_refs_into_what_an_agent_is_shown(served: N
         assert acted["observation"]["url"] == f"{url}/harmless"
         status, out, _ = cli("live", "snapshot", opened["session"], home=served.home)
         assert status == 0
-        shown = [line for line in out.splitlines() if not line.startswith(("title ", "url "))]
+        shown = [line for line in out.splitlines() if not line.startswith(("title ", "page ", "url "))]
         assert len(shown) == len(live(served, "snapshot", opened["session"])["lines"])
         closed = live(served, "close", opened["session"])
         (recorded,) = closed["recorded"]
