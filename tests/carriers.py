@@ -27,6 +27,7 @@ from protocol.errors import MeshError
 from protocol.page.actions.downloads import Download
 from protocol.page.instructions.hidden_text import HiddenText
 from protocol.page.secrets.secrets import GivenSecret
+from protocol.page.seen.names import visible
 from protocol.page.seen.observation import Element, Traits
 from protocol.recording.records.snapshot import snapshot_text
 from protocol.risk.requests.requests import GuardPolicy
@@ -445,10 +446,12 @@ def leaks_of(value: str, made: str) -> list[str]:
     secrets = {"word": GivenSecret(value=value, origins=(ORIGIN,), text=True)}
     # The ends of a base64 text hold a few bits of what stands around the value, too.
     core = made[2:-4] if len(made) > 12 else made
-    found = visit(made, secrets).places(value, core, quote(core, safe=""), TOKEN)
+    # Whoever shows invisible characters before a secret is out has divided it.
+    forms = (value, core, visible(core), quote(core, safe=""), TOKEN)
+    found = visit(made, secrets).places(*forms)
     twice = visit(made, secrets, telling=True)
     twice.told = {name: _but_as_seen(text) for name, text in twice.told.items()}
-    return found + twice.places(value, core, quote(core, safe=""), TOKEN)
+    return found + twice.places(*forms)
 
 
 def _but_as_seen(text: str) -> str:

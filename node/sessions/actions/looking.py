@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterator
-from typing import Any, Final
+from typing import Final
 
 import msgspec
 
@@ -34,9 +34,9 @@ from protocol.page.actions.action import (
     Upload,
     Wait,
 )
-from protocol.page.secrets.redaction import Redaction, redact_address, redact_text, redact_url, redacted
+from protocol.page.secrets.redaction import Redaction, redacted
 from protocol.page.secrets.secret_fields import secret_name
-from protocol.page.secrets.secrets import NO_SECRETS, Secrets
+from protocol.page.secrets.secrets import NO_SECRETS
 from protocol.page.seen.names import fold, visible
 from protocol.page.seen.observation import CHECKABLE_ROLES, Element, Observation
 from protocol.page.seen.web_address import require_plain
@@ -114,30 +114,17 @@ class PageVerbs:
                 refused, faults = refused + waited.blocked, faults + waited.faults
             observation = await page.observe()
             taken = await take(page, observation, params)
-            if params.capsule:
-                hidden = _covered(msgspec.to_builtins(taken), secrets)
-                taken = msgspec.convert(hidden, PageSnapshot)
+            taken = msgspec.structs.replace(taken, refused=tuple(dict.fromkeys(refused)))
+            # A page may show its own login.
+            taken, faults = await asyncio.to_thread(redacted, (taken, faults), Redaction(secrets))
+            # The requests that the guard refused are listed already.
             return msgspec.structs.replace(
-                taken,
-                refused=tuple(redact_address(each, {}) for each in dict.fromkeys(refused)),
-                # The requests that the guard refused are listed above.
-                faults=wrong_requests([one for one in redacted(faults, Redaction({})) if one.fault != "refused"], None),
+                taken, faults=wrong_requests([one for one in faults if one.fault != "refused"], None)
             )
 
 
-def _covered(value: Any, secrets: Secrets) -> Any:
-    """``value`` with the values of ``secrets`` redacted from all its texts: a page may show its own login."""
-    if isinstance(value, str):
-        return redact_text(value, secrets)
-    if isinstance(value, dict):
-        return {key: _covered(each, secrets) for key, each in value.items()}
-    if isinstance(value, list | tuple):
-        return [_covered(each, secrets) for each in value]
-    return value
-
-
 async def take(page: Page, observation: Observation, params: SnapshotParams) -> PageSnapshot:
-    """The elements of ``observation``, the last observation of ``page``, that a line can name."""
+    """The elements of ``observation``, the last observation of ``page``, that a line can name; not redacted."""
     # In a thread, like all work that goes through the elements of a page: a table of 10,000 rows would block the event loop.
     naming = await asyncio.to_thread(Naming, observation)
     meant = await asyncio.to_thread(_meant, naming, observation, params.text)
@@ -150,7 +137,7 @@ async def take(page: Page, observation: Observation, params: SnapshotParams) -> 
         if found := await _named(page, naming, element, reads=not params.actions_only):
             named.append(found)
     return PageSnapshot(
-        url=redact_url(observation.url),
+        url=observation.url,
         title=observation.title,
         elements=tuple(named),
         left_out=len(meant) - looked,

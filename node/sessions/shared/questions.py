@@ -14,11 +14,12 @@ from node.verbs import Tell
 from node.verbs.sessions.session_question import Answered, Question, WriteQuestion
 from protocol import limits
 from protocol.errors import MeshError
+from protocol.kinds import PageAddress, PageText
 from protocol.page.actions.action import describe
-from protocol.page.secrets.redaction import redact_address, redact_text
+from protocol.page.secrets.redaction import Redaction, redacted
 from protocol.recording.records.findings import Difference, in_words, merged
 from protocol.recording.records.session import Step
-from protocol.recording.replays.call_log import found_element
+from protocol.recording.replays.call_log import as_line, found_element
 
 _ID_BYTES: Final = 16
 
@@ -57,6 +58,14 @@ class Questions:
         return Answered(question=id, session=session, step=step, yes=yes)
 
 
+class _Page(msgspec.Struct, frozen=True, kw_only=True):
+    """The parts of a page that a question shows."""
+
+    title: PageText
+    url: PageAddress
+    element: PageText
+
+
 def question_about(
     step: Step,
     risk: int,
@@ -70,11 +79,14 @@ def question_about(
     driver: None if secrets of the recording were not given; the question then shows no text of the page.
     """
     page, prepared = (driver.observation, driver.prepared) if driver else (None, None)
+    element = found_element(prepared.aim or prepared.element, prepared.evidence) if prepared else ""
+    raw = _Page(title=page.title if page else "", url=page.url if page else "", element=element)
+    seen = redacted(raw, Redaction(secrets))
     return Question(
         step=step.index,
         action=describe(step.action),
-        element=found_element(prepared.aim or prepared.element, prepared.evidence, secrets) if prepared else "",
-        page=f"“{redact_text(page.title, secrets)}” at {redact_address(page.url, secrets)}" if page else "",
+        element=as_line(seen.element),
+        page=f"“{seen.title}” at {seen.url}" if page else "",
         risk=risk,
         reason=reason,
         differences=tuple(map(in_words, merged(differences)[: limits.DIFFERENCES_PER_STEP_MAX])),

@@ -10,6 +10,7 @@ from node.verbs.sessions.session_params import CAPSULE
 from node.verbs.shown import shown
 from node.verbs.verb import OWNER_ONLY, Params, Verb, argument, option
 from protocol import limits
+from protocol.kinds import Done, PageAddress, PageText, Plain, Request
 
 
 class SnapshotParams(Params, frozen=True, kw_only=True):
@@ -36,41 +37,41 @@ class SnapshotParams(Params, frozen=True, kw_only=True):
 class NamedElement(msgspec.Struct, frozen=True, kw_only=True):
     """An element, with the lines of an action file that name it and no other element."""
 
-    ref: Annotated[str, shown("ref")]
+    ref: Annotated[Plain, shown("ref")]
     """Its ref on the page, as in live sessions."""
-    role: Annotated[str, shown("role")]
-    name: Annotated[str, shown("name")]
+    role: Annotated[PageText, shown("role")]
+    name: Annotated[PageText, shown("name")]
     """Invisible characters are shown by their number."""
-    frame: Annotated[str, shown("frame")]
+    frame: Annotated[Plain, shown("frame")]
     """Its frame (`f1`); empty for the main frame."""
-    states: Annotated[tuple[str, ...], shown("states")]
+    states: Annotated[tuple[PageText, ...], shown("states")]
     level: Annotated[int, shown("level")]
     """Level of a heading; 0 for any other element."""
-    within: Annotated[tuple[str, ...], shown("in")]
+    within: Annotated[tuple[PageText, ...], shown("in")]
     """Sections, rows, cards and dialogs around it, from the outside in."""
-    options: Annotated[tuple[str, ...], shown("options")]
+    options: Annotated[tuple[PageText, ...], shown("options")]
     """Labels of the options of a list."""
     only_by_place: Annotated[bool, shown("told by its place only")]
     """True if only its position distinguishes it from others; its lines break when the others change."""
-    lines: Annotated[tuple[str, ...], shown("lines", as_="lines")]
+    lines: Annotated[tuple[PageText, ...], shown("lines", as_="lines")]
     """Steps of an action file without the dash; the shortest way to name the element comes first."""
 
 
 class PageSnapshot(msgspec.Struct, frozen=True, kw_only=True):
     """The elements of a page that an action file can name."""
 
-    url: Annotated[str, shown("url")]
+    url: Annotated[PageAddress, shown("url")]
     """Address of the page after redirects, without secrets."""
-    title: Annotated[str, shown("title")]
+    title: Annotated[PageText, shown("title")]
     elements: Annotated[tuple[NamedElement, ...], shown("elements")]
     """In the order of the page."""
     left_out: Annotated[int, shown("left out", unit="element")]
     """Number of further elements beyond `limit`."""
-    cut: Annotated[str, shown("not read")] = ""
+    cut: Annotated[Plain, shown("not read")] = ""
     """The parts of the page that were not read, in words; empty if the page was read to its end."""
-    refused: Annotated[tuple[str, ...], shown("guard refused", as_="lines")] = ()
+    refused: Annotated[tuple[Request, ...], shown("guard refused", as_="lines")] = ()
     """Requests that the network guard refused and that the page may need: `METHOD /path`."""
-    faults: Annotated[tuple[str, ...], shown("went wrong", as_="lines")] = ()
+    faults: Annotated[tuple[Done, ...], shown("went wrong", as_="lines")] = ()
     """Requests that failed, in words: `GET / was answered with 500`."""
 
 

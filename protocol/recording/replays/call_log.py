@@ -6,11 +6,14 @@ import difflib
 from collections.abc import Mapping
 from typing import Final, NamedTuple
 
+import msgspec
+
 from protocol import limits
 from protocol.errors import MeshError
+from protocol.kinds import PageAddress, PageText, Words
 from protocol.page.actions.action import Action, Locator, describe, target_of
 from protocol.page.actions.evidence import Evidence
-from protocol.page.secrets.redaction import redact_address, redact_snapshot, redact_text
+from protocol.page.secrets.redaction import Redaction, redact_snapshot, redacted
 from protocol.page.seen.names import visible
 from protocol.page.seen.observation import Element, Observation
 from protocol.recording.records.session import Step
@@ -26,22 +29,36 @@ def call_log(step: Step, error: MeshError, page: Observation | None, secrets: Ma
 
     page: the last page. All lines are redacted like a recording.
     """
-    target, lines = target_of(step.action), [describe(step.action)]
+    target, tried = target_of(step.action), [describe(step.action)]
     if target is not None:
-        lines.append(f"looked for {_ways(target)}")
+        tried.append(f"looked for {_ways(target)}")
     evidence = step.evidence if step.evidence is not None and step.evidence.role else None
     if evidence is not None:
-        lines.append(f"recorded was {_recorded(evidence)}")
+        tried.append(f"recorded was {_recorded(evidence)}")
+    met, wanted = [f"{error.code}: {error.message}"], _wanted(target, evidence)
+    if page is not None and wanted is not None:
+        met += [f"near: {_said(element)}" for element in _near(*wanted, page)]
+    title, url = (page.title, page.url) if page is not None else ("", "")
+    log = redacted(_Log(tried=tuple(tried), title=title, url=url, met=tuple(met)), Redaction(secrets))
+    where = []
     if page is not None:
         count = len(page.elements)
-        where = redact_address(page.url, secrets)
-        lines.append(f"on “{page.title}” at {where}, with {count} element{'' if count == 1 else 's'}")
-    lines.append(f"{error.code}: {error.message}")
-    wanted = _wanted(target, evidence)
-    if page is not None and wanted is not None:
-        lines += [f"near: {_said(element)}" for element in _near(*wanted, page)]
-    texts = (" ".join(redact_text(line, secrets).split()) for line in lines)
-    return tuple(line[: limits.REASON_CHARS_MAX] for line in texts)
+        where = [f"on “{log.title}” at {log.url}, with {count} element{'' if count == 1 else 's'}"]
+    return tuple(map(as_line, (*log.tried, *where, *log.met)))
+
+
+class _Log(msgspec.Struct, frozen=True, kw_only=True):
+    """The parts of the lines about a failed step."""
+
+    tried: tuple[Words, ...]
+    title: PageText
+    url: PageAddress
+    met: tuple[Words, ...]
+
+
+def as_line(said: str) -> str:
+    """``said``, redacted, as one line of a log. Invisible characters may lie between those of a secret, so they are shown last."""
+    return " ".join(visible(said).split())[: limits.REASON_CHARS_MAX]
 
 
 class PageLine(NamedTuple):
@@ -70,29 +87,28 @@ def likest(action: Action, evidence: Evidence | None, page: Observation) -> list
     return _near(*wanted, page) if wanted is not None else []
 
 
-def found_element(element: Element | None, evidence: Evidence | None, secrets: Mapping[str, str]) -> str:
-    """The role and present name of the element that was found for a step, redacted; empty if there is none."""
+def found_element(element: Element | None, evidence: Evidence | None) -> str:
+    """The role and present name of the element that was found for a step, not redacted; empty if there is none."""
     if element is None:
         return ""
-    said = _recorded(evidence) if evidence is not None else _said(element)
-    return " ".join(redact_text(said, secrets).split())[: limits.REASON_CHARS_MAX]
+    return _recorded(evidence) if evidence is not None else _said(element)
 
 
 def _ways(target: Locator) -> str:
     ways = ", then ".join(target.selectors)
-    named = f"{target.role or 'element'} “{visible(target.name)}”"
+    named = f"{target.role or 'element'} “{target.name}”"
     frame = f" in frame {target.frame}" if target.frame else ""
     within = target.within
     if within is None:
         return f"{ways or named}{frame}"
-    around = within.selectors[0] if within.selectors else f"{within.role} “{visible(within.name or within.text)}”"
+    around = within.selectors[0] if within.selectors else f"{within.role} “{within.name or within.text}”"
     return f"{ways or named}{frame}, in {around}"
 
 
 def _recorded(evidence: Evidence) -> str:
-    cells = [visible(cell) for cell in evidence.cells if cell][:_CELLS_SHOWN]
+    cells = [cell for cell in evidence.cells if cell][:_CELLS_SHOWN]
     row = f" in a {evidence.group or 'part'} that said {' · '.join(cells)}" if cells else ""
-    named, like = (f"“{visible(evidence.name)}”", "of this name") if evidence.name else ("without a name", "like it")
+    named, like = (f"“{evidence.name}”", "of this name") if evidence.name else ("without a name", "like it")
     alike = f", one of {evidence.alike + 1} {like}" if evidence.alike else ""
     return f"{evidence.role} {named}{row}{alike}"
 
@@ -124,5 +140,5 @@ def _near(role: str, name: str, page: Observation) -> list[Element]:
 
 def _said(element: Element) -> str:
     states = f" ({', '.join(element.states)})" if element.states else ""
-    context = f", under “{visible(element.context)}”" if element.context else ""
-    return f"{element.role} “{visible(element.name)}”{states}{context}"
+    context = f", under “{element.context}”" if element.context else ""
+    return f"{element.role} “{element.name}”{states}{context}"
