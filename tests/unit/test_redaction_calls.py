@@ -35,6 +35,7 @@ from protocol.page.secrets.secrets import GivenSecret, Secrets
 from protocol.page.seen.observation import Element, Observation
 from protocol.recording.records.manifest import effect_of
 from protocol.recording.records.session import BrowserInfo, Profile, Skipped, Step
+from protocol.recording.replays import replay
 from protocol.recording.replays.call_log import call_log
 from protocol.risk.pressing.classes import Risk
 from protocol.risk.requests.requests import GuardPolicy
@@ -183,6 +184,26 @@ def test_a_question_of_a_replay_holds_no_secret() -> None:
     asked = question_about(step, 6, "", driver, (), SECRETS.stored)
     assert asked.page == f"“Of {SHOWN}” at {ORIGIN}/?x={SHOWN}"
     assert asked.element == f"button “Delete {SHOWN}”"
+
+
+class _Refusing(Telling):
+    """A page of which the guard refuses a request with a secret, whatever is done on it."""
+
+    async def perform(self, action: Action, **given: Any) -> Outcome:
+        outcome = await super().perform(action, **given)
+        return msgspec.structs.replace(outcome, blocked=(f"POST /of/{VALUE}",), blocked_by=("request.method",))
+
+
+async def test_a_report_is_signed_without_secrets_though_nothing_made_it_comparable(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    bench = Bench()
+    recorder = await bench.record(secrets=SECRETS)
+    bench.browser.new_page = lambda guard, kept: _Refusing(bench.site, guard, kept)  # type: ignore[method-assign]
+    monkeypatch.setattr(replay, "comparable", lambda record, secrets: record)
+    replayed = await bench.replay(recorder, secrets=SECRETS)
+    assert set(replayed.report.blocked) == {f"POST /of/{SHOWN}"}
+    assert VALUE.encode() not in replayed.artefact.envelope
 
 
 class _Stopping(Telling):

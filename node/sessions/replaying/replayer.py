@@ -26,7 +26,7 @@ from protocol.messages import KIND_REPLAY_REPORT
 from protocol.page.actions.action import Action, Assert, Extract, Wait
 from protocol.page.actions.dialogs import grade_of
 from protocol.page.secrets.personal import TOKEN, Tokens
-from protocol.page.secrets.redaction import redact_text, reveal_answer, secrets_named
+from protocol.page.secrets.redaction import Redaction, redact_text, redacted, reveal_answer, secrets_named
 from protocol.page.secrets.secrets import LOGIN_BASIC, SecretsAndTokens, asks
 from protocol.page.secrets.written import again, names_in
 from protocol.recording.records.findings import Difference, in_words, merged, noted
@@ -87,9 +87,9 @@ class _Run:
         self._own = tokens if own else None
         """The tokens with which this node recorded, so that it recognises the recorded texts."""
         gate = ReplayGate(**msgspec.structs.asdict(plan.gate), check_write=self._check_write)
-        self._keyed = plan.secrets.keyed(tokens, keeping(plan.sites))
-        self._secrets = self._keyed.stored
-        self._driver = Driver(page, gate, self._keyed, plan.uploads, plan.codes, makes=plan.makes)
+        self.keyed = plan.secrets.keyed(tokens, keeping(plan.sites))
+        self._secrets = self.keyed.stored
+        self._driver = Driver(page, gate, self.keyed, plan.uploads, plan.codes, makes=plan.makes)
         self._driver.values.update(values)
         self._changed = changed
         self._exchange = Exchange(changed)
@@ -112,7 +112,7 @@ class _Run:
             by_manifest=plan.by_manifest,
             gate=gate,
             writes=self.writes,
-            secrets=self._keyed,
+            secrets=self.keyed,
             mapping=mapping,
             changed=changed,
             allow=plan.allow,
@@ -314,7 +314,7 @@ class _Run:
         """The secrets and tokens to redact from the page at ``url`` before it is compared. Recorded tokens are compared with
         tokens, even if the policy for the site has changed.
         """
-        step, secrets = self._step_at_hand, self._keyed.stored_at(url)
+        step, secrets = self._step_at_hand, self.keyed.stored_at(url)
         if step is None or secrets is self._secrets:
             return secrets
         recorded = (step.title, step.url, step.extracted, snapshot_text(await self._snapshot(step)) or "")
@@ -454,6 +454,8 @@ async def replay(
         # The effects of changed inputs are the purpose of such a replay, so they are signed.
         differences=differences if changed else (),
     )
+    # Compared texts have the form of a recording already; a text that came another way is redacted here.
+    report = redacted(report, Redaction(run.keyed))
     artefact = await signer.artefact(KIND_REPLAY_REPORT, recorded.session.id, report)
     return Replayed(
         report=report,

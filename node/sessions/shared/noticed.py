@@ -56,13 +56,16 @@ class Noticed:
         """Keep ``notes`` of step ``index``."""
         more = tuple(notes)[: limits.NOTES_PER_STEP_MAX]
         if self._shows and more:
-            self.notes[index] = redacted(_Told(notes=more), self._redaction).notes
+            self.notes[index] = self._told(_Told(notes=more)).notes
+
+    def _told(self, noticed: _Told) -> _Told:
+        return redacted(noticed, self._redaction)
 
     def after(self, index: int, *, performed: bool) -> None:
         """Step ``index`` is over."""
         if not performed:  # without an outcome, nothing else has reported them
-            self.refuse(index, redacted(_Told(refused=self._page.blocked().requests), self._redaction).refused)
+            self.refuse(index, self._told(_Told(refused=self._page.blocked().requests)).refused)
         if not self._shows:
             return
         if new := self._console.new():
-            self.console[index] = redacted(_Told(console=new), self._redaction).console
+            self.console[index] = self._told(_Told(console=new)).console

@@ -8,7 +8,7 @@ from typing import Annotated, Final, Literal
 
 import msgspec
 
-from protocol.kinds import Done
+from protocol.kinds import PageText
 from protocol.recording.records.page_outline import parsed
 from protocol.shown import shown
 
@@ -35,15 +35,15 @@ class Difference(msgspec.Struct, frozen=True, kw_only=True):
     """``text``: one line of it. ``action``: it was not performed; ``assertion``: it did not hold; ``met`` has the reason.
     ``alert``: the page shows an alert that the recording lacks. ``sent``: a request that the step had to send did not leave.
     """
-    recorded: Annotated[Done, shown("recorded")]
+    recorded: Annotated[PageText, shown("recorded")]
     """Empty for a line that was added."""
-    met: Annotated[Done, shown("met")]
+    met: Annotated[PageText, shown("met")]
     """Empty for a line that was removed."""
     also: Annotated[tuple[int, ...], shown("also in steps")] = ()
     """Later steps that differ in the same way."""
-    place: Annotated[Done, shown("where")] = ""
+    place: Annotated[PageText, shown("where")] = ""
     """The elements around the line on the page: ``table “Orders” › row “Pump 2” › cell “Price”``."""
-    note: Annotated[Done, shown("note")] = ""
+    note: Annotated[PageText, shown("note")] = ""
     """Further remarks: the line has moved, it contains more lines, more differences are not listed."""
 
 

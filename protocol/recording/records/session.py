@@ -423,7 +423,7 @@ class ReplayReport(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
     matched: _Count
     verdict: Verdict
     duration_ms: _Count
-    blocked: tuple[Annotated[Request, Kind.DONE], ...] = ()
+    blocked: tuple[Request, ...] = ()
     """Requests that the network guard of the replaying node refused, as in ``Step.blocked``."""
     origin: Plain = ""
     """The origin of the replay (``https://host:port``), if it differs from the recorded one."""
@@ -431,7 +431,7 @@ class ReplayReport(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
     """The level at which each step had to match."""
     strict: bool = False
     """True if nothing was masked: at level ``text``, the text had to be exactly equal."""
-    reason: Annotated[Done, msgspec.Meta(max_length=limits.REASON_CHARS_MAX)] = ""
+    reason: Annotated[PageText, msgspec.Meta(max_length=limits.REASON_CHARS_MAX)] = ""
     """The reason why the verdict is not ``pass``: the first step that prevents it, or the recording. Empty if the replay
     passed.
     """
