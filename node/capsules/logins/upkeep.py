@@ -27,7 +27,7 @@ from protocol.capsule.flows.portability import Standing, findings, logout_contro
 from protocol.capsule.state import CapsuleState
 from protocol.errors import MeshError
 from protocol.page.actions.action import Click, Goto, Locator
-from protocol.page.secrets.redaction import redact_text, redact_url
+from protocol.page.secrets.redaction import redact_address
 from protocol.page.secrets.secrets import NO_SECRETS, Secrets, refuses
 from protocol.page.seen.observation import BLANK
 from protocol.recording.records.session import Profile
@@ -276,4 +276,4 @@ def _page(page: str, header: Header) -> str:
 
 def _address(url: str, secrets: Secrets) -> str:
     """The address where a look ended, redacted, because it may hold a part of the login."""
-    return redact_text(redact_url(url), secrets).partition("?")[0]
+    return redact_address(url, secrets).partition("?")[0]

@@ -11,8 +11,9 @@ from node.explorer.sharing.visit import WalkStep
 from node.live.acting import Driver, Gate, Makes
 from protocol import limits
 from protocol.errors import MeshError
+from protocol.kinds import Request
 from protocol.page.actions.action import Action, Goto, Reload, describe
-from protocol.page.secrets.redaction import redact_address, redact_text
+from protocol.page.secrets.redaction import Redaction, redacted
 from protocol.page.secrets.secrets import NO_SECRETS, Secrets
 from protocol.page.seen.observation import Observation
 from protocol.risk.requests.refused import may_change
@@ -28,6 +29,13 @@ class Reopening(msgspec.Struct):
     state: bytes
     works: bool | None = None
     """None: not tried yet."""
+
+
+class _Unsent(msgspec.Struct, frozen=True, kw_only=True):
+    """Requests that the guard refused, and the action that caused them."""
+
+    lines: tuple[Request, ...]
+    action: Action
 
 
 class Walker:
@@ -185,19 +193,20 @@ class Walker:
         if moved:
             return outcome
         if lines and not has_opened(before, after):
-            raise MeshError("risk.refused", f"it would send {self._told(lines)}, and does nothing else")
+            told = ", ".join(self._plain(_Unsent(lines=lines, action=step.action)).lines)
+            raise MeshError("risk.refused", f"it would send {told}, and does nothing else")
         self.unconfirmed = True
         return outcome
 
     def _note(self, step: WalkStep, lines: tuple[str, ...]) -> None:
-        deed = redact_text(describe(step.action), self._secrets)
-        told = f"{self._told(lines)}, by {deed}"[: limits.REASON_CHARS_MAX]
+        unsent = self._plain(_Unsent(lines=lines, action=step.action))
+        told = f"{', '.join(unsent.lines)}, by {describe(unsent.action)}"[: limits.REASON_CHARS_MAX]
         if told not in self._would_send and len(self._would_send) < limits.SEARCH_REFUSED_MAX:
             self._would_send.append(told)
 
-    def _told(self, lines: tuple[str, ...]) -> str:
-        """Refused writes, redacted for showing and storing: an address may hold a token."""
-        return ", ".join(redact_address(line, self._secrets) for line in lines)
+    def _plain(self, unsent: _Unsent) -> _Unsent:
+        """``unsent``, redacted for showing and storing."""
+        return redacted(unsent, Redaction(self._secrets))
 
     def _writes(self, outcome: Outcome) -> tuple[str, ...]:
         """The refused requests of an action that may change something."""

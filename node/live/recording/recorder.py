@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 from collections.abc import Callable
+from typing import TypeVar
 
 import msgspec
 
@@ -59,6 +60,9 @@ Progress = Callable[[Step], None]
 """Called with every step when it is stored; its picture may still be missing."""
 
 
+T = TypeVar("T")
+
+
 class Recorder:
     """One open session on one page. Made by ``record``."""
 
@@ -109,9 +113,7 @@ class Recorder:
             created_ms=self._began_ms,
             caller=self._caller,
         )
-        self._stored = StoredSession(
-            store, signer, redacted(session, self._redaction), self._secrets, lambda: self.elapsed_ms
-        )
+        self._stored = StoredSession(store, signer, self._plain(session), self._secrets, lambda: self.elapsed_ms)
 
     @property
     def observation(self) -> Observation | None:
@@ -314,7 +316,7 @@ class Recorder:
             effects_more=more,
         )
         # Done before anything is stored, so that no secret reaches the disk even for a moment.
-        kept = await asyncio.to_thread(redacted, step, self._redaction)
+        kept = await asyncio.to_thread(self._plain, step)
         step = self._as_authored(kept, step, action, secrets, performed=outcome is not None)
         self.blocked_by = rules
         self.challenges = outcome.challenges if outcome else ()
@@ -345,9 +347,13 @@ class Recorder:
         notes = tuple(filter(None, (*kept.notes, note_about(done, written) if performed else "")))
         return msgspec.structs.replace(kept, action=done, written=written, notes=notes[: limits.NOTES_PER_STEP_MAX])
 
+    def _plain(self, record: T) -> T:
+        """``record`` as it is stored."""
+        return redacted(record, self._redaction)
+
     def _effects(self, before: tuple[Effect, ...], sent: tuple[Effect, ...]) -> tuple[tuple[Effect, ...], bool]:
         """The stored effects of a step, and whether some were left out. before: effects that are already in stored form."""
-        return kept((*before, *redacted(sent, self._redaction)))
+        return kept((*before, *self._plain(sent)))
 
     async def _snapshot(self, snapshot: bytes, page: Observation | None) -> bytes:
         return await self._stored.blob(snapshot) if page is not None else b""
