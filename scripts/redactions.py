@@ -24,6 +24,7 @@ _REDACTS: Final = re.compile(r"_?redact(?:ed)?(?:_\w+)?|without_value|(?:by_)?st
 """Names of functions that return their first argument redacted, because it leaves."""
 _COMPARES: Final = re.compile(r"comparable(?:_\w+)?")
 """Names of functions that return it in the form in which a recording holds it, because it is compared with one."""
+_WALKS: Final = re.compile(r"redacted")
 _ASKS: Final = re.compile(r"says_secret|holds_token")
 """Names of functions that say whether there is something to redact, so that the text is refused."""
 _UNCHANGED: Final = "(lambda text, *_: text)"
@@ -145,6 +146,11 @@ def main() -> int:
     found = [one.label for one in calls()]
     for label in found:
         print(f"{label}\n    {tests.get(label, 'no test')}")
+    outside = [re.split(r"[(:] ?", one.call)[0] for one in calls() if not one.file.startswith("protocol/page/secrets/")]
+    walks, compares, asks = (
+        sum(1 for call in outside if pattern.fullmatch(call)) for pattern in (_WALKS, _COMPARES, _ASKS)
+    )
+    print(f"{len(outside) - compares - asks} calls redact, {walks} of them a record; {compares} compare; {asks} ask")
     return 1 if set(found) - set(tests) else 0
 
 
