@@ -8,6 +8,7 @@ from typing import Any
 from urllib.parse import quote
 
 import msgspec
+import pytest
 
 from adapters.ports.browser import Blocked, Leaving, Outcome
 from node.live.acting.asking import seek
