@@ -17,7 +17,7 @@ from node.live.acting.gate import Gate
 from node.live.acting.holding import Holder
 from node.live.acting.preparing import Prepared
 from node.live.finding.asserting import _as_stored
-from node.live.finding.personal import judge_of
+from node.live.finding.personal import as_observed, judge_of
 from node.live.recording.keeping import Recording
 from node.live.recording.masking import Masking
 from node.live.recording.recorder import Recorder
@@ -26,7 +26,7 @@ from node.sessions.shared.noticed import Noticed
 from node.sessions.shared.questions import question_about
 from protocol.approval.forms import RequestForm
 from protocol.errors import MeshError
-from protocol.page.actions.action import Action, Click, Fill, Goto, Locator
+from protocol.page.actions.action import Action, Assert, Click, Fill, Goto, Locator, Within
 from protocol.page.actions.assertion import Seen
 from protocol.page.actions.dialogs import Answer
 from protocol.page.actions.downloads import Download
@@ -140,6 +140,18 @@ def test_recorded_evidence_agrees_with_a_page_that_shows_the_secret_itself() -> 
     judge = judge_of(evidence, page, SECRETS)
     assert judge.differs(of, reads=False, writes=False) == ""
     assert judge.differs(other, reads=False, writes=False) != ""
+
+
+def test_what_an_action_looks_for_in_an_observation_has_the_names_of_secrets() -> None:
+    within = Within(role="row", text=f"Of {VALUE}")
+    target = Locator(role="button", name="Open", within=within)
+    cell = Assert(what="cell", row=VALUE, column=f"Of {VALUE}", expected="1")
+    seen = as_observed(cell, SECRETS)
+    assert isinstance(seen, Assert)
+    assert (seen.row, seen.column) == (SHOWN, f"Of {SHOWN}")
+    clicked = as_observed(Click(target=target), SECRETS)
+    assert isinstance(clicked, Click)
+    assert clicked.target.within == msgspec.structs.replace(within, text=f"Of {SHOWN}")
 
 
 async def test_a_number_that_changes_by_itself_is_learned_on_a_page_that_shows_a_secret() -> None:
