@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import hashlib
+import shutil
+import tempfile
+import weakref
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +27,20 @@ from tests.twins.discovery import MemoryDiscovery, MemoryNeighbourhood
 from tests.twins.notify import MemoryNotifier
 from tests.twins.storage import MemoryStore
 from tests.twins.transport import MemoryNetwork
+
+
+class LastingStore(MemoryStore):
+    """A store that a restart finds as it was."""
+
+    async def close(self) -> None:
+        """The store stays as it is."""
+
+
+def home_of(owner: object) -> Path:
+    """A new directory, which goes when ``owner`` does."""
+    made = Path(tempfile.mkdtemp(prefix="node-"))
+    weakref.finalize(owner, shutil.rmtree, made, True)
+    return made
 
 
 async def no_browser() -> Browser:

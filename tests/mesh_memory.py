@@ -8,11 +8,7 @@ import asyncio
 import contextlib
 import hashlib
 import itertools
-import shutil
-import tempfile
-import weakref
 from collections.abc import AsyncIterator, Callable
-from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -36,7 +32,7 @@ from protocol.page.secrets.secrets import Secrets
 from protocol.page.seen.observation import Element
 from protocol.risk.requests.requests import GuardPolicy
 from protocol.trust.grants import Grants, parse_grants
-from tests.memory_rooms import memory_ports
+from tests.memory_rooms import LastingStore, home_of, memory_ports
 from tests.twins.browser import Control, Document, Kept, MemoryBrowser, MemoryPage, MemorySite
 from tests.twins.clock import START_MS
 from tests.twins.storage import MemoryStore
@@ -146,13 +142,6 @@ class _SlowPage(MemoryPage):
         return await super().perform(
             action, ref=ref, expect=expect, secrets=secrets, timeout_ms=timeout_ms, given=given
         )
-
-
-class LastingStore(MemoryStore):
-    """A store that a restart finds as it was."""
-
-    async def close(self) -> None:
-        """The store stays as it is."""
 
 
 class MemoryNode:
@@ -284,8 +273,7 @@ class MemoryMesh:
         self.dead: set[str] = set()
         self.network = MemoryNetwork(self._weather, bounds=Bounds(requests_per_s=2_000, requests_burst=2_000))
         self.nodes: list[MemoryNode] = []
-        self.home = Path(tempfile.mkdtemp(prefix="mesh-"))
-        weakref.finalize(self, shutil.rmtree, self.home, True)
+        self.home = home_of(self)
 
     async def _weather(self, leg: Any) -> None:
         if leg.source in self.dead or leg.target in self.dead:

@@ -16,12 +16,10 @@ from adapters.transport.client import MeshClient
 from adapters.transport.server import MeshServer
 from node.api.federation import FederationApi
 from node.config.settings import Config
+from node.rooms import assemble
 from node.signing.identity import Identity
-from node.signing.witness import Witness
-from node.trust.calls import PATH_PREFIX, Calls
+from node.trust.calls import PATH_PREFIX
 from node.trust.clock_mark import ClockMark
-from node.trust.peers import Peers
-from node.trust.trust_changes import TrustChanges
 from node.verbs.verb import Handler
 from protocol.errors import MeshError
 from protocol.keys import keylog
@@ -29,8 +27,8 @@ from protocol.keys.key_event import EVENT_RANDOM_BYTES, recovery_commitment
 from protocol.messages import KIND_MESSAGE, Done, KeysTell, StatusAsk
 from protocol.wire.envelope import content_type
 from tests.key_logs import RECOVERY, public
+from tests.memory_rooms import LastingStore, home_of, memory_ports
 from tests.twins.clock import ManualClock
-from tests.twins.storage import MemoryStore
 
 ROUTES = ("status", "reach/echo", "keys/push")
 
@@ -47,7 +45,7 @@ class SocketNode:
     """The channel, the peers and the peer API of a node; most routes are answered with ``Done``."""
 
     def __init__(self, name: str) -> None:
-        self.name, self.clock, self.store = name, SetClock(seed=len(name)), MemoryStore()
+        self.name, self.clock, self.store = name, SetClock(seed=len(name)), LastingStore()
         self.key = SigningKey(hashlib.sha256(name.encode()).digest())
         now_s = self.clock.now_ms() // 1000
         log = keylog.begin(
@@ -58,7 +56,7 @@ class SocketNode:
         self.heard: list[str] = []
         """Routes on which a message has passed every check."""
         self.url = ""
-        self.mark: ClockMark | None = None
+        self.home = home_of(self)
 
     @property
     def id(self) -> str:
@@ -72,22 +70,23 @@ class SocketNode:
 
     async def start(self) -> None:
         """Listen."""
-        witness = Witness(self.identity, self.store, self.clock)
-        await witness.load()
-        config = Config(name=self.name)
-        self.peers = Peers(witness, config, self.store, self.clock, self.server)
-        self.changes = TrustChanges(self.peers, self.store, self.clock)
-        self.calls = Calls(witness, self.changes, self.client, self.clock)
-        await self.peers.load()
-        await self.open_api()
+        ports = memory_ports(self.identity, self.clock, store=self.store, server=self.server, client=self.client)
+        self.rooms = assemble(self.home, Config(name=self.name), self.identity, ports)
+        trust = self.rooms.trust
+        self.peers, self.changes, self.calls, self.mark = trust.peers, trust.changes, trust.calls, trust.clock_mark
+        await self.rooms.start()
+        self._serve()
         self.url = await self.server.start(lambda caller, route, body: self.api.handle(caller, route, body))
 
     async def open_api(self, *, crashed: bool = False) -> None:
         """A peer API that remembers nothing: what a restart leaves of it, or a crash."""
-        if not crashed and self.mark is not None:
+        if not crashed:
             await self.mark.close()
         self.mark = ClockMark(self.store, self.clock)
         await self.mark.load()
+        self._serve()
+
+    def _serve(self) -> None:
         self.api = FederationApi(self.changes, self.mark, self.clock)
         for route in ROUTES:
             self.api.serve(route, self._hear(route, Done()))
@@ -128,8 +127,7 @@ class SocketNode:
 
     async def stop(self) -> None:
         """End it."""
-        await self.calls.close()
-        await self.server.close()
+        await self.rooms.close()
 
 
 @contextlib.asynccontextmanager
