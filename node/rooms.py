@@ -11,7 +11,7 @@ from typing import Any
 
 from nacl.signing import SigningKey
 
-from adapters.log_records import COSIGNED
+from adapters.cosigned_records import COSIGNED
 from adapters.ports.browser import OpenBrowser, OpenPersistent, no_persistent
 from adapters.ports.clock import Clock, Notifier
 from adapters.ports.discovery import Discovery

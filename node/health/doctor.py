@@ -14,7 +14,7 @@ from shlex import quote
 
 import msgspec
 
-from adapters.log_records import COSIGNED
+from adapters.cosigned_records import COSIGNED
 from adapters.ports.store import Store
 from node.base.ownership import check_private
 from node.base.plain import counted

@@ -16,7 +16,7 @@ from typing import Any
 
 import msgspec
 
-from adapters.log_records import COSIGNED, CosignedRecord
+from adapters.cosigned_records import COSIGNED, CosignedRecord
 from adapters.ports.clock import Clock
 from adapters.ports.store import Store
 from node.base.tasks import Tasks

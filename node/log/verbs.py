@@ -8,7 +8,7 @@ from typing import Any
 
 import msgspec
 
-from adapters.log_records import COSIGNED
+from adapters.cosigned_records import COSIGNED
 from adapters.ports.store import Store
 from node.base.files import open_named, write_atomic
 from node.log.checkpoints import LogExchange

@@ -15,7 +15,8 @@ from collections.abc import Sequence
 
 import msgspec
 
-from adapters.log_records import COSIGNED, LeafRecord, LogRecord, Subtree
+from adapters.cosigned_records import COSIGNED
+from adapters.log_records import LeafRecord, LogRecord, Subtree
 from adapters.ports.clock import Clock
 from adapters.ports.records import ArtefactRecord
 from adapters.ports.store import Store

@@ -8,7 +8,8 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from adapters.log_records import COSIGNED, CosignedRecord, LeafRecord, LogRecord
+from adapters.cosigned_records import COSIGNED, CosignedRecord
+from adapters.log_records import LeafRecord, LogRecord
 from adapters.ports.store import Store
 from adapters.storage.sqlite import SqliteStore
 from node.log.stored import EQUIVOCATIONS, HEADS, EquivocationRecord, HeadRecord

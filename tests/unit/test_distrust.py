@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from adapters.log_records import COSIGNED
+from adapters.cosigned_records import COSIGNED
 from protocol import limits
 from protocol.errors import MeshError
 from protocol.keys import keylog

@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from adapters.log_records import COSIGNED
+from adapters.cosigned_records import COSIGNED
 from node.verbs.nodes.distrust import Distrusted, NoticeList, ShownNotice, Trusted
 from protocol import ids, limits
 from protocol.errors import MeshError

@@ -16,7 +16,7 @@ import msgspec
 import pytest
 from nacl.signing import SigningKey
 
-from adapters.log_records import COSIGNED, CosignedRecord
+from adapters.cosigned_records import COSIGNED, CosignedRecord
 from adapters.schedule_records import ScheduleRecord
 from node.config.settings import BrowserConfig, Config, Listen, load, render
 from node.health import doctor, metrics, remedies

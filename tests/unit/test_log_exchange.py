@@ -9,7 +9,7 @@ import msgspec
 import pytest
 from nacl.signing import SigningKey
 
-from adapters.log_records import COSIGNED
+from adapters.cosigned_records import COSIGNED
 from node.log.checkpoints import LogExchange
 from node.log.stored import EQUIVOCATIONS
 from node.signing.witness import Witness

@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator
 import msgspec
 import pytest
 
-from adapters.log_records import COSIGNED
+from adapters.cosigned_records import COSIGNED
 from node.log.checkpoints import _share, _size_in
 from node.log.log_watch import LogAnswer, LogWatch
 from node.log.stored import HEADS

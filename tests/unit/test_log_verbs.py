@@ -9,7 +9,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from adapters.log_records import COSIGNED
+from adapters.cosigned_records import COSIGNED
 from node.log.verbs import Logs
 from node.verbs.nodes.log import PeerAudit, ShownCosignature, ShownLog
 from node.verbs.nodes.node import PeerLog

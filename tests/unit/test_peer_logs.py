@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator
 import msgspec
 import pytest
 
-from adapters.log_records import COSIGNED
+from adapters.cosigned_records import COSIGNED
 from node.log.log_watch import LogAnswer
 from node.log.peer_logs import PeerLogs
 from node.log.stored import EQUIVOCATIONS, HEADS

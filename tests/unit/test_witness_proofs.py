@@ -10,7 +10,8 @@ from typing import Any
 import pytest
 from nacl.signing import SigningKey
 
-from adapters.log_records import COSIGNED, CosignedRecord, LeafRecord, LogRecord
+from adapters.cosigned_records import COSIGNED, CosignedRecord
+from adapters.log_records import LeafRecord, LogRecord
 from adapters.ports.records import DeltaRecord, LeaseRecord, SearchRecord
 from node.signing.identity import Identity
 from node.signing.log_check import audit_own, own_artefacts
