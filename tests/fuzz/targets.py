@@ -459,3 +459,10 @@ _register_pairing()
 _register_sas()
 _register_files()
 _register_texts()
+
+ALIKE: Final = frozenset(
+    name for name in TARGETS if name.startswith(("message.", "artefact.")) and name != "message.status"
+)
+"""Decoders of records differ in the record only. Input that is not made for one ends before the record is looked at, and is tried
+with others.
+"""

@@ -12,7 +12,7 @@ import pytest
 
 from protocol import limits
 from tests.fuzz.hostile import GENERAL, inputs
-from tests.fuzz.targets import INPUT_BYTES_MAX, TARGETS, survives
+from tests.fuzz.targets import ALIKE, INPUT_BYTES_MAX, TARGETS, survives
 from tests.tables import each
 
 CPU_S_MAX = 0.05
@@ -40,9 +40,7 @@ ROUNDS = 12
 REFERENCE_S = 0.0025
 """What ``_reference`` takes on a core that nobody else uses, of the machine that these bounds are for."""
 
-_ALIKE = {name for name in TARGETS if name.startswith(("message.", "artefact.")) and name != "message.status"}
-"""Decoders of records differ in the record only: the general inputs end before it is looked at."""
-CASES = [(target, name) for target in TARGETS for name in inputs(target) if target not in _ALIKE or name not in GENERAL]
+CASES = [(target, name) for target in TARGETS for name in inputs(target) if target not in ALIKE or name not in GENERAL]
 
 
 def _allowed_s(target: str, name: str) -> float:
