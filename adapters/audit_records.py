@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
-from protocol.audit import Draft, Row
+from protocol.audit import AuditDraft, Row
 from protocol.errors import MeshError
 from protocol.kinds import Plain
 
@@ -43,7 +43,7 @@ class AuditQuery(msgspec.Struct, frozen=True, kw_only=True):
         )
 
 
-def stored(line: bytes, draft: Draft, number: int, digest: str) -> AuditLine:
+def stored(line: bytes, draft: AuditDraft, number: int, digest: str) -> AuditLine:
     """The stored form of a line."""
     return AuditLine(number=number, at_ms=draft.at_ms, who=draft.who, what=draft.what, line=line, digest=digest)
 

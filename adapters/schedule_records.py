@@ -8,7 +8,7 @@ import msgspec
 
 from protocol import limits
 from protocol.goal.condition import Condition
-from protocol.kinds import Kind, PageText, Plain
+from protocol.kinds import PageText, Plain, TextKind
 from protocol.schedule import Misfire, RunStatus
 
 _Text = Annotated[Plain, msgspec.Meta(max_length=limits.SCHEDULE_TEXT_CHARS_MAX)]
@@ -23,8 +23,8 @@ class ScheduleRecord(msgspec.Struct, frozen=True, kw_only=True):
     owner: Plain = ""
     """The process that changed it last."""
     created_ms: int
-    goal: Annotated[_Text, Kind.AUTHOR_TEXT]
-    start_url: Annotated[_Text, Kind.AUTHOR_ADDRESS]
+    goal: Annotated[_Text, TextKind.AUTHOR_TEXT]
+    start_url: Annotated[_Text, TextKind.AUTHOR_ADDRESS]
     until: Condition
     peers: tuple[Plain, ...] | None
     """Names of the peers; None for every peer that grants us ``branch:assign``."""

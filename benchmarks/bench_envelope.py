@@ -25,7 +25,7 @@ def check_ratio() -> float:
 
     def sealed() -> Iterator[bytes]:
         for number in range(_ROUNDS):
-            header = envelope.Header(
+            header = envelope.EnvelopeHeader(
                 issuer=issuer,
                 issued_s=_NOW_S,
                 unique=number.to_bytes(16, "big"),

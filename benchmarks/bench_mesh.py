@@ -51,7 +51,7 @@ def _crowd(count: int) -> dict[str, bytes]:
 
 def _message() -> bytes:
     now_s = int(time.time())
-    header = envelope.Header(
+    header = envelope.EnvelopeHeader(
         issuer=BOB_ID, issued_s=now_s, unique=secrets.token_bytes(16), audience=ALICE_ID, expires_s=now_s + 60
     )
     return envelope.seal(PAYLOAD, kind=KIND, key=BOB, header=header, binding=BINDING)

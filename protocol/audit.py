@@ -30,7 +30,7 @@ _Text = Annotated[Words, msgspec.Meta(max_length=limits.AUDIT_TEXT_CHARS_MAX)]
 _Digest = Annotated[Plain, msgspec.Meta(pattern="^[0-9a-f]{64}$")]
 
 
-class Outcome(StrEnum):
+class AuditOutcome(StrEnum):
     """The outcome of an action, as a row records it."""
 
     BEGUN = "begun"
@@ -46,7 +46,7 @@ class Outcome(StrEnum):
     """The gate or another policy of this node refused it."""
 
 
-class Draft(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class AuditDraft(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """A row without its place in the chain. It contains the names of secrets, never their values."""
 
     at_ms: _Count
@@ -54,7 +54,7 @@ class Draft(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     """Name of the action: a verb (``session.record``), a route (``branch/assign``), an event (``peer.paired``)."""
     who: _Short
     """``owner``, ``node``, ``agent:NAME``, or the id of the peer that asked."""
-    outcome: Outcome
+    outcome: AuditOutcome
     key: _Short
     """Id of the witness key at that time, hex."""
     key_events: _Count
@@ -72,7 +72,7 @@ class Draft(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     note: Annotated[dict[_Short, _Text], msgspec.Meta(max_length=limits.AUDIT_NOTES_MAX)] = {}
 
 
-class Row(Draft, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class Row(AuditDraft, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """One row of the trail."""
 
     number: Annotated[int, msgspec.Meta(ge=1, le=2**53)]
@@ -108,12 +108,12 @@ def notes(given: Mapping[str, str]) -> dict[str, str]:
     return dict(kept[: limits.AUDIT_NOTES_MAX])
 
 
-def fitting(draft: Draft) -> Draft:
+def fitting(draft: AuditDraft) -> AuditDraft:
     """``draft`` with its texts as a row takes them: clean and limited in length."""
     return msgspec.structs.replace(draft, subject=clean(draft.subject), note=notes(draft.note))
 
 
-def chain(draft: Draft, head: Head) -> tuple[bytes, Head]:
+def chain(draft: AuditDraft, head: Head) -> tuple[bytes, Head]:
     """The line of ``draft`` after ``head``, and the head that it makes. Errors: ``input.invalid``."""
     row = Row(number=head.number + 1, previous=head.digest, **msgspec.structs.asdict(draft))
     line = _line(row)

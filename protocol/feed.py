@@ -23,7 +23,7 @@ _Time = Annotated[int, msgspec.Meta(ge=0, le=2**53)]
 _Who = Annotated[Plain, msgspec.Meta(pattern="^[A-Za-z0-9:_.-]+$", max_length=limits.AUDIT_NAME_CHARS_MAX)]
 
 
-class Kind(StrEnum):
+class FeedKind(StrEnum):
     """The kind of a change. A kind never changes its meaning."""
 
     NODE_SERVING = "node.serving"
@@ -98,104 +98,110 @@ class About(NamedTuple):
 
 _EVERY: Final = f"{limits.FEED_REFUSAL_EVERY_S // 60} minutes"
 
-ABOUT: Final[dict[Kind, About]] = {
-    Kind.NODE_SERVING: About(("node",), "This node serves: peers and commands reach it."),
-    Kind.NODE_STOPPED: About(("node",), "This node is stopping. A node that is killed cannot report it."),
-    Kind.KEY_ROTATED: About(("node",), "This node signs with a new witness key."),
-    Kind.KEY_RECOVERED: About(("node",), "This node signs with a new witness key, by its recovery key."),
-    Kind.KEY_REVOKED: About(("node",), "This node has revoked itself."),
-    Kind.LOG_LOST: About(
+ABOUT: Final[dict[FeedKind, About]] = {
+    FeedKind.NODE_SERVING: About(("node",), "This node serves: peers and commands reach it."),
+    FeedKind.NODE_STOPPED: About(("node",), "This node is stopping. A node that is killed cannot report it."),
+    FeedKind.KEY_ROTATED: About(("node",), "This node signs with a new witness key."),
+    FeedKind.KEY_RECOVERED: About(("node",), "This node signs with a new witness key, by its recovery key."),
+    FeedKind.KEY_REVOKED: About(("node",), "This node has revoked itself."),
+    FeedKind.LOG_LOST: About(
         ("node",),
         "A peer holds more of this node's witness log than the node: it was restored from a copy, and signs nothing.",
     ),
-    Kind.LOG_RENEWED: About(("node",), "This node began a new witness log, which names where the former ones ended."),
-    Kind.AGENT_ADDED: About(("agent",), "The owner made a token for an agent."),
-    Kind.AGENT_REMOVED: About(("agent",), "The owner removed an agent; what it was doing has ended."),
-    Kind.AGENT_REFUSED: About(
+    FeedKind.LOG_RENEWED: About(
+        ("node",), "This node began a new witness log, which names where the former ones ended."
+    ),
+    FeedKind.AGENT_ADDED: About(("agent",), "The owner made a token for an agent."),
+    FeedKind.AGENT_REMOVED: About(("agent",), "The owner removed an agent; what it was doing has ended."),
+    FeedKind.AGENT_REFUSED: About(
         ("agent",), f"An agent was refused what its scopes or origins do not cover; told every {_EVERY} at most."
     ),
-    Kind.AGENT_SPENT: About(
+    FeedKind.AGENT_SPENT: About(
         ("agent",), f"An agent was refused because a budget of it is used up; told every {_EVERY} at most."
     ),
-    Kind.AGENT_EXPIRED: About(
+    FeedKind.AGENT_EXPIRED: About(
         ("agent",), f"An agent was refused because its token has expired; told every {_EVERY} at most."
     ),
-    Kind.OWNER_ADDED: About(("own",), "A key of an owner was added: what it signs counts as a person's answer."),
-    Kind.OWNER_REVOKED: About(("own",), "A key of an owner was revoked, and its approvals have ended."),
-    Kind.QUESTION_ASKED: About(
+    FeedKind.OWNER_ADDED: About(("own",), "A key of an owner was added: what it signs counts as a person's answer."),
+    FeedKind.OWNER_REVOKED: About(("own",), "A key of an owner was revoked, and its approvals have ended."),
+    FeedKind.QUESTION_ASKED: About(
         ("que",),
         "Something that needs an approval was not done, and the owner is asked; told once for each form of it.",
     ),
-    Kind.QUESTION_ANSWERED: About(("que",), "An owner answered a question, with a signature."),
-    Kind.PEER_PAIRED: About(("node",), "A node became a peer, or was paired with again."),
-    Kind.PEER_GRANTS: About(("node",), "The owner changed what a peer may do here."),
-    Kind.PEER_GRANTED_US: About(("node",), "A peer changed what this node may do there."),
-    Kind.PEER_KEYS: About(("node",), "A peer changed its key or revoked itself, or its key log has forked."),
-    Kind.PEER_FROZEN: About(
+    FeedKind.QUESTION_ANSWERED: About(("que",), "An owner answered a question, with a signature."),
+    FeedKind.PEER_PAIRED: About(("node",), "A node became a peer, or was paired with again."),
+    FeedKind.PEER_GRANTS: About(("node",), "The owner changed what a peer may do here."),
+    FeedKind.PEER_GRANTED_US: About(("node",), "A peer changed what this node may do there."),
+    FeedKind.PEER_KEYS: About(("node",), "A peer changed its key or revoked itself, or its key log has forked."),
+    FeedKind.PEER_FROZEN: About(
         ("node",), "The scopes of a peer are suspended, because its witness log is not in order or not shown."
     ),
-    Kind.PEER_UNFROZEN: About(("node",), "The peer shows its witness log again, and it is in order."),
-    Kind.PEER_LOG_DOUBTED: About(
+    FeedKind.PEER_UNFROZEN: About(("node",), "The peer shows its witness log again, and it is in order."),
+    FeedKind.PEER_LOG_DOUBTED: About(
         ("node",), "A peer did not show its witness log as it should: not at all, an older state, or another history."
     ),
-    Kind.PEER_LOG_SHOWN: About(("node",), "A peer showed its witness log in order, after it had not."),
-    Kind.PEER_WARNED_OF: About(
+    FeedKind.PEER_LOG_SHOWN: About(("node",), "A peer showed its witness log in order, after it had not."),
+    FeedKind.PEER_WARNED_OF: About(
         ("node", "node"),
         "The first node, a peer, gave notice that its owner distrusts the second one, or does so no longer.",
     ),
-    Kind.PEER_DISTRUSTED: About(("node",), "The owner distrusts a peer."),
-    Kind.PEER_TRUSTED: About(("node",), "The owner trusts a peer again."),
-    Kind.SESSION_RECORDED: About(
+    FeedKind.PEER_DISTRUSTED: About(("node",), "The owner distrusts a peer."),
+    FeedKind.PEER_TRUSTED: About(("node",), "The owner trusts a peer again."),
+    FeedKind.SESSION_RECORDED: About(
         ("ses",), "A session was recorded and signed, by its owner or while a claim was checked."
     ),
-    Kind.SESSION_REPLAYED: About(("ses", "rep"), "A session was replayed; the report says what matched."),
-    Kind.SESSION_IMPORTED: About(("ses",), "A session was imported from a valid bundle."),
-    Kind.SESSION_REMOVED: About(("ses",), "A session was purged."),
-    Kind.SESSION_ARCHIVED: About(("ses",), "A session was archived: it is kept, and left out of the usual list."),
-    Kind.SESSION_UNARCHIVED: About(("ses",), "An archived session was brought back."),
-    Kind.LIVE_OPENED: About(("liv",), "A live session was opened; its first page is about to load."),
-    Kind.LIVE_ENDED: About(
+    FeedKind.SESSION_REPLAYED: About(("ses", "rep"), "A session was replayed; the report says what matched."),
+    FeedKind.SESSION_IMPORTED: About(("ses",), "A session was imported from a valid bundle."),
+    FeedKind.SESSION_REMOVED: About(("ses",), "A session was purged."),
+    FeedKind.SESSION_ARCHIVED: About(("ses",), "A session was archived: it is kept, and left out of the usual list."),
+    FeedKind.SESSION_UNARCHIVED: About(("ses",), "An archived session was brought back."),
+    FeedKind.LIVE_OPENED: About(("liv",), "A live session was opened; its first page is about to load."),
+    FeedKind.LIVE_ENDED: About(
         ("liv",),
         "A live session has ended: closed, due, or failed, or the node was stopped or killed while it was open.",
     ),
-    Kind.LIVE_CRASHED: About(
+    FeedKind.LIVE_CRASHED: About(
         ("liv",), "A live session has ended because its browser crashed; what was done is signed."
     ),
-    Kind.CAPSULE_KEPT: About(("cap",), "A capsule was captured, or imported."),
-    Kind.CAPSULE_RENEWED: About(
+    FeedKind.CAPSULE_KEPT: About(("cap",), "A capsule was captured, or imported."),
+    FeedKind.CAPSULE_RENEWED: About(
         ("cap",), "A capsule was sealed again: with newer state, a consent, or to another key."
     ),
-    Kind.CAPSULE_UNSEALED: About(("cap",), "The owner had the login of a capsule written to a file in clear."),
-    Kind.CAPSULE_REVOKED: About(("cap",), "A capsule was revoked, here or by its tenant."),
-    Kind.CAPSULE_REMOVED: About(("cap",), "A capsule was removed from this node."),
-    Kind.SEARCH_STARTED: About(("sea", "node"), "A search runs here, or runs again; the node coordinates it."),
-    Kind.SEARCH_ENDED: About(("sea", "node"), "A search has ended here: done, failed, stopped or declined."),
-    Kind.SEARCH_REMOVED: About(("sea",), "A search was removed."),
-    Kind.SEARCH_EXPELLED: About(
+    FeedKind.CAPSULE_UNSEALED: About(("cap",), "The owner had the login of a capsule written to a file in clear."),
+    FeedKind.CAPSULE_REVOKED: About(("cap",), "A capsule was revoked, here or by its tenant."),
+    FeedKind.CAPSULE_REMOVED: About(("cap",), "A capsule was removed from this node."),
+    FeedKind.SEARCH_STARTED: About(("sea", "node"), "A search runs here, or runs again; the node coordinates it."),
+    FeedKind.SEARCH_ENDED: About(("sea", "node"), "A search has ended here: done, failed, stopped or declined."),
+    FeedKind.SEARCH_REMOVED: About(("sea",), "A search was removed."),
+    FeedKind.SEARCH_EXPELLED: About(
         ("sea", "node"), "A peer was put out of a search: what it sent breaks the rules, or it is trusted no longer."
     ),
-    Kind.LEASE_GRANTED: About(("lea", "sea", "node"), "A branch was leased to the node, by this one or to it."),
-    Kind.LEASE_ENDED: About(("lea", "sea", "node"), "The lease of the node ended: by a result, its time, or revoked."),
-    Kind.CLAIM_VERIFIED: About(
+    FeedKind.LEASE_GRANTED: About(("lea", "sea", "node"), "A branch was leased to the node, by this one or to it."),
+    FeedKind.LEASE_ENDED: About(
+        ("lea", "sea", "node"), "The lease of the node ended: by a result, its time, or revoked."
+    ),
+    FeedKind.CLAIM_VERIFIED: About(
         ("lea", "sea", "node"), "The success that the node claimed was replayed here and confirmed."
     ),
-    Kind.CLAIM_REFUSED: About(("lea", "sea", "node"), "The success that the node claimed was not confirmed."),
-    Kind.SCHEDULE_ADDED: About(("sch",), "A schedule was added."),
-    Kind.SCHEDULE_PAUSED: About(("sch",), "A schedule was paused: by its owner, or by the node because its runs fail."),
-    Kind.SCHEDULE_RESUMED: About(("sch",), "A schedule was resumed."),
-    Kind.SCHEDULE_REMOVED: About(("sch",), "A schedule was removed with the records of its due times."),
-    Kind.RUN_STARTED: About(("sch", "sea"), "A run of a schedule began; it searches under this id."),
-    Kind.RUN_DONE: About(("sch", "sea"), "A run of a schedule reached its goal."),
-    Kind.RUN_FAILED: About(("sch", "sea"), "A run of a schedule ended without its goal, or with an error."),
-    Kind.RUN_INTERRUPTED: About(
+    FeedKind.CLAIM_REFUSED: About(("lea", "sea", "node"), "The success that the node claimed was not confirmed."),
+    FeedKind.SCHEDULE_ADDED: About(("sch",), "A schedule was added."),
+    FeedKind.SCHEDULE_PAUSED: About(
+        ("sch",), "A schedule was paused: by its owner, or by the node because its runs fail."
+    ),
+    FeedKind.SCHEDULE_RESUMED: About(("sch",), "A schedule was resumed."),
+    FeedKind.SCHEDULE_REMOVED: About(("sch",), "A schedule was removed with the records of its due times."),
+    FeedKind.RUN_STARTED: About(("sch", "sea"), "A run of a schedule began; it searches under this id."),
+    FeedKind.RUN_DONE: About(("sch", "sea"), "A run of a schedule reached its goal."),
+    FeedKind.RUN_FAILED: About(("sch", "sea"), "A run of a schedule ended without its goal, or with an error."),
+    FeedKind.RUN_INTERRUPTED: About(
         ("sch", "sea"),
         "A run of a schedule was ended before its search was: by the owner, its expiry, a stop or a crash.",
     ),
-    Kind.RUN_SKIPPED: About(
+    FeedKind.RUN_SKIPPED: About(
         ("sch",), "A due time of a schedule was skipped: the run before it had not ended, or no worker was free."
     ),
-    Kind.RUN_COALESCED: About(("sch",), "Due times of a schedule passed, and a later one stands for them."),
-    Kind.RUN_MISSED: About(("sch",), "Due times of a schedule passed, and nothing ran for them."),
+    FeedKind.RUN_COALESCED: About(("sch",), "Due times of a schedule passed, and a later one stands for them."),
+    FeedKind.RUN_MISSED: About(("sch",), "Due times of a schedule passed, and nothing ran for them."),
 }
 """Every kind, with its ids and its meaning."""
 
@@ -204,26 +210,26 @@ class News(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     """A change without its place in the feed."""
 
     at_ms: _Time
-    kind: Kind
+    kind: FeedKind
     ids: tuple[Plain, ...]
     who: _Who
 
 
-class Change(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class FeedChange(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """One change in the feed: its place, and the fields of ``News``."""
 
     number: _Number
     """Number of the change. Numbers have no gaps and never repeat."""
     at_ms: _Time
     """Time of the entry by the node's clock, in milliseconds since 1970."""
-    kind: Kind
+    kind: FeedKind
     ids: tuple[Plain, ...]
     """The ids, in the order that the kind declares."""
     who: _Who
     """Who had it done: ``owner``, ``node``, ``agent:`` and its name, ``schedule:`` and its id, or the id of a peer."""
 
 
-def check_ids(kind: Kind, given: Sequence[str]) -> tuple[str, ...]:
+def check_ids(kind: FeedKind, given: Sequence[str]) -> tuple[str, ...]:
     """``given``, once they are the ids that ``kind`` names. Errors: ``id.invalid``."""
     wanted = ABOUT[kind].ids
     if len(given) != len(wanted):

@@ -17,14 +17,14 @@ from protocol.errors import MeshError
 from protocol.keys.keylog import KeyLog
 from protocol.messages import KIND_MESSAGE, KeysPush
 from protocol.wire import cbor, envelope
-from protocol.wire.envelope import Header
+from protocol.wire.envelope import EnvelopeHeader
 
 
 class Introduction(NamedTuple):
     """A node whose identity is verified."""
 
     log: KeyLog
-    header: Header
+    header: EnvelopeHeader
 
 
 def open_introduction(data: bytes, *, binding: bytes, audience: str, now_s: int) -> Introduction:

@@ -17,7 +17,7 @@ import msgspec
 T = TypeVar("T")
 
 
-class Kind(enum.Enum):
+class TextKind(enum.Enum):
     """Who wrote a text, and what of it may stand in a record."""
 
     PLAIN = "made by a node, or a word of a fixed list: it stays as it is"
@@ -33,39 +33,39 @@ class Kind(enum.Enum):
     DONE = "redacted where it was made, since it was cut or counted there"
 
 
-Plain = Annotated[str, Kind.PLAIN]
-AuthorText = Annotated[str, Kind.AUTHOR_TEXT]
-AuthorAddress = Annotated[str, Kind.AUTHOR_ADDRESS]
-PageText = Annotated[str, Kind.PAGE_TEXT]
-PageAddress = Annotated[str, Kind.PAGE_ADDRESS]
-Home = Annotated[str, Kind.HOME]
-Request = Annotated[str, Kind.REQUEST]
-SentText = Annotated[str, Kind.SENT]
-Words = Annotated[str, Kind.WORDS]
-Credential = Annotated[str, Kind.CREDENTIAL]
-Done = Annotated[str, Kind.DONE]
+Plain = Annotated[str, TextKind.PLAIN]
+AuthorText = Annotated[str, TextKind.AUTHOR_TEXT]
+AuthorAddress = Annotated[str, TextKind.AUTHOR_ADDRESS]
+PageText = Annotated[str, TextKind.PAGE_TEXT]
+PageAddress = Annotated[str, TextKind.PAGE_ADDRESS]
+Home = Annotated[str, TextKind.HOME]
+Request = Annotated[str, TextKind.REQUEST]
+SentText = Annotated[str, TextKind.SENT]
+Words = Annotated[str, TextKind.WORDS]
+Credential = Annotated[str, TextKind.CREDENTIAL]
+Done = Annotated[str, TextKind.DONE]
 
 
-class Changes(Protocol):
+class TextMapping(Protocol):
     """How ``mapped`` changes the texts of a record."""
 
     def at(self, home: str) -> Self:
-        """The changes for a record whose ``Kind.HOME`` is ``home``."""
+        """The changes for a record whose ``TextKind.HOME`` is ``home``."""
         ...
 
-    def text(self, kind: Kind, text: str, most: int | None) -> str:
+    def text(self, kind: TextKind, text: str, most: int | None) -> str:
         """``text`` changed. most: how many characters its field takes; None for any number."""
         ...
 
-    def texts(self, kind: Kind, texts: tuple[str, ...]) -> tuple[str, ...]:
+    def texts(self, kind: TextKind, texts: tuple[str, ...]) -> tuple[str, ...]:
         """The parts of one text changed, as many as before."""
         ...
 
 
-_Walk = Callable[[Any, Changes], Any]
+_Walk = Callable[[Any, TextMapping], Any]
 
 
-def mapped(record: T, changes: Changes) -> T:
+def mapped(record: T, changes: TextMapping) -> T:
     """``record`` with ``changes`` applied to its texts; the same object if none of them changes.
 
     record: a ``msgspec.Struct``, a tuple of such, or None.
@@ -76,9 +76,9 @@ def mapped(record: T, changes: Changes) -> T:
     return walk(record, changes) if walk is not None else record
 
 
-def kind_of(hint: Any) -> Kind | None:
+def kind_of(hint: Any) -> TextKind | None:
     """The kind in an annotation; the last one counts, so that a field can say it of a common type anew."""
-    kinds = [each for each in getattr(hint, "__metadata__", ()) if isinstance(each, Kind)]
+    kinds = [each for each in getattr(hint, "__metadata__", ()) if isinstance(each, TextKind)]
     return kinds[-1] if kinds else None
 
 
@@ -99,11 +99,11 @@ def _of_record(record: type) -> _Walk | None:
     hints = get_type_hints(record, include_extras=True)
     found = {name: _of_type(hints[name]) for name in record.__struct_fields__}  # type: ignore[attr-defined]
     walks = tuple((name, walk) for name, walk in found.items() if walk is not None)
-    home = next((name for name in found if kind_of(hints[name]) is Kind.HOME), None)
+    home = next((name for name in found if kind_of(hints[name]) is TextKind.HOME), None)
     if not walks:
         return None
 
-    def walk(one: Any, changes: Changes) -> Any:
+    def walk(one: Any, changes: TextMapping) -> Any:
         if home is not None:
             changes = changes.at(getattr(one, home))
         changed = {}
@@ -120,7 +120,7 @@ def _of_record(record: type) -> _Walk | None:
 def _of_type(hint: Any) -> _Walk | None:
     """The walk through a value of this type; None if nothing in it is ever changed."""
     kind, inner = kind_of(hint), bare(hint)
-    if kind in (Kind.PLAIN, Kind.DONE):
+    if kind in (TextKind.PLAIN, TextKind.DONE):
         return None
     if inner is str:
         return None if kind is None else _of_text(kind, _most(hint))
@@ -140,18 +140,18 @@ def is_record(hint: Any) -> bool:
     return isinstance(hint, type) and issubclass(hint, msgspec.Struct)
 
 
-def _of_text(kind: Kind, most: int | None) -> _Walk:
-    def walk(text: str, changes: Changes) -> str:
+def _of_text(kind: TextKind, most: int | None) -> _Walk:
+    def walk(text: str, changes: TextMapping) -> str:
         new = changes.text(kind, text, most) if text else text
         return text if new == text else new
 
     return walk
 
 
-def _of_tuple(parts: tuple[Any, ...], kind: Kind | None) -> _Walk | None:
+def _of_tuple(parts: tuple[Any, ...], kind: TextKind | None) -> _Walk | None:
     if kind is not None:
 
-        def together(texts: tuple[str, ...], changes: Changes) -> tuple[str, ...]:
+        def together(texts: tuple[str, ...], changes: TextMapping) -> tuple[str, ...]:
             new = changes.texts(kind, texts) if texts else texts
             return texts if new == texts else new
 
@@ -163,14 +163,14 @@ def _of_tuple(parts: tuple[Any, ...], kind: Kind | None) -> _Walk | None:
     if not any(walks):
         return None
 
-    def places(items: tuple[Any, ...], changes: Changes) -> tuple[Any, ...]:
+    def places(items: tuple[Any, ...], changes: TextMapping) -> tuple[Any, ...]:
         new = tuple(one if walk is None else walk(one, changes) for one, walk in zip(items, walks, strict=True))
         return new if any(map(_is_other, new, items)) else items
 
     return places
 
 
-def _each(items: tuple[Any, ...], walk: _Walk, changes: Changes) -> tuple[Any, ...]:
+def _each(items: tuple[Any, ...], walk: _Walk, changes: TextMapping) -> tuple[Any, ...]:
     new = tuple(walk(one, changes) for one in items)
     return new if any(map(_is_other, new, items)) else items
 
@@ -184,14 +184,14 @@ def _of_mapping(key: Any, value: Any) -> _Walk | None:
     if of_key is _same and of_value is _same:
         return None
 
-    def walk(items: Mapping[Any, Any], changes: Changes) -> Mapping[Any, Any]:
+    def walk(items: Mapping[Any, Any], changes: TextMapping) -> Mapping[Any, Any]:
         new = {of_key(name, changes): of_value(one, changes) for name, one in items.items()}
         return items if new == items else new
 
     return walk
 
 
-def _same(one: Any, changes: Changes) -> Any:
+def _same(one: Any, changes: TextMapping) -> Any:
     return one
 
 
@@ -199,7 +199,7 @@ def _of_union(parts: tuple[Any, ...]) -> _Walk | None:
     of_text = next(filter(None, (_of_type(part) for part in parts if bare(part) is str)), None)
     of_tuple = next(filter(None, (_of_type(part) for part in parts if get_origin(bare(part)) is tuple)), None)
 
-    def walk(one: Any, changes: Changes) -> Any:
+    def walk(one: Any, changes: TextMapping) -> Any:
         match one:
             case str():
                 return of_text(one, changes) if of_text else one

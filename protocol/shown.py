@@ -46,7 +46,7 @@ UNITS: Final = {
 
 
 @dataclass(frozen=True, kw_only=True)
-class Shown:
+class FieldDisplay:
     """How one field is read."""
 
     label: str
@@ -93,8 +93,8 @@ def shown(
     beside: str = "",
     said: Callable[[Any], str] | None = None,
 ) -> msgspec.Meta:
-    """Annotates a field of a result. Arguments: the fields of ``Shown``."""
-    told = Shown(
+    """Annotates a field of a result. Arguments: the fields of ``FieldDisplay``."""
+    told = FieldDisplay(
         label=label,
         form=as_,
         unit=unit,

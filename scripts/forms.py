@@ -17,7 +17,7 @@ from typing import Any, Final, get_args
 import msgspec
 from msgspec import inspect as types
 
-from node.health.backup_file import Contents as BackupContents
+from node.health.backup_file import Contents
 from protocol import audit, clock, messages
 from protocol.approval import approval, owners, question
 from protocol.capsule import artefacts, attestation, capsule, contents, state, work
@@ -37,7 +37,7 @@ ARTEFACTS: Final[Mapping[str, Records]] = {
     "approval-use": (approval.ApprovalUse,),
     "assignment": (messages.Assignment, *get_args(entry.TreeAction)),
     "audit-head": (audit.HeadStatement, audit.Row),
-    "capsule": (capsule.Sealed, capsule.Header, state.CapsuleState),
+    "capsule": (capsule.SealedPayload, capsule.CapsuleHeader, state.CapsuleState),
     "capsule-consent": (artefacts.Consent, artefacts.Terms),
     "capsule-contents": (contents.Contents,),
     "capsule-revocation": (artefacts.Revocation,),
@@ -85,8 +85,8 @@ def _public(module: Any) -> Records:
 
 RECORDS: Final[Mapping[str, Records]] = {
     **ARTEFACTS,
-    "backup": (BackupContents,),
-    "bundle": (bundle.Manifest, bundle.Element, session.Step),
+    "backup": (Contents,),
+    "bundle": (bundle.Manifest, bundle.BundleFile, session.Step),
     "capsule-file": (),  # three byte strings after a head
     "invite": (invite.Invite, *_public(by_invite)),
     "key-log": (keylog._Log,),

@@ -15,16 +15,25 @@ from protocol.capsule.artefacts import Consent, seal_consent, terms_digest, term
 from protocol.capsule.capsule import (
     KIND_CAPSULE,
     BrowserProfile,
-    Header,
+    CapsuleHeader,
     LogHead,
     OriginState,
     Recipient,
-    Sealed,
+    SealedPayload,
     key_info,
     sealing_key_id,
 )
 from protocol.capsule.policy import Facts, Policy
-from protocol.capsule.state import CapsuleState, Cookie, Database, Entry, Item, ObjectStore, OriginStorage, encode_state
+from protocol.capsule.state import (
+    CapsuleState,
+    Cookie,
+    IndexedDatabase,
+    ObjectStore,
+    ObjectStoreRecord,
+    OriginStorage,
+    StorageItem,
+    encode_state,
+)
 from protocol.wire import cbor, envelope
 from tests.vectors.capsule_vectors import wrap
 
@@ -42,13 +51,13 @@ STATE = CapsuleState(
     storage=(
         OriginStorage(
             origin=SHOP,
-            local=(Item(name="token", value=CANARY + "-local"),),
-            session=(Item(name="tab", value=CANARY + "-tab"),),
+            local=(StorageItem(name="token", value=CANARY + "-local"),),
+            session=(StorageItem(name="tab", value=CANARY + "-tab"),),
             databases=(
-                Database(
+                IndexedDatabase(
                     name="auth",
                     version=2,
-                    stores=(ObjectStore(name="keys", entries=(Entry(key='"k"', value=f'"{CANARY}-db"'),)),),
+                    stores=(ObjectStore(name="keys", entries=(ObjectStoreRecord(key='"k"', value=f'"{CANARY}-db"'),)),),
                 ),
             ),
         ),
@@ -98,7 +107,7 @@ def recipient(node: str, key: X25519PrivateKey) -> Recipient:
     return Recipient(node=node, key=sealing_key_id(key.public_key().public_bytes_raw()))
 
 
-def header(**changes: Any) -> Header:
+def header(**changes: Any) -> CapsuleHeader:
     """The header of a capsule of Alice, sealed to her and to Bob."""
     nodes = sorted([recipient(ALICE_ID, ALICE_SEALING), recipient(BOB_ID, BOB_SEALING)], key=lambda each: each.node)
     usual: dict[str, Any] = {
@@ -119,10 +128,12 @@ def header(**changes: Any) -> Header:
         "state_bytes": len(encode_state(STATE)),
         "head": LogHead(number=0, size=1, root=bytes(32)),
     }
-    return Header(**usual | changes)
+    return CapsuleHeader(**usual | changes)
 
 
-def sealed(made: Header | None = None, state: bytes | None = None, **changes: Any) -> tuple[Sealed, bytes]:
+def sealed(
+    made: CapsuleHeader | None = None, state: bytes | None = None, **changes: Any
+) -> tuple[SealedPayload, bytes]:
     """The signed record of a capsule, not signed yet, and its stream."""
     data = encode_state(STATE) if state is None else state
     encoded = cbor.encode(made or header())
@@ -135,7 +146,7 @@ def sealed(made: Header | None = None, state: bytes | None = None, **changes: An
     )
     stream = streams.seal_stream(data, encoded, content_key)
     usual: dict[str, Any] = {"header": encoded, "keys": keys, "stream": hashlib.sha256(stream).digest()}
-    return Sealed(**usual | changes), stream
+    return SealedPayload(**usual | changes), stream
 
 
 _KEYS = {ALICE_ID: ALICE_SEALING, BOB_ID: BOB_SEALING, CAROL_ID: CAROL_SEALING}
@@ -143,13 +154,13 @@ _KEYS = {ALICE_ID: ALICE_SEALING, BOB_ID: BOB_SEALING, CAROL_ID: CAROL_SEALING}
 
 def artefact(record: msgspec.Struct | bytes, kind: str = KIND_CAPSULE, key: SigningKey = ALICE) -> bytes:
     """``record`` signed by the node of ``key``."""
-    said = envelope.Header(issuer=ids.node_id(bytes(key.verify_key)), issued_s=NOW_MS // 1000, unique=bytes(16))
+    said = envelope.EnvelopeHeader(issuer=ids.node_id(bytes(key.verify_key)), issued_s=NOW_MS // 1000, unique=bytes(16))
     payload = record if isinstance(record, bytes) else cbor.encode(record)
     return envelope.seal(payload, kind=kind, key=key, header=said)
 
 
-def consented(made: Header, key: SigningKey, **changes: Any) -> dict[str, bytes]:
-    """The fields of ``Sealed`` that hold a person's consent to ``made``."""
+def consented(made: CapsuleHeader, key: SigningKey, **changes: Any) -> dict[str, bytes]:
+    """The fields of ``SealedPayload`` that hold a person's consent to ``made``."""
     usual: dict[str, Any] = {
         "capsule": made.id,
         "terms": terms_digest(terms_of(made)),

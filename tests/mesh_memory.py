@@ -14,7 +14,7 @@ from typing import Any
 import msgspec
 from nacl.signing import SigningKey
 
-from adapters.ports.browser import NOTHING, Given, Outcome
+from adapters.ports.browser import NOTHING, ActionOutcome, Given
 from adapters.ports.clock import Clock
 from adapters.ports.records import PeerRecord
 from adapters.transport.tls.bounds import Bounds
@@ -136,7 +136,7 @@ class _SlowPage(MemoryPage):
         secrets: Secrets | None = None,
         timeout_ms: int = 0,
         given: Given = NOTHING,
-    ) -> Outcome:
+    ) -> ActionOutcome:
         """``adapters.ports.Page.perform``."""
         await self._clock.sleep(self._step_s)
         return await super().perform(

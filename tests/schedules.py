@@ -9,7 +9,7 @@ import msgspec
 
 from adapters.ports.store import Store
 from adapters.schedule_records import RunRecord, ScheduleRecord
-from node.schedules import Ended, Schedules
+from node.schedules import ScheduledSearchResult, Schedules
 from node.signing import Feed
 from node.verbs import Tell
 from protocol import ids
@@ -52,7 +52,7 @@ class ScriptedSearches:
         """Implements ``Searching.new_id``."""
         return ids.make_id("sea", self._clock.random(ids.ID_RANDOM_BYTES))
 
-    async def search(self, record: ScheduleRecord, search_id: str, tell: Tell) -> Ended:
+    async def search(self, record: ScheduleRecord, search_id: str, tell: Tell) -> ScheduledSearchResult:
         """Implements ``Searching.search``."""
         self.began.append(search_id)
         self.open.add(search_id)
@@ -67,7 +67,7 @@ class ScriptedSearches:
         reason = self.reason()
         if reason.startswith("browser."):
             raise MeshError(reason)
-        return Ended(reason=reason, session="" if reason else "ses-1")
+        return ScheduledSearchResult(reason=reason, session="" if reason else "ses-1")
 
     async def stop(self, search_id: str) -> None:
         """Implements ``Searching.stop``."""

@@ -11,7 +11,7 @@ from nacl.signing import SigningKey, VerifyKey
 
 from protocol import ids
 from protocol.page.actions.action import Action, Click, Extract, Fill, Goto, Locator, Secret, Within
-from protocol.page.actions.evidence import Evidence
+from protocol.page.actions.evidence import ElementEvidence
 from protocol.recording.records.bundle import KIND, make_manifest, write_bundle
 from protocol.recording.records.manifest import effect_of
 from protocol.recording.records.session import BrowserInfo, Input, Profile, Session, Step, StepMatch
@@ -33,7 +33,7 @@ ACTIONS: tuple[Action, ...] = (
     Extract(name="price", target=Locator(role="status", name="Total")),
 )
 
-LINK = Evidence(
+LINK = ElementEvidence(
     role="link",
     name="Mugs",
     label="Shelves",
@@ -116,7 +116,7 @@ def sample_session(steps: Sequence[Step], *, title: str = "Mugs under ten pounds
 
 def sign(manifest: bytes, *, key: SigningKey = KEY, issuer: str = NODE, kind: str = KIND) -> bytes:
     """The envelope over a manifest, always with the same header."""
-    header = envelope.Header(issuer=issuer, issued_s=1_700_000_001, unique=bytes(16))
+    header = envelope.EnvelopeHeader(issuer=issuer, issued_s=1_700_000_001, unique=bytes(16))
     return envelope.seal(hashlib.sha256(manifest).digest(), kind=kind, key=key, header=header)
 
 

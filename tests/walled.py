@@ -9,7 +9,7 @@ from collections.abc import AsyncIterator
 
 from adapters.browser.wall.destinations import Destinations
 from adapters.browser.wall.tunnel import Entries, Tunnel
-from adapters.browser.wall.wall import Turned
+from adapters.browser.wall.wall import TunnelRefusal
 from protocol.risk.requests.requests import GuardPolicy
 
 OPEN = b"\x05\x00" + b"\x05\x00\x00\x01" + bytes(6)
@@ -23,7 +23,7 @@ class Walled:
     def __init__(self) -> None:
         self.destinations = Destinations()
         self.wall = self.destinations.wall
-        self.told: list[Turned] = []
+        self.told: list[TunnelRefusal] = []
         self.arrived = bytearray()
         self.port = 0
         self.entries = Entries(0, 0, 0)

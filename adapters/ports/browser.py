@@ -22,7 +22,7 @@ from protocol.page.secrets.secrets import Secrets
 from protocol.page.seen.observation import Cut, Element, Observation
 from protocol.page.showing.covering import Covering
 from protocol.page.showing.markup import Markup
-from protocol.recording.records.manifest import Effect, Listed
+from protocol.recording.records.manifest import Effect, StepRequests
 from protocol.recording.records.session import BrowserInfo, Held, Profile, RequestFault
 from protocol.risk.requests.requests import GuardPolicy
 
@@ -58,7 +58,7 @@ class Leaving(msgspec.Struct, frozen=True, kw_only=True):
     """Bytes of its body."""
 
 
-class Outcome(msgspec.Struct, frozen=True, kw_only=True):
+class ActionOutcome(msgspec.Struct, frozen=True, kw_only=True):
     """The result of an action."""
 
     observation: Observation
@@ -133,7 +133,7 @@ class Given(msgspec.Struct, frozen=True, kw_only=True):
     files: tuple[GivenFile, ...] = ()
     """The files of an upload, in order."""
     holds: bool = False
-    """True if a request that the guard refuses for want of a yes waits for it, if its kind can wait (``Outcome.leaving``)."""
+    """True if a request that the guard refuses for want of a yes waits for it, if its kind can wait (``ActionOutcome.leaving``)."""
     decides: Callable[[Leaving], Awaitable[bool]] | None = None
     """Decides for each waiting request if it may leave. The action ends once all of them are decided and the page is still;
     requests that have left by then are ``sent``, the rest ``leaving``."""
@@ -143,7 +143,7 @@ class Given(msgspec.Struct, frozen=True, kw_only=True):
     """The gravest class that any fact about the action suggests: its requests get at least this class."""
     level_max: int = 7
     """The highest class of requests that may leave because they are named: also after the action, until the next one."""
-    listed: Listed | None = None
+    listed: StepRequests | None = None
     """Further requests that the action may send, each once. The wait for a still page also waits for them."""
     grade: Grade = "part"
     """For a wait for a text: how much of the shown text must match it."""
@@ -161,7 +161,7 @@ class Given(msgspec.Struct, frozen=True, kw_only=True):
 NOTHING = Given()
 
 
-class Untaken(msgspec.Struct, frozen=True, kw_only=True):
+class UnexportableState(msgspec.Struct, frozen=True, kw_only=True):
     """Data that a site keeps in the browser and that no state includes."""
 
     origin: str
@@ -176,7 +176,7 @@ class BrowserState(msgspec.Struct, frozen=True, kw_only=True):
     """JSON of Playwright's ``storage_state``, with ``sessionStorage`` for each origin: the first page of a context begins with
     it; at the end it holds that of the origins shown then. Storage of a frame that is partitioned by the site on top has a
     ``storageKey`` beside its origin. Errors if it is too long: ``input.too_large``."""
-    untaken: tuple[Untaken, ...] = ()
+    untaken: tuple[UnexportableState, ...] = ()
     """Data of the open pages that it lacks, as far as they report it."""
     slice: Slice = NO_SLICE
     """Files of a profile: a context that begins with them has a browser of its own (``OpenPersistent``). IndexedDB of these
@@ -238,7 +238,7 @@ class Holding(Protocol):
         """
 
     async def fate(self, number: int) -> Fate:
-        """The fate of a held request (``Outcome.leaving``), once it is known; ``withdrawn`` for an unknown number."""
+        """The fate of a held request (``ActionOutcome.leaving``), once it is known; ``withdrawn`` for an unknown number."""
 
     async def let_go(self, number: int) -> Fate:
         """Let a held request leave, once and unchanged, and return its fate. A second call changes nothing.
@@ -326,7 +326,7 @@ class Page(SeenBeside, Holding, Protocol):
         secrets: Secrets | None = None,
         timeout_ms: int = 0,
         given: Given = NOTHING,
-    ) -> Outcome:
+    ) -> ActionOutcome:
         """Do ``action`` and wait until the page is still. An assertion only waits here; ``read`` judges it.
 
         ref: the element, by its ref in the last observation; None for actions without a target. expect: a state hash; the wait

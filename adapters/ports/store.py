@@ -22,8 +22,8 @@ from adapters.ports.records import (
 )
 from adapters.ports.tables import TableStore
 from adapters.schedule_records import RunRecord, ScheduleRecord
-from protocol.audit import Draft, Head
-from protocol.feed import Change, News
+from protocol.audit import AuditDraft, Head
+from protocol.feed import FeedChange, News
 from protocol.recording.records.session import Session, Step
 
 
@@ -208,7 +208,7 @@ class LogStore(Protocol):
 class AuditStore(Protocol):
     """Rows of the audit trail."""
 
-    async def append_audit(self, draft: Draft) -> AuditLine:
+    async def append_audit(self, draft: AuditDraft) -> AuditLine:
         """Add a row to the audit trail, chained to the last one. Rows are never changed nor removed."""
 
     async def audit_head(self) -> Head:
@@ -224,7 +224,7 @@ class AuditStore(Protocol):
 class FeedStore(Protocol):
     """The sequence of changes."""
 
-    async def append_feed(self, news: News) -> Change:
+    async def append_feed(self, news: News) -> FeedChange:
         """Add a change to the feed, under the next number; rows beyond ``limits.FEED_ROWS_MAX`` are dropped, oldest first."""
 
     async def feed(self, *, after: int | None = None, limit: int = 100, kind: str = "") -> FeedPage:

@@ -50,9 +50,9 @@ from adapters.storage.tables.capsule_tables import CapsuleMethods
 from adapters.storage.tables.feed_table import told
 from adapters.storage.tables.rows import SqliteRows
 from adapters.storage.tables.usage import usage_of
-from protocol.audit import Draft, Head
+from protocol.audit import AuditDraft, Head
 from protocol.errors import MeshError
-from protocol.feed import Change, News
+from protocol.feed import FeedChange, News
 from protocol.recording.records.session import Session, Step
 
 T = TypeVar("T", bound=msgspec.Struct)
@@ -312,7 +312,7 @@ class SqliteStore(CapsuleMethods):
 
     # --- audit trail ---
 
-    async def append_audit(self, draft: Draft) -> AuditLine:
+    async def append_audit(self, draft: AuditDraft) -> AuditLine:
         return await self._database.write(lambda db: audit_table.append(db, draft))
 
     async def audit_head(self) -> Head:
@@ -326,7 +326,7 @@ class SqliteStore(CapsuleMethods):
 
     # --- feed ---
 
-    async def append_feed(self, news: News) -> Change:
+    async def append_feed(self, news: News) -> FeedChange:
         return await self._database.write(lambda db: feed_table.append(db, news))
 
     async def feed(self, *, after: int | None = None, limit: int = 100, kind: str = "") -> FeedPage:

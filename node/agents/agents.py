@@ -27,10 +27,10 @@ from node.signing import Feed
 from node.verbs import Bound, Caller, CallerKind, current_caller
 from node.verbs.live import live
 from node.verbs.nodes import agent as verbs
-from node.verbs.nodes.agent import AGENT_TASKS, Added, AddParams, Agent, AgentList, NameParams, Removed, State
+from node.verbs.nodes.agent import AGENT_TASKS, Added, AddParams, Agent, AgentList, NameParams, RemovedAgent, State
 from protocol import limits
 from protocol.errors import MeshError
-from protocol.feed import Kind
+from protocol.feed import FeedKind
 from protocol.refusals import CONTROL, Refusals
 from protocol.trust.agent_token import make_token
 from protocol.trust.origin import ANY, parse_pattern, widest
@@ -59,7 +59,7 @@ class Agents:
     ) -> None:
         self._store, self._clock, self._refusals, self._feed = store, clock, refusals, feed
         self._capsules = capsules
-        self._told_ms: dict[tuple[str, Kind], int] = {}
+        self._told_ms: dict[tuple[str, FeedKind], int] = {}
         """When the feed was told last that an agent was refused, for each kind of refusal."""
         self._uses: set[_Use] = set()
         self._tokens = Tokens(store, clock)
@@ -99,7 +99,7 @@ class Agents:
                 )
         for kind in set(_REFUSALS.values()):
             self._told_ms.pop((agent.name, kind), None)  # of an agent of the same name that was removed
-        await self._feed.tell(Kind.AGENT_ADDED, agent.name)
+        await self._feed.tell(FeedKind.AGENT_ADDED, agent.name)
         return Added(**msgspec.structs.asdict(await self._shown(agent)), token=token)
 
     async def _granted(self, texts: tuple[str, ...]) -> tuple[tuple[str, tuple[str, ...]], ...]:
@@ -119,7 +119,7 @@ class Agents:
         """All agents, by name. Errors: ``store.*``."""
         return AgentList(agents=tuple([await self._shown(agent) for agent in await self._store.agents()]))
 
-    async def remove(self, asked: NameParams) -> Removed:
+    async def remove(self, asked: NameParams) -> RemovedAgent:
         """Remove an agent and end its work in progress. Errors: ``input.not_found``, ``store.*``."""
         if not await self._store.remove_agent(asked.name):
             raise MeshError("input.not_found", f"no agent {asked.name}")
@@ -127,8 +127,8 @@ class Agents:
         for use in ended:
             self._tokens.forget(use.agent.token_hash)
             use.end(MeshError("control.unauthorised", "the owner of the node has removed this agent"))
-        await self._feed.tell(Kind.AGENT_REMOVED, asked.name)
-        return Removed(name=asked.name, ended=len(ended))
+        await self._feed.tell(FeedKind.AGENT_REMOVED, asked.name)
+        return RemovedAgent(name=asked.name, ended=len(ended))
 
     async def _shown(self, agent: AgentRecord) -> Agent:
         state: State = "valid"
@@ -309,10 +309,10 @@ class Agents:
 
 
 _REFUSALS: Final = {
-    "caller.refused": Kind.AGENT_REFUSED,
-    "browser.refused": Kind.AGENT_REFUSED,
-    "agent.budget": Kind.AGENT_SPENT,
-    "agent.expired": Kind.AGENT_EXPIRED,
+    "caller.refused": FeedKind.AGENT_REFUSED,
+    "browser.refused": FeedKind.AGENT_REFUSED,
+    "agent.budget": FeedKind.AGENT_SPENT,
+    "agent.expired": FeedKind.AGENT_EXPIRED,
 }
 """The kinds of change in the feed, by the code of the refusal."""
 _ENDS: Final = frozenset({"agent.busy", "agent.budget", "agent.expired", "control.unauthorised"})

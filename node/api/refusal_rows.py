@@ -14,7 +14,7 @@ from adapters.ports.clock import Clock
 from node.signing import Witness
 from node.verbs import Caller, CallerKind
 from protocol import limits
-from protocol.audit import Outcome
+from protocol.audit import AuditOutcome
 from protocol.errors import MeshError
 
 log = logging.getLogger(__name__)
@@ -55,7 +55,7 @@ class RefusalRows:
         unwritten = last.unwritten if last is not None else 0
         note = {"needs": _needs(error), "more before": str(unwritten or "")}
         try:
-            await self._trail.write(verb, Outcome.REFUSED, who=str(caller), code=error.code, note=note)
+            await self._trail.write(verb, AuditOutcome.REFUSED, who=str(caller), code=error.code, note=note)
         except MeshError as failed:
             log.warning("a refusal of %s is not in the audit trail: %s", caller, failed)
 

@@ -11,13 +11,13 @@ from typing import Final
 
 import msgspec
 
-from node.verbs import Row
+from node.verbs import AuditedPart
 from protocol.errors import MeshError
 from protocol.messages import Assignment, SearchSpec
 from protocol.trust.origin import origin_of
 from protocol.wire import cbor, envelope
 
-UNDECLARED: Final = Row()
+UNDECLARED: Final = AuditedPart()
 """A route that is not listed counts as privileged: a forgotten entry then adds rows instead of leaving them out."""
 
 
@@ -29,17 +29,17 @@ def _sealed(data: bytes, record: type[msgspec.Struct], field: str) -> str:
         return ""
 
 
-ROUTES: Final[Mapping[str, Row | None]] = {
+ROUTES: Final[Mapping[str, AuditedPart | None]] = {
     "status": None,
     "reach/echo": None,
     "grants/push": None,  # only affects which peers this node calls
     "keys/push": None,  # accepting the revocation writes a separate row
     "keys/pull": None,
     "notices/push": None,  # advice
-    "search/open": Row(subject=lambda given: _sealed(given.spec, SearchSpec, "id")),
-    "search/close": Row(subject=lambda given: given.search),
-    "branch/assign": Row(subject=lambda given: _sealed(given.assignment, Assignment, "lease")),
-    "branch/revoke": Row(subject=lambda given: given.lease),
+    "search/open": AuditedPart(subject=lambda given: _sealed(given.spec, SearchSpec, "id")),
+    "search/close": AuditedPart(subject=lambda given: given.search),
+    "branch/assign": AuditedPart(subject=lambda given: _sealed(given.assignment, Assignment, "lease")),
+    "branch/revoke": AuditedPart(subject=lambda given: given.lease),
     "branch/renew": None,
     "branch/return": None,
     "deltas/push": None,
@@ -48,9 +48,9 @@ ROUTES: Final[Mapping[str, Row | None]] = {
     "deltas/proof": None,
     "capsule/key": None,
     "capsule/use": None,  # the use is an artefact in the witness log of the node that uses the capsule
-    "capsule/cookies": Row(note=lambda given: {"origin": origin_of(given.origin)}),  # a login leaves this node
+    "capsule/cookies": AuditedPart(note=lambda given: {"origin": origin_of(given.origin)}),  # a login leaves this node
     "capsule/revoke": None,  # a revocation that ends something writes a separate row
-    "work/ask": Row(subject=lambda given: given.id.hex(), note=lambda given: {"task": given.task}),
+    "work/ask": AuditedPart(subject=lambda given: given.id.hex(), note=lambda given: {"task": given.task}),
     "work/look": None,
     "work/fetch": None,  # its first part writes a row
     "log/checkpoint": None,

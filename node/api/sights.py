@@ -13,39 +13,39 @@ from node.live.sessions import LIVES
 from node.rooms import Rooms
 from node.verbs import Caller, CallerKind, current_caller
 from protocol.errors import MeshError
-from protocol.feed import Change
+from protocol.feed import FeedChange
 
-Sees = Callable[[Rooms, Caller, Change], Awaitable[bool]]
+Sees = Callable[[Rooms, Caller, FeedChange], Awaitable[bool]]
 
 
-async def _always(rooms: Rooms, caller: Caller, change: Change) -> bool:
+async def _always(rooms: Rooms, caller: Caller, change: FeedChange) -> bool:
     return True
 
 
-async def _never(rooms: Rooms, caller: Caller, change: Change) -> bool:
+async def _never(rooms: Rooms, caller: Caller, change: FeedChange) -> bool:
     return False
 
 
-async def _itself(rooms: Rooms, caller: Caller, change: Change) -> bool:
+async def _itself(rooms: Rooms, caller: Caller, change: FeedChange) -> bool:
     # Without changes by a removed agent of the same name.
     return change.ids[0] == caller.name and change.at_ms >= caller.since_ms
 
 
-async def _granted(rooms: Rooms, caller: Caller, change: Change) -> bool:
+async def _granted(rooms: Rooms, caller: Caller, change: FeedChange) -> bool:
     return caller.may_mount(change.ids[0])
 
 
-async def _own_live(rooms: Rooms, caller: Caller, change: Change) -> bool:
+async def _own_live(rooms: Rooms, caller: Caller, change: FeedChange) -> bool:
     record = await rooms.store.rows(LIVES).get(change.ids[0])
     return record is not None and caller.owns(record.caller, record.opened_ms)
 
 
-async def _own_question(rooms: Rooms, caller: Caller, change: Change) -> bool:
+async def _own_question(rooms: Rooms, caller: Caller, change: FeedChange) -> bool:
     asked = rooms.approvals.asked_by(change.ids[0])
     return asked is not None and caller.owns(*asked)
 
 
-async def _session(rooms: Rooms, caller: Caller, change: Change) -> bool:
+async def _session(rooms: Rooms, caller: Caller, change: FeedChange) -> bool:
     if caller.owns(change.who, change.at_ms):
         return True  # its own changes, even to a session that no longer exists
     try:
@@ -81,7 +81,7 @@ class Sights:
     def __init__(self, rooms: Rooms) -> None:
         self._rooms = rooms
 
-    async def sees(self, change: Change) -> bool:
+    async def sees(self, change: FeedChange) -> bool:
         """True if the present caller sees a change. Errors: ``store.*``."""
         caller = current_caller()
         if caller.kind is not CallerKind.AGENT:

@@ -27,7 +27,7 @@ from protocol.approval.approval import (
 )
 from protocol.approval.question import Question
 from protocol.errors import MeshError
-from protocol.feed import Kind
+from protocol.feed import FeedKind
 from protocol.wire import cbor, envelope
 
 log = logging.getLogger(__name__)
@@ -116,7 +116,7 @@ class KeptQuestions:
             await self._put(item)
         return self._now_ms()
 
-    async def _put(self, item: Item, kind: Kind | None = None) -> None:
+    async def _put(self, item: Item, kind: FeedKind | None = None) -> None:
         item.record = record = msgspec.structs.replace(item.record, seen_ms=self._now_ms())
         if kind is None:
             await self._store.rows(QUESTIONS).put(record)

@@ -20,8 +20,8 @@ from protocol.approval.approval import (
 from protocol.approval.forms import RequestForm
 from protocol.approval.leaving import Fate
 from protocol.approval.question import Cover, Question, cover_of, level_of
-from protocol.audit import OWNER, Outcome
-from protocol.feed import Kind
+from protocol.audit import OWNER, AuditOutcome
+from protocol.feed import FeedKind
 from protocol.wire import cbor
 
 _SETTLED: Final = frozenset({"no", "used", "over"})
@@ -91,7 +91,7 @@ class Noting(KeptQuestions):
         held = "held" if waits else ""
         record = QuestionRecord(id=question.id, asked_ms=now_ms, question=cbor.encode(question), held=held)
         item = self._items[question.id] = Item(record=record, question=question)
-        await self._put(item, Kind.QUESTION_ASKED)
+        await self._put(item, FeedKind.QUESTION_ASKED)
         await self._make_room()
         return question.id
 
@@ -205,7 +205,7 @@ class Noting(KeptQuestions):
             owner = self.keys.owners.require(item.held.owner, 0)
             await self._witness.trail.write(
                 "approval.used",
-                Outcome.APPROVED,
+                AuditOutcome.APPROVED,
                 subject=item.record.id,
                 risk=item.question.level,
                 approved_by=f"owner:{owner.name}",
@@ -232,7 +232,7 @@ class Noting(KeptQuestions):
         if item is None or item.record.held not in ("held", "sending"):
             return
         item.record = with_fate(item.record, fate)
-        await self._put(item, Kind.QUESTION_ANSWERED if fate != "refused" else None)
+        await self._put(item, FeedKind.QUESTION_ANSWERED if fate != "refused" else None)
         for tell in self.listeners:
             tell()
 

@@ -16,7 +16,7 @@ from node.verbs.nodes import owner as verbs
 from node.verbs.nodes.owner import Changed, ChangeParams, OwnerKey, OwnerList
 from protocol.approval.owners import KIND_OWNERS, Owner, OwnerChange, OwnerEntry, Owners, owner_id
 from protocol.errors import MeshError
-from protocol.feed import Kind
+from protocol.feed import FeedKind
 from protocol.wire import cbor, envelope
 
 log = logging.getLogger(__name__)
@@ -100,7 +100,7 @@ class OwnerKeys:
             id = owner_id(change.key)
             self._witness.trail.about(id)
             artefact = await self._witness.artefact(KIND_OWNERS, SUBJECT, entry)
-            kind = Kind.OWNER_ADDED if change.act == "add" else Kind.OWNER_REVOKED
+            kind = FeedKind.OWNER_ADDED if change.act == "add" else FeedKind.OWNER_REVOKED
             await self._witness.feed.along(lambda news: self._store.put_artefact(artefact, news=news), kind, id)
             self.owners = self.owners.follow(entry, now_s=artefact.issued_s)
         ended = await self._end_answers() if change.act == "revoke" and self._end_answers else 0

@@ -16,13 +16,13 @@ from node.base.tasks import any_of
 from node.signing import Witness
 from node.verbs import Bound, Caller, current_caller
 from node.verbs.nodes import approve as verbs
-from node.verbs.nodes.approve import AnswerParams, AskedList, ListParams, Shown, ShowParams, Stand, StateParams
+from node.verbs.nodes.approve import AnswerParams, AskedList, ListParams, ShownQuestion, ShowParams, Stand, StateParams
 from protocol.approval.approval import (
     KIND_APPROVAL,
     open_approval,
 )
 from protocol.errors import MeshError
-from protocol.feed import Kind
+from protocol.feed import FeedKind
 
 _SENDS_S: Final = 10.0
 
@@ -50,7 +50,7 @@ class Approvals(Noting):
         found = [item for item in self._items.values() if asked.all or item.record.state == "open"]
         return AskedList(questions=tuple(asked_of(item.record, item.question) for item in reversed(found)))
 
-    async def show(self, asked: ShowParams) -> Shown:
+    async def show(self, asked: ShowParams) -> ShownQuestion:
         """One question. Errors: ``input.not_found``, ``input.invalid`` (the picture cannot be written), ``store.*``."""
         await self._lapse()
         item = self._item(asked.question)
@@ -72,7 +72,7 @@ class Approvals(Noting):
             await self._lapse()
         return stand_of(item.record, item.question)
 
-    async def answer(self, asked: AnswerParams) -> Shown:
+    async def answer(self, asked: AnswerParams) -> ShownQuestion:
         """Accept a signed answer. Errors: ``input.*``, ``approval.*``, ``owner.refused``, ``envelope.*``, ``store.*``."""
         self._witness.check_untampered()
         try:
@@ -95,7 +95,7 @@ class Approvals(Noting):
                 approval=sealed,
                 answered_ms=now_ms,
             )
-            await self._put(item, Kind.QUESTION_ANSWERED)
+            await self._put(item, FeedKind.QUESTION_ANSWERED)
         owner = self.keys.owners.require(held.owner, 0)
         note = {"owner": owner.name, "yes": "yes" if held.approval.yes else "no", "scope": held.approval.scope}
         by = f"owner:{owner.name}" if held.approval.yes else ""

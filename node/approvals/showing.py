@@ -8,7 +8,7 @@ from typing import Any, cast
 
 from adapters.ports.store import Store
 from node.approvals.stored import QuestionRecord
-from node.verbs.nodes.approve import Answer, Asked, HeldState, Shown, Stand, State
+from node.verbs.nodes.approve import Answer, Asked, HeldState, ShownQuestion, Stand, State
 from protocol.approval.approval import VerifiedAnswer
 from protocol.approval.forms import action_words, request_words
 from protocol.approval.owners import Owners
@@ -63,7 +63,7 @@ def stand_of(record: QuestionRecord, question: Question) -> Stand:
 
 async def shown_of(
     record: QuestionRecord, question: Question, held: VerifiedAnswer | None, owners: Owners, store: Store, picture: str
-) -> Shown:
+) -> ShownQuestion:
     """All facts about a question. picture: the file to which the picture of the page is written; empty for none.
 
     Errors: ``input.invalid``, ``store.*``.
@@ -74,7 +74,7 @@ async def shown_of(
             await asyncio.to_thread(Path(picture).write_bytes, found)
         except OSError as error:
             raise MeshError("input.invalid", f"{picture} cannot be written: {error.strerror}", path=picture) from error
-    return Shown(
+    return ShownQuestion(
         **_fields(record, question),
         evidence=tuple(map(legible, question.evidence)),
         requests=_requests(question),

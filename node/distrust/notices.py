@@ -17,7 +17,7 @@ from node.verbs import Bound, Handler, Tell
 from node.verbs.nodes import distrust as verbs
 from node.verbs.nodes.distrust import NoticeList, NoticesParams, ShownNotice
 from protocol import ids, limits, notice
-from protocol.feed import Kind
+from protocol.feed import FeedKind
 from protocol.messages import KIND_DISTRUST_NOTICE, DistrustNotice, Done, Envelope, NoticePush
 from protocol.notice import SignedNotice
 from protocol.trust.grants import Scope
@@ -64,7 +64,7 @@ class Notices:
             await self._store.put_meta(_KEY + caller, cbor.encode(stored))
             self._received[caller] = kept
         if kept != before:
-            await self._peers.feed.tell(Kind.PEER_WARNED_OF, caller, signed.notice.about)
+            await self._peers.feed.tell(FeedKind.PEER_WARNED_OF, caller, signed.notice.about)
         return Done()
 
     async def give(self, node: str, since_ms: int, reason: str, *, lifted: bool) -> tuple[list[str], list[str]]:

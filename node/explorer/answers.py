@@ -21,7 +21,7 @@ from node.explorer.open_searches import DECLINED, Open, OpenSearches
 from node.trust import Peers
 from protocol import limits
 from protocol.errors import MeshError
-from protocol.feed import Kind
+from protocol.feed import FeedKind
 from protocol.messages import (
     KIND_RESULT,
     Assignment,
@@ -133,7 +133,7 @@ class Answers:
                     state=b"",
                     caller=caller,
                 )
-                await put_search(self._store, self._peers.feed, known, Kind.SEARCH_STARTED)
+                await put_search(self._store, self._peers.feed, known, FeedKind.SEARCH_STARTED)
             search = await self._searches.enter(known)
         search.heard_ms = self._clock.now_ms()
         return Done()

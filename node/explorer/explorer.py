@@ -32,7 +32,7 @@ from node.verbs import Tell, current_caller
 from protocol import ids
 from protocol.audit import OWNER
 from protocol.errors import MeshError
-from protocol.feed import Kind
+from protocol.feed import FeedKind
 from protocol.goal.condition import Condition, check
 from protocol.messages import KIND_SEARCH, SearchSpec
 from protocol.trust.grants import Scope
@@ -183,7 +183,7 @@ class Explorer:
             state=cbor.encode(Progress(limit_ms=spec.seconds * 1000, capsule=capsule, login_at=login_at)),
             caller=str(current_caller()),
         )
-        await put_search(self._store, self._witness.feed, found, Kind.SEARCH_STARTED)
+        await put_search(self._store, self._witness.feed, found, FeedKind.SEARCH_STARTED)
         search = await self._searches.enter(found)
         tell({"search": spec.id, "participants": list(spec.participants)})
         return await self._follow(search, found, tell)
@@ -215,7 +215,7 @@ class Explorer:
         )
         async with self._searches.admitting:
             await self._record(search_id)  # it may have been removed in the meantime
-            await put_search(self._store, self._witness.feed, found, Kind.SEARCH_STARTED)
+            await put_search(self._store, self._witness.feed, found, FeedKind.SEARCH_STARTED)
         async with self._pages.mounted(self._searches.spec_of(found.spec), progress.capsule):
             return await self._follow(await self._searches.enter(found), found, tell)
 

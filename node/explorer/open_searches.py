@@ -19,7 +19,7 @@ from node.explorer.behind_login import origins_for
 from node.explorer.coordinating.coordinator import Coordinator
 from node.explorer.expulsions import Expulsions
 from node.explorer.kept import put_search
-from node.explorer.progress import Verified
+from node.explorer.progress import VerifiedSuccess
 from node.explorer.sharing.exchange import Exchange
 from node.explorer.sharing.log_proofs import LogProofs
 from node.explorer.sharing.replica import Replica
@@ -30,7 +30,7 @@ from node.trust import Calls
 from node.verbs import OWNER, Caller, CallerKind, Tell, called_by, current_caller
 from protocol import ids, limits
 from protocol.errors import MeshError
-from protocol.feed import Kind
+from protocol.feed import FeedKind
 from protocol.goal.condition import check
 from protocol.messages import KIND_SEARCH, Assignment, BranchResult, SearchSpec
 from protocol.wire import cbor, envelope
@@ -236,7 +236,7 @@ class OpenSearches:
         caller = _for_whom()
 
         # A replay runs for the caller of the search, no matter who brings the claim or frees the place for it.
-        async def verify_claim(path: tuple[bytes, ...], peer: str) -> Verified | None:
+        async def verify_claim(path: tuple[bytes, ...], peer: str) -> VerifiedSuccess | None:
             with called_by(caller):
                 return await self._pages.replay_claim(search.spec, path, peer)
 
@@ -333,7 +333,7 @@ class OpenSearches:
             return found
         marked = msgspec.structs.replace(found, status=status, updated_ms=self._clock.now_ms())
         if found.status == "running":
-            await put_search(self._store, self._witness.feed, marked, Kind.SEARCH_ENDED)
+            await put_search(self._store, self._witness.feed, marked, FeedKind.SEARCH_ENDED)
         else:
             await self._store.put_search(marked)
         return marked
@@ -351,7 +351,7 @@ class OpenSearches:
                     "search.state", f"it is running: `trailmesh explore stop {found.id}` first", search=found.id
                 )
             await self._witness.feed.along(
-                lambda news: self._store.remove_search(found.id, news=news), Kind.SEARCH_REMOVED, found.id
+                lambda news: self._store.remove_search(found.id, news=news), FeedKind.SEARCH_REMOVED, found.id
             )
 
     async def part(self, peer: str) -> None:
@@ -376,7 +376,7 @@ class OpenSearches:
                     await self._decline(found)
                 await self._expulsions.add(found.id, peer, code)
                 await self._store.drop_deltas(found.id, peer)
-                await self._witness.feed.tell(Kind.SEARCH_EXPELLED, found.id, peer)
+                await self._witness.feed.tell(FeedKind.SEARCH_EXPELLED, found.id, peer)
             else:
                 search.exchange.drop(peer)
                 await search.replica.drop(peer, code)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import msgspec
 
 
-class Verified(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class VerifiedSuccess(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """A success that this node has seen itself."""
 
     session: str
@@ -41,5 +41,5 @@ class Progress(msgspec.Struct, kw_only=True):
     """Id of the capsule whose login it begins with; empty for none."""
     login_at: str = ""
     """Origin of the first page that asked this node's own work for a login; empty if none did."""
-    verified: Verified | None = None
+    verified: VerifiedSuccess | None = None
     error: str = ""

@@ -11,9 +11,9 @@ from node.verbs import Bound, Tell
 from node.verbs.searches import explore as verbs
 from node.verbs.searches.explore import (
     Freed,
-    Listed,
+    ListedSearch,
     ListParams,
-    Removed,
+    RemovedSearch,
     ResumeParams,
     RunParams,
     SearchList,
@@ -78,9 +78,9 @@ class ExploreVerbs:
         found = await self._explorer.stop(params.search)
         return await summarise(self._parts, found.id)
 
-    async def _remove(self, params: SearchParams, tell: Tell) -> Removed:
+    async def _remove(self, params: SearchParams, tell: Tell) -> RemovedSearch:
         found, freed = await self._explorer.remove(params.search)
-        return Removed(
+        return RemovedSearch(
             search=found.id,
             status=found.status,
             freed=[Freed(node=node, name=self._peers.name_of(node), bytes=count) for node, count in freed.items()],
@@ -90,7 +90,9 @@ class ExploreVerbs:
         found = await self._parts.store.searches(limit=params.limit)
         return SearchList(
             searches=[
-                Listed(id=f.id, status=f.status, coordinator=f.coordinator, created_ms=f.created_ms, caller=f.caller)
+                ListedSearch(
+                    id=f.id, status=f.status, coordinator=f.coordinator, created_ms=f.created_ms, caller=f.caller
+                )
                 for f in found
             ],
             names=self._peers.names_of(f.coordinator for f in found),

@@ -25,9 +25,9 @@ from node.signing import Witness
 from node.trust import Peers
 from node.verbs import Bound
 from node.verbs.nodes import audit as verbs
-from node.verbs.nodes.audit import End, Exported, Listed, ListParams, Unfinished, Verified
+from node.verbs.nodes.audit import AuditExportEnd, AuditListing, End, ListParams, TrailVerification, Unfinished
 from protocol import audit, limits
-from protocol.audit import KIND_AUDIT_HEAD, NODE, OWNER, START, Head, HeadStatement, Outcome, Row
+from protocol.audit import KIND_AUDIT_HEAD, NODE, OWNER, START, AuditOutcome, Head, HeadStatement, Row
 from protocol.errors import MeshError
 from protocol.wire import cbor, envelope
 
@@ -50,7 +50,7 @@ class Audit:
 
     # --- listing -----------------------------------------------------------------------------------------------------
 
-    async def rows(self, asked: ListParams) -> Listed:
+    async def rows(self, asked: ListParams) -> AuditListing:
         """The newest matching rows. ``who``: owner, node, or a peer by name or id. Errors: ``store.corrupt``."""
         query = AuditQuery(
             since_ms=asked.since_s * 1000,
@@ -61,7 +61,7 @@ class Audit:
         )
         found = await self._store.audit_find(query)
         head = await self._store.audit_head()
-        return Listed(
+        return AuditListing(
             rows=tuple(_row_of(kept) for kept in found),
             names={record.node: record.name for record in (*self._peers.records(), *self._peers.distrusted())},
             total=head.number,
@@ -130,7 +130,7 @@ class Audit:
 
     # --- export -----------------------------------------------------------------------------------------------------
 
-    async def export(self, out: str) -> Exported:
+    async def export(self, out: str) -> AuditExportEnd:
         """Write the whole trail to ``out``: its lines as they are chained, and a last one with the signed head.
 
         Errors: ``input.invalid``, ``store.*``.
@@ -159,7 +159,7 @@ class Audit:
                 raise
         except OSError as error:
             raise MeshError("input.invalid", f"{path} cannot be written: {error.strerror}", path=out) from error
-        return Exported(**msgspec.structs.asdict(end), out=out)
+        return AuditExportEnd(**msgspec.structs.asdict(end), out=out)
 
     async def _write(self, file: BinaryIO, rows: int) -> None:
         after = 0
@@ -169,7 +169,7 @@ class Audit:
 
     # --- verifying ---------------------------------------------------------------------------------------------------
 
-    async def verify(self, path: str = "") -> Verified:
+    async def verify(self, path: str = "") -> TrailVerification:
         """Check this node's trail, or an export of this node or a peer.
 
         Checks, in order: every row is well-formed, has the next number and contains the hash of the row before it; the stored
@@ -186,14 +186,14 @@ class Audit:
         tampered = await self._witness.tampering()
         return msgspec.structs.replace(found, tampered=tampered, sound=found.sound and not tampered)
 
-    def _verify_file(self, path: Path) -> Verified:
+    def _verify_file(self, path: Path) -> TrailVerification:
         try:
             with open_named(path) as file:
                 return self._verify_lines(_lines(file))
         except OSError as error:
             raise MeshError("input.no_file", f"{path} cannot be read: {error.strerror}", path=str(path)) from error
 
-    def _verify_lines(self, lines: Iterator[bytes]) -> Verified:
+    def _verify_lines(self, lines: Iterator[bytes]) -> TrailVerification:
         walk, held = _Walk({}), b""
         # The loop is one line behind, because the last line is the head and not a row.
         for number, line in enumerate(lines):
@@ -245,7 +245,7 @@ class _Walk:
             self.broken, self.fault = self.head.number + 1, error.message
             return
         self.head = head
-        if row.outcome is Outcome.BEGUN:
+        if row.outcome is AuditOutcome.BEGUN:
             self._open[row.number] = row.what
         # An event within an action also has the outcome ``done`` and refers to the action, but does not end it.
         elif row.outcome in _ENDS and self._open.get(row.of) == row.what:
@@ -261,7 +261,7 @@ class _Walk:
             self.broken = min(signed.number, self.head.number + 1)
             self.fault = f"the signed head over {signed.number} rows does not match these rows"
 
-    def found(self, node: str, heads: int, lost: tuple[int, ...]) -> Verified:
+    def found(self, node: str, heads: int, lost: tuple[int, ...]) -> TrailVerification:
         """The result of the check. heads: the number of signed heads whose content is known."""
         unfinished = tuple(Unfinished(row=row, what=what) for row, what in self._open.items())
         beyond = max((*self._anchors, *lost), default=0)
@@ -270,7 +270,7 @@ class _Walk:
             self.fault = (
                 f"the trail ends too early: a head over {beyond} rows was signed, so rows at the end are missing"
             )
-        return Verified(
+        return TrailVerification(
             sound=not self.fault,
             node=node,
             rows=self.head.number,
@@ -284,7 +284,7 @@ class _Walk:
         )
 
 
-_ENDS = frozenset({Outcome.DONE, Outcome.FAILED, Outcome.INTERRUPTED})
+_ENDS = frozenset({AuditOutcome.DONE, AuditOutcome.FAILED, AuditOutcome.INTERRUPTED})
 
 
 def _lines(file: BinaryIO) -> Iterator[bytes]:

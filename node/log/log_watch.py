@@ -20,7 +20,7 @@ from node.trust import Peers
 from protocol import ids
 from protocol.audit import NODE
 from protocol.errors import MeshError
-from protocol.feed import Kind
+from protocol.feed import FeedKind
 from protocol.wire import cbor
 
 log = logging.getLogger(__name__)
@@ -112,9 +112,9 @@ class LogWatch:
     async def _tell(self, node: str, before: LogAnswer, shown: LogAnswer) -> None:
         fine = (LogAnswer.NOTHING, LogAnswer.CURRENT)
         if shown not in fine:
-            await self._peers.feed.tell(Kind.PEER_LOG_DOUBTED, node, who=NODE)
+            await self._peers.feed.tell(FeedKind.PEER_LOG_DOUBTED, node, who=NODE)
         elif before not in fine:
-            await self._peers.feed.tell(Kind.PEER_LOG_SHOWN, node, who=NODE)
+            await self._peers.feed.tell(FeedKind.PEER_LOG_SHOWN, node, who=NODE)
 
     async def weigh(self, node: str) -> None:
         """Freeze a silent peer, or end the freeze, according to the policy. Errors: ``store.*``."""
@@ -123,11 +123,11 @@ class LogWatch:
             if frozen is None:
                 self._peers.freeze(node, SILENT_CODE)
                 await self._peers.trail.write("peer.frozen", who=NODE, subject=node, code=SILENT_CODE)
-                await self._peers.feed.tell(Kind.PEER_FROZEN, node, who=NODE)
+                await self._peers.feed.tell(FeedKind.PEER_FROZEN, node, who=NODE)
         elif frozen == SILENT_CODE:
             await self._peers.trail.write("peer.thawed", who=NODE, subject=node)
             self._peers.thaw(node, SILENT_CODE)
-            await self._peers.feed.tell(Kind.PEER_UNFROZEN, node, who=NODE)
+            await self._peers.feed.tell(FeedKind.PEER_UNFROZEN, node, who=NODE)
 
     async def weigh_all(self) -> None:
         """Apply the policy to every peer, because a log also becomes too old by time alone."""

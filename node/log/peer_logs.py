@@ -22,7 +22,7 @@ from node.trust import Calls
 from protocol import ids, limits
 from protocol.audit import NODE
 from protocol.errors import MeshError
-from protocol.feed import Kind
+from protocol.feed import FeedKind
 from protocol.log import log_proof, log_renewal, merkle, note, witness_log
 from protocol.log.log_proof import Equivocation, key_of
 from protocol.log.log_renewal import Signed
@@ -230,7 +230,7 @@ class PeerLogs:
         self._peers.freeze(node, code)  # before writing the row: a full disk must not delay the freeze
         if self._peers.frozen[node] != before:
             await self._peers.trail.write("peer.frozen", who=NODE, subject=node, code=code)
-            await self._peers.feed.tell(Kind.PEER_FROZEN, node, who=NODE)
+            await self._peers.feed.tell(FeedKind.PEER_FROZEN, node, who=NODE)
 
     async def _thaw(self, node: str) -> None:
         if self.watch.of(node).by_owner:
@@ -239,7 +239,7 @@ class PeerLogs:
         if self._peers.frozen.get(node) == "log.unproven":
             await self._peers.trail.write("peer.thawed", who=NODE, subject=node)
             self._peers.thaw(node)
-            await self._peers.feed.tell(Kind.PEER_UNFROZEN, node, who=NODE)
+            await self._peers.feed.tell(FeedKind.PEER_UNFROZEN, node, who=NODE)
 
     async def _found(self, node: str, one: Signed, other: Signed, link: Link) -> NoReturn:
         """Store two contradicting checkpoints as proof and freeze their node. Errors: ``log.equivocation``."""

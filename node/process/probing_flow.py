@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from node.sessions.actions import ActionFile
     from node.verbs import Tell
     from protocol.capsule.flows.auth_flow import Signs
-    from protocol.capsule.flows.flow_findings import Ended
+    from protocol.capsule.flows.flow_findings import ObservedLogout
     from protocol.capsule.flows.login import Look, Proof
     from protocol.goal.condition import Condition
     from protocol.page.actions.action import Action
@@ -173,11 +173,11 @@ class _Probe:
                     return Look(failed=error.code, chain=tuple(error.detail.get("chain", ())))
                 raise
 
-    async def _ended(self, state: BrowserState) -> Ended | None:
+    async def _ended(self, state: BrowserState) -> ObservedLogout | None:
         """Log out in a browser of its own, and open the site again with the old state. None if that was not asked for."""
         from node.live.acting import Driver, Gate
         from node.live.browsers import guard_for
-        from protocol.capsule.flows.flow_findings import Ended
+        from protocol.capsule.flows.flow_findings import ObservedLogout
         from protocol.capsule.flows.portability import logout_control, place_of
         from protocol.page.actions.action import Click, Goto, Locator
         from protocol.trust.origin import origin_of
@@ -192,10 +192,10 @@ class _Probe:
             seen = (await driver.act(Goto(url=url))).observation
             control = logout_control(seen)
             if control is None:
-                return Ended(pressed=False)
+                return ObservedLogout(pressed=False)
             target = Locator(role=control.role, name=control.name, nth=place_of(seen, control))
             await driver.act(Click(target=target))
-        return Ended(pressed=True, taken=not (await self._proof(state)).fails)
+        return ObservedLogout(pressed=True, taken=not (await self._proof(state)).fails)
 
 
 async def _act(driver: Driver, action: Action, number: int) -> None:

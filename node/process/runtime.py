@@ -28,7 +28,7 @@ from node.verbs import NODE, called_by
 from protocol import ids, limits
 from protocol.audit import OWNER
 from protocol.errors import MeshError
-from protocol.feed import Kind
+from protocol.feed import FeedKind
 from protocol.kinds import Words
 from protocol.page.secrets.redaction import Redaction, redacted
 
@@ -142,11 +142,11 @@ async def _doors_open(home: Path, node: Node, ready: Callable[[dict[str, Any]], 
 async def _told(rooms: Rooms) -> AsyncIterator[None]:
     """Report start and stop in the change feed; the stop before the APIs close, so that followers receive it."""
     feed, node = rooms.witness.feed, rooms.identity.node
-    await feed.tell(Kind.NODE_SERVING, node)
+    await feed.tell(FeedKind.NODE_SERVING, node)
     try:
         yield
     finally:
-        await feed.tell(Kind.NODE_STOPPED, node)
+        await feed.tell(FeedKind.NODE_STOPPED, node)
         feed.close()
 
 

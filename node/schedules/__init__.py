@@ -7,12 +7,12 @@ that has a record, and never acts as the owner.
 """
 
 from node.schedules.schedules import Schedules
-from node.schedules.searching import Ended, ScheduledSearches, Searching
+from node.schedules.searching import ScheduledSearches, ScheduledSearchResult, Searching
 from node.schedules.verbs import ScheduleVerbs
 
 __all__ = [
-    "Ended",
     "ScheduleVerbs",
+    "ScheduledSearchResult",
     "ScheduledSearches",
     "Schedules",
     "Searching",

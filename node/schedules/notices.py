@@ -12,19 +12,19 @@ from adapters.schedule_records import RunRecord, ScheduleRecord
 from node.signing import Feed
 from node.verbs import Caller, CallerKind
 from protocol.errors import MeshError
-from protocol.feed import ABOUT, Kind
+from protocol.feed import ABOUT, FeedKind
 from protocol.schedule import RunStatus
 
 log = logging.getLogger(__name__)
 
 _KINDS: Final = {
-    RunStatus.RUNNING: Kind.RUN_STARTED,
-    RunStatus.DONE: Kind.RUN_DONE,
-    RunStatus.FAILED: Kind.RUN_FAILED,
-    RunStatus.INTERRUPTED: Kind.RUN_INTERRUPTED,
-    RunStatus.SKIPPED: Kind.RUN_SKIPPED,
-    RunStatus.COALESCED: Kind.RUN_COALESCED,
-    RunStatus.MISSED: Kind.RUN_MISSED,
+    RunStatus.RUNNING: FeedKind.RUN_STARTED,
+    RunStatus.DONE: FeedKind.RUN_DONE,
+    RunStatus.FAILED: FeedKind.RUN_FAILED,
+    RunStatus.INTERRUPTED: FeedKind.RUN_INTERRUPTED,
+    RunStatus.SKIPPED: FeedKind.RUN_SKIPPED,
+    RunStatus.COALESCED: FeedKind.RUN_COALESCED,
+    RunStatus.MISSED: FeedKind.RUN_MISSED,
 }
 
 

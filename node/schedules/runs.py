@@ -13,13 +13,13 @@ from adapters.schedule_records import RunRecord, ScheduleRecord
 from node.base.tasks import Tasks, to_its_end
 from node.schedules.kept import KeptSchedules
 from node.schedules.notices import notify, tell_outcomes
-from node.schedules.searching import BUSY, Ended, Searching
+from node.schedules.searching import BUSY, ScheduledSearchResult, Searching
 from node.signing import Feed
 from node.verbs import Tell
 from protocol import limits
 from protocol.audit import NODE
 from protocol.errors import CODES, Blame, MeshError
-from protocol.feed import Kind
+from protocol.feed import FeedKind
 from protocol.schedule import RunStatus
 
 log = logging.getLogger(__name__)
@@ -89,7 +89,7 @@ class Runs:
             del self._running[schedule_id]
 
     async def _perform(self, record: ScheduleRecord, running: _Running, tell: Tell) -> RunRecord:
-        status, reason, ended = RunStatus.DONE, "", Ended()
+        status, reason, ended = RunStatus.DONE, "", ScheduledSearchResult()
         try:
             ended = await self._searching.search(record, running.run.search, tell)
             if ended.reason:
@@ -111,7 +111,7 @@ class Runs:
         return run
 
     async def _end(
-        self, running: _Running, status: RunStatus, reason: str, ended: Ended
+        self, running: _Running, status: RunStatus, reason: str, ended: ScheduledSearchResult
     ) -> tuple[RunRecord, ScheduleRecord | None]:
         try:
             run = await self.keep_end(running.run, status, reason, ended)
@@ -124,7 +124,7 @@ class Runs:
             self._forget(running.run.schedule, running)
         return run, kept
 
-    async def keep_end(self, run: RunRecord, status: RunStatus, reason: str, ended: Ended) -> RunRecord:
+    async def keep_end(self, run: RunRecord, status: RunStatus, reason: str, ended: ScheduledSearchResult) -> RunRecord:
         """Store how a run ended. Errors: ``store.*``."""
         done = msgspec.structs.replace(
             run,
@@ -164,7 +164,7 @@ class Runs:
             and changed.reason
             and changed.failures == limits.SCHEDULE_FAILURES_MAX
         ):
-            await self._feed.tell(Kind.SCHEDULE_PAUSED, run.schedule, who=NODE)
+            await self._feed.tell(FeedKind.SCHEDULE_PAUSED, run.schedule, who=NODE)
         return changed
 
     async def withdraw(self, schedule_id: str, why: str) -> None:

@@ -14,13 +14,13 @@ from node.base.tasks import Tasks, either
 from node.schedules.kept import TRIES, KeptSchedules
 from node.schedules.notices import tell_outcomes
 from node.schedules.runs import Runs
-from node.schedules.searching import Ended, Searching
+from node.schedules.searching import ScheduledSearchResult, Searching
 from node.schedules.triggers import Trigger
 from node.signing import Feed
 from node.verbs import Tell
 from protocol import ids, limits
 from protocol.errors import MeshError
-from protocol.feed import Kind
+from protocol.feed import FeedKind
 from protocol.schedule import Due, RunStatus, decide, delay_ms
 
 log = logging.getLogger(__name__)
@@ -48,7 +48,7 @@ class Schedules:
         for run in await self._store.running_runs():
             if run.owner != self._process:
                 await self._searching.stop(run.search)
-                await self._runs.keep_end(run, RunStatus.INTERRUPTED, "node.stopped", Ended())
+                await self._runs.keep_end(run, RunStatus.INTERRUPTED, "node.stopped", ScheduledSearchResult())
 
     def start(self) -> None:
         """Run the schedules that become due, until ``close``."""
@@ -155,7 +155,7 @@ class Schedules:
                 raise MeshError("input.too_large", f"a node can have at most {limits.SCHEDULES_MAX} schedules")
             await self._store.keep_schedule(msgspec.structs.replace(record, owner=self._process), was=0)
         self._kept.changed.set()
-        await self._feed.tell(Kind.SCHEDULE_ADDED, record.id)
+        await self._feed.tell(FeedKind.SCHEDULE_ADDED, record.id)
         return record
 
     async def get(self, schedule_id: str) -> ScheduleRecord:
@@ -176,7 +176,7 @@ class Schedules:
             )
             await self._runs.withdraw(record.id, "schedule.withdrawn")
         if not record.paused:
-            await self._feed.tell(Kind.SCHEDULE_PAUSED, record.id)
+            await self._feed.tell(FeedKind.SCHEDULE_PAUSED, record.id)
         return changed or record
 
     async def resume(self, schedule_id: str) -> ScheduleRecord:
@@ -195,7 +195,7 @@ class Schedules:
         async with self._deciding:
             resumed = await self._kept.change(record.id, go_on) or record
         if record.paused:
-            await self._feed.tell(Kind.SCHEDULE_RESUMED, record.id)
+            await self._feed.tell(FeedKind.SCHEDULE_RESUMED, record.id)
         return resumed
 
     async def remove(self, schedule_id: str) -> ScheduleRecord:
@@ -205,7 +205,7 @@ class Schedules:
             await self._runs.withdraw(record.id, "schedule.withdrawn")
             await self._store.remove_schedule(record.id)
         self._kept.changed.set()
-        await self._feed.tell(Kind.SCHEDULE_REMOVED, record.id)
+        await self._feed.tell(FeedKind.SCHEDULE_REMOVED, record.id)
         return record
 
     async def run_now(self, schedule_id: str, tell: Tell) -> RunRecord:

@@ -23,7 +23,7 @@ _BUSY: Final = frozenset({"lease.busy", "live.busy"})
 """The codes by which workers (a peer, or this node's browsers) say that they have no place."""
 
 
-class Ended(msgspec.Struct, frozen=True, kw_only=True):
+class ScheduledSearchResult(msgspec.Struct, frozen=True, kw_only=True):
     """Result of a search."""
 
     reason: str = ""
@@ -38,7 +38,7 @@ class Searching(Protocol):
     def new_id(self) -> str:
         """A new search id. The record of a run is stored with it before the search begins."""
 
-    async def search(self, record: ScheduleRecord, search_id: str, tell: Tell) -> Ended:
+    async def search(self, record: ScheduleRecord, search_id: str, tell: Tell) -> ScheduledSearchResult:
         """Do the search of ``record`` and wait for its end. Cancelling the call stops the search.
 
         Errors: ``caller.refused``, those of ``explore.run`` that come before there is a search.
@@ -61,7 +61,7 @@ class ScheduledSearches:
         """Implements ``Searching.new_id``."""
         return ids.make_id("sea", self._clock.random(ids.ID_RANDOM_BYTES))
 
-    async def search(self, record: ScheduleRecord, search_id: str, tell: Tell) -> Ended:
+    async def search(self, record: ScheduleRecord, search_id: str, tell: Tell) -> ScheduledSearchResult:
         """Implements ``Searching.search``."""
         caller = caller_of(record)
         if not RUN.admits(caller):
@@ -84,9 +84,11 @@ class ScheduledSearches:
             except MeshError as error:
                 if error.code not in _BUSY:
                     raise
-                return Ended(reason=BUSY)  # no browser was free to look at the start page
+                return ScheduledSearchResult(reason=BUSY)  # no browser was free to look at the start page
 
-    async def _run(self, record: ScheduleRecord, peers: list[str] | None, search_id: str, tell: Tell) -> Ended:
+    async def _run(
+        self, record: ScheduleRecord, peers: list[str] | None, search_id: str, tell: Tell
+    ) -> ScheduledSearchResult:
         if peers:
             self._serving.need()
         if self._serving:
@@ -119,7 +121,9 @@ class ScheduledSearches:
             reason = "internal.cancelled"
         elif refusals and refusals <= _BUSY and not any(each.visits or each.steps for each in spend):
             reason = BUSY  # nothing was searched, so there is no answer about the goal
-        return Ended(reason="" if summary.status == "done" else reason, session=summary.session, spend=spend)
+        return ScheduledSearchResult(
+            reason="" if summary.status == "done" else reason, session=summary.session, spend=spend
+        )
 
     async def stop(self, search_id: str) -> None:
         """Implements ``Searching.stop``."""

@@ -22,7 +22,7 @@ _MARK_BYTES_MAX: Final = 16_384
 _PATH_CHARS_MAX: Final = 4_096
 
 
-class Contents(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class MarkContent(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """The content of the mark."""
 
     node: str
@@ -76,7 +76,7 @@ def mark(home: Path, node: str, *, store: bool, recovery: str = "") -> None:
     """
     before = _read(home)
     known = recovery[:_PATH_CHARS_MAX] or (before.recovery if before else "")
-    wanted = Contents(node=node, store=store, recovery=known)
+    wanted = MarkContent(node=node, store=store, recovery=known)
     if before != wanted:
         with contextlib.suppress(OSError):
             write_private(home / MARK_FILE, msgspec.json.encode(wanted) + b"\n")
@@ -95,7 +95,7 @@ def incomplete(home: Path, name: str, what: str) -> MeshError:
     return MeshError("node.incomplete", f"{home / name} {what}", home=str(home), file=name)
 
 
-def _read(home: Path) -> Contents | None:
+def _read(home: Path) -> MarkContent | None:
     """The mark; None if there is none. An unreadable mark still shows that a node was here.
 
     Errors: ``store.unwritable``, ``store.corrupt``.
@@ -103,13 +103,13 @@ def _read(home: Path) -> Contents | None:
     path = home / MARK_FILE
     try:
         with path.open("rb") as file:
-            return msgspec.json.decode(file.read(_MARK_BYTES_MAX), type=Contents)
+            return msgspec.json.decode(file.read(_MARK_BYTES_MAX), type=MarkContent)
     except (FileNotFoundError, NotADirectoryError):
         return None
     except OSError as error:
         raise MeshError(store_code(error.errno), f"{path} cannot be read: {error.strerror}") from error
     except msgspec.DecodeError:
-        return Contents(node="", store=False)
+        return MarkContent(node="", store=False)
 
 
 def _size(path: Path) -> int | None:

@@ -14,17 +14,17 @@ import msgspec
 from adapters.feed_records import FeedPage
 from adapters.ports.clock import Clock
 from adapters.ports.store import FeedStore
-from node.verbs.nodes.events import Listed, ListParams
+from node.verbs.nodes.events import EventListing, ListParams
 from protocol.errors import MeshError
-from protocol.feed import Change, Kind, News, check_ids
+from protocol.feed import FeedChange, FeedKind, News, check_ids
 
 T = TypeVar("T")
-Sees = Callable[[Change], Awaitable[bool]]
+Sees = Callable[[FeedChange], Awaitable[bool]]
 """True if the present caller may see a change. Errors: ``store.*``."""
 log = logging.getLogger(__name__)
 
 
-async def everybody(change: Change) -> bool:
+async def everybody(change: FeedChange) -> bool:
     """A ``Sees`` that shows every change to everybody."""
     return True
 
@@ -41,7 +41,7 @@ class Feed:
 
     # --- telling -----------------------------------------------------------------------------------------------------
 
-    async def tell(self, kind: Kind, *ids: str, who: str = "") -> None:
+    async def tell(self, kind: FeedKind, *ids: str, who: str = "") -> None:
         """Report a change that has just happened, with the ids that ``kind`` requires. Never raises; errors are logged.
 
         who: the caller, if it is not the one that this task works for.
@@ -56,7 +56,7 @@ class Feed:
         finally:
             self._wake()  # also for a caller who no longer waits: what he wrote is stored all the same
 
-    async def along(self, write: Callable[[News | None], Awaitable[T]], kind: Kind, *ids: str, who: str = "") -> T:
+    async def along(self, write: Callable[[News | None], Awaitable[T]], kind: FeedKind, *ids: str, who: str = "") -> T:
         """Return the result of ``write``, which stores the change and the data that it is about in one transaction.
 
         who: as for ``tell``. Errors: those of ``write``.
@@ -66,7 +66,7 @@ class Feed:
         finally:
             self._wake()  # also for a caller who no longer waits: what he wrote is stored all the same
 
-    def _news(self, kind: Kind, ids: tuple[str, ...], who: str) -> News | None:
+    def _news(self, kind: FeedKind, ids: tuple[str, ...], who: str) -> News | None:
         try:
             return News(at_ms=self._clock.now_ms(), kind=kind, ids=check_ids(kind, ids), who=who or self._who())
         except MeshError as error:
@@ -80,12 +80,12 @@ class Feed:
 
     # --- reading -----------------------------------------------------------------------------------------------------
 
-    async def changes(self, asked: ListParams, sees: Sees = everybody) -> Listed:
+    async def changes(self, asked: ListParams, sees: Sees = everybody) -> EventListing:
         """The changes after ``asked.since``, or the newest. With ``asked.wait_s``: waits until there is one or the time has passed.
 
         Errors: ``input.invalid``, ``feed.gap``, ``store.*``; ``node.stopped`` while it waits.
         """
-        if asked.kind and not any(asked.kind in (kind, kind.partition(".")[0]) for kind in Kind):
+        if asked.kind and not any(asked.kind in (kind, kind.partition(".")[0]) for kind in FeedKind):
             raise MeshError("input.invalid", f"no kind of change is called {asked.kind!r}", field="kind")
         if asked.since is not None and asked.since < 0:
             raise MeshError("input.invalid", "changes are numbered from 1: since is 0 or more", field="since")
@@ -103,7 +103,7 @@ class Feed:
                     found = await self._read(msgspec.structs.replace(asked, since=found.last), sees)
         return found
 
-    async def _read(self, asked: ListParams, sees: Sees) -> Listed:
+    async def _read(self, asked: ListParams, sees: Sees) -> EventListing:
         while True:
             page = await self._store.feed(after=asked.since, limit=asked.limit, kind=asked.kind)
             if asked.since is not None:
@@ -113,7 +113,7 @@ class Feed:
             last = page.changes[-1].number if full else page.newest
             seen = tuple([change for change in page.changes if await sees(change)])
             if seen or not full:
-                return Listed(changes=seen, last=last, oldest=page.oldest)
+                return EventListing(changes=seen, last=last, oldest=page.oldest)
             asked = msgspec.structs.replace(asked, since=last)
 
     def close(self) -> None:

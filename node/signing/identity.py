@@ -132,7 +132,7 @@ class Identity:
         # Peers reject a signature that is older than its key. So if the clock was set back, use the start of the key.
         issued_s = min(max(self._clock.now_ms() // 1000, self.log.since_s), self._ends_s)
         self.latest_s = max(self.latest_s, issued_s)
-        header = envelope.Header(
+        header = envelope.EnvelopeHeader(
             issuer=self.node, issued_s=issued_s, unique=self._clock.random(envelope.UNIQUE_ID_BYTES)
         )
         return artefact_record(envelope.seal(payload, kind=kind, key=self.key, header=header), kind, subject, header)
@@ -140,7 +140,7 @@ class Identity:
     def message(self, record: msgspec.Struct, *, audience: str, path: str) -> bytes:
         """``record`` signed as a message to ``audience`` over ``POST path``."""
         issued_s = self._clock.now_ms() // 1000
-        header = envelope.Header(
+        header = envelope.EnvelopeHeader(
             issuer=self.node,
             audience=audience,
             issued_s=issued_s,
@@ -151,7 +151,7 @@ class Identity:
         return envelope.seal(cbor.encode(record), kind=KIND_MESSAGE, key=self._speaks, header=header, binding=binding)
 
 
-def artefact_record(sealed: bytes, kind: str, subject: str, header: envelope.Header) -> ArtefactRecord:
+def artefact_record(sealed: bytes, kind: str, subject: str, header: envelope.EnvelopeHeader) -> ArtefactRecord:
     """The stored form of a signed artefact."""
     return ArtefactRecord(
         digest=hashlib.sha256(sealed).digest(),

@@ -39,7 +39,9 @@ def signed(identity: Identity, number: int, size: int, head: bytes) -> bytes:
     """The signature over a register of ``size`` entries."""
     said = Register(log=origin(identity.node, number), size=size, head=head)
     # A hash replaces the random id, which each append would have to draw: two registers differ only in their content.
-    header = envelope.Header(issuer=identity.node, issued_s=identity.latest_s, unique=head[: envelope.UNIQUE_ID_BYTES])
+    header = envelope.EnvelopeHeader(
+        issuer=identity.node, issued_s=identity.latest_s, unique=head[: envelope.UNIQUE_ID_BYTES]
+    )
     return envelope.seal(cbor.encode(said), kind=KIND_REGISTER, key=identity.key, header=header)
 
 

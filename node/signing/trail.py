@@ -18,9 +18,9 @@ from adapters.audit_records import AuditLine
 from adapters.ports.clock import Clock
 from adapters.ports.store import AuditStore
 from node.signing.identity import Identity
-from node.verbs import Row
+from node.verbs import AuditedPart
 from protocol import audit
-from protocol.audit import NODE, OWNER, Draft, Outcome
+from protocol.audit import NODE, OWNER, AuditDraft, AuditOutcome
 from protocol.errors import MeshError
 from protocol.page.actions.action import Action
 from protocol.page.secrets.redaction import Redaction, redacted
@@ -49,7 +49,7 @@ class Doing:
     async def __aenter__(self) -> Doing:
         row = await self._trail.write(
             self._what,
-            Outcome.BEGUN,
+            AuditOutcome.BEGUN,
             who=self.who,
             subject=self.subject,
             risk=self._risk,
@@ -66,16 +66,16 @@ class Doing:
         assert self._token is not None, "entered before it is left"
         _doing.reset(self._token)
         self.over = True
-        outcome, code, note = Outcome.DONE, "", dict[str, str]()
+        outcome, code, note = AuditOutcome.DONE, "", dict[str, str]()
         if isinstance(error, MeshError):
-            outcome, code = Outcome.FAILED, error.shown.code
+            outcome, code = AuditOutcome.FAILED, error.shown.code
             if error.code == "browser.refused":
                 # An action file or a page named it, so the row that began the action could not.
                 note["origin"] = str(error.detail.get("origin", ""))
         elif isinstance(error, Exception):
-            outcome, code = Outcome.FAILED, "internal.fault"
+            outcome, code = AuditOutcome.FAILED, "internal.fault"
         elif error is not None:
-            outcome = Outcome.INTERRUPTED
+            outcome = AuditOutcome.INTERRUPTED
         end = self._trail.write(
             self._what,
             outcome,
@@ -112,7 +112,7 @@ class Trail:
         """
         return Doing(self, what, who, subject, risk, note or {})
 
-    def declared(self, what: str, row: Row, who: str, given: Any) -> Doing:
+    def declared(self, what: str, row: AuditedPart, who: str, given: Any) -> Doing:
         """Record the privileged verb or route ``what``; ``row`` selects the parameters that may be stored."""
         return self.doing(what, who=who, subject=row.subject(given), risk=row.risk(given), note=row.note(given))
 
@@ -128,7 +128,7 @@ class Trail:
     async def write(
         self,
         what: str,
-        outcome: Outcome = Outcome.DONE,
+        outcome: AuditOutcome = AuditOutcome.DONE,
         *,
         who: str = "",
         subject: str = "",
@@ -143,7 +143,7 @@ class Trail:
         Errors: ``store.*``, ``node.stopped``.
         """
         within = _doing.get()
-        draft = Draft(
+        draft = AuditDraft(
             at_ms=self._clock.now_ms(),
             what=what,
             who=who or self.who,
@@ -176,7 +176,7 @@ class Trail:
         """Record a decision of the gate; the ``Report`` of every ``acting.Gate``. Typed text is not recorded."""
         await self.write(
             "action",
-            Outcome.APPROVED if admitted else Outcome.REFUSED,
+            AuditOutcome.APPROVED if admitted else AuditOutcome.REFUSED,
             risk=risk.level,
             approved_by=OWNER if admitted else "",
             code="" if admitted else "risk.refused",

@@ -29,11 +29,11 @@ from node.signing.trail import Trail
 from protocol import ids, limits
 from protocol.audit import NODE
 from protocol.errors import MeshError
-from protocol.feed import Kind
+from protocol.feed import FeedKind
 from protocol.log import note, witness_log
 from protocol.log.log_proof import InclusionProof, KeyOf, key_of
 from protocol.log.merkle_growth import Frontier, Part, consistency_parts, cover, folded, inclusion_parts, root_parts
-from protocol.log.note import Line, Note
+from protocol.log.note import Note, SignatureLine
 from protocol.log.register import KEPT, KINDS, begun
 from protocol.log.witness_log import KIND_OPENING, Checkpoint, Link, Opening, entry_hash, origin
 from protocol.page.secrets.personal import Tokens
@@ -221,7 +221,7 @@ class Witness:
             await self._open(number, previous=previous.encode(), others=others)
             await self._store.put_meta(_ROLLBACK_KEY, b"")
             self._lost = []
-            await self.feed.tell(Kind.LOG_RENEWED, self.node)
+            await self.feed.tell(FeedKind.LOG_RENEWED, self.node)
             return self.log.checkpoint
 
     # --- signing -----------------------------------------------------------------------------------------------------
@@ -316,7 +316,7 @@ class Witness:
             return register.signed(self.identity, number, size, head)
         return next((record.register for record in await self._store.logs() if record.number == number), b"")
 
-    def cosign(self, signed: Note) -> Line:
+    def cosign(self, signed: Note) -> SignatureLine:
         """This node's cosignature of another node's checkpoint. The caller must have verified the checkpoint."""
         return witness_log.cosign(signed, self.node, self.identity.key, self._clock.now_ms() // 1000)
 
@@ -406,7 +406,7 @@ class Witness:
                 seen.size,
                 seen.number,
             )
-            await self.feed.tell(Kind.LOG_LOST, self.node, who=NODE)
+            await self.feed.tell(FeedKind.LOG_LOST, self.node, who=NODE)
         raise MeshError("log.rollback", log=origin(seen.node, seen.number), size=seen.size)
 
     async def _continues(self, seen: Checkpoint) -> bool:

@@ -19,7 +19,7 @@ from adapters.ports.store import MetaStore
 from protocol import limits
 from protocol.errors import MeshError
 from protocol.wire import cbor
-from protocol.wire.envelope import Header
+from protocol.wire.envelope import EnvelopeHeader
 
 log = logging.getLogger(__name__)
 
@@ -72,7 +72,7 @@ class ClockMark:
         if 0 < left_s <= limits.CLOCK_MARK_AHEAD_S:
             await self._clock.sleep(left_s)
 
-    async def heard(self, header: Header, now_s: int) -> None:
+    async def heard(self, header: EnvelopeHeader, now_s: int) -> None:
         """Store that a message was accepted, before it is acted on. Errors: ``store.*``."""
         if self._was_wrong(now_s):
             self._exact = _NOTHING
@@ -93,7 +93,7 @@ class ClockMark:
             except MeshError as error:  # the stored mark stays a few seconds ahead, which only delays messages
                 log.warning("the clock mark could not be stored: %s", error)
 
-    def _due(self, header: Header, now_s: int) -> bool:
+    def _due(self, header: EnvelopeHeader, now_s: int) -> bool:
         return self._was_wrong(now_s) or not _covers(self._kept, header)
 
     def _was_wrong(self, now_s: int) -> bool:
@@ -108,11 +108,11 @@ class ClockMark:
         return self._clock.now_ms() // 1000
 
 
-def _covers(mark: _Mark, header: Header) -> bool:
+def _covers(mark: _Mark, header: EnvelopeHeader) -> bool:
     return header.issued_s < max(mark.until_s, mark.later.get(header.issuer, 0))
 
 
-def _including(mark: _Mark, header: Header, now_s: int, *, ahead_s: int = 1) -> _Mark:
+def _including(mark: _Mark, header: EnvelopeHeader, now_s: int, *, ahead_s: int = 1) -> _Mark:
     """``mark`` moved forward to cover a message accepted at ``now_s``, and messages in the ``ahead_s`` after that."""
     until_s = max(mark.until_s, now_s + ahead_s)
     # Drop entries that the common mark covers by now, so that the record stays small.

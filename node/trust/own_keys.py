@@ -28,7 +28,7 @@ from node.verbs.nodes import keys as verbs
 from node.verbs.nodes.keys import ChangedKey, RecoveredKey, RecoverParams, RevokedKey, RevokeParams
 from protocol import ids, limits
 from protocol.errors import MeshError
-from protocol.feed import Kind
+from protocol.feed import FeedKind
 from protocol.keys import keylog, recovery
 from protocol.keys.key_event import EVENT_RANDOM_BYTES
 from protocol.keys.keylog import KeyLog
@@ -111,7 +111,7 @@ class OwnKeys:
             from_s = self._from_s()
             new = SigningKey(self._clock.random(identity.SEED_BYTES))
             changed = keylog.rotate(self._own.log, self._own.key, new, now_s=from_s, random=self._random())
-            return ChangedKey(**await to_its_end(self._change(changed, new, Kind.KEY_ROTATED)))
+            return ChangedKey(**await to_its_end(self._change(changed, new, FeedKind.KEY_ROTATED)))
 
     async def recover(self, params: RecoverParams, tell: Any = None) -> RecoveredKey:
         """Replace the witness key; the recovery key signs the change, and the current key is not needed.
@@ -135,7 +135,7 @@ class OwnKeys:
             if next_seed:
                 # Before the change: otherwise a failed write would leave a node whose new recovery key nobody has.
                 written = await asyncio.to_thread(self._write_recovery, params.recovery_out, next_seed)
-            found = await to_its_end(self._change(changed, new, Kind.KEY_RECOVERED))
+            found = await to_its_end(self._change(changed, new, FeedKind.KEY_RECOVERED))
             if next_seed:
                 await asyncio.to_thread(contents.mark, self._home, self._own.node, store=True, recovery=written)
             return RecoveredKey(**found, recovery_file=params.recovery_out)
@@ -156,7 +156,7 @@ class OwnKeys:
             # The key stays, to sign the message that tells it; peers believe nothing else of it.
             self._own.become(changed, self._own.key)
             log.warning("this node has revoked itself")
-            await self._calls.peers.feed.tell(Kind.KEY_REVOKED, self._own.node)
+            await self._calls.peers.feed.tell(FeedKind.KEY_REVOKED, self._own.node)
             told, missed = await self._calls.push_keys(changed)
             await self._end_work()
             return RevokedKey(**self._result(told, missed), revoked_s=changed.revoked_s)
@@ -165,7 +165,7 @@ class OwnKeys:
 
     # An interrupted command must not stop this half-way: no peer accepts a node that is between two keys.
 
-    async def _change(self, changed: KeyLog, new: SigningKey, kind: Kind) -> dict[str, Any]:
+    async def _change(self, changed: KeyLog, new: SigningKey, kind: FeedKind) -> dict[str, Any]:
         old = self._own.key
         with self._own.ending(changed.since_s):
             await asyncio.to_thread(self._keys.save, [bytes(old), bytes(new)])

@@ -20,7 +20,7 @@ from node.base.tasks import to_its_end
 from node.trust.peers import Peers
 from protocol import ids, limits
 from protocol.errors import MeshError
-from protocol.feed import Kind
+from protocol.feed import FeedKind
 from protocol.keys.keylog import KeyLog
 from protocol.pairing.by_invite import Paired
 from protocol.trust.grants import Grants, check_grants, each_in_words, in_words
@@ -43,12 +43,12 @@ class TrustChanges:
         self.ended = Listeners[[str]]()
         """Called when a key log shows that a peer revoked itself or that its key log has forked."""
 
-    async def _keep(self, record: PeerRecord, kind: Kind, who: str = "") -> None:
+    async def _keep(self, record: PeerRecord, kind: FeedKind, who: str = "") -> None:
         """Store a record, then apply it; the caller holds ``_writing``. kind, who: for the change feed. Errors: ``store.*``."""
         # Store and memory must agree, so a cancelled caller must not stop between the two writes.
         await to_its_end(self._put(record, kind, who))
 
-    async def _put(self, record: PeerRecord, kind: Kind, who: str) -> None:
+    async def _put(self, record: PeerRecord, kind: FeedKind, who: str) -> None:
         await self.peers.feed.along(lambda news: self._store.put_peer(record, news=news), kind, record.node, who=who)
         self.peers.use(record)
 
@@ -72,7 +72,7 @@ class TrustChanges:
             had = each_in_words(before.grants) if before else None
             # The audit row comes first: if it cannot be written, the pairing is not stored.
             who = await self.peers.trail.paired(record.node, record.name, each_in_words(record.grants), had)
-            await self._keep(record, Kind.PEER_PAIRED, who)
+            await self._keep(record, FeedKind.PEER_PAIRED, who)
         replaced = f" again: it could do {in_words(before.grants)} here" if before else ""
         log.info(
             "paired with %s (%s)%s, may do %s", record.name, ids.short(record.node), replaced, in_words(record.grants)
@@ -133,7 +133,7 @@ class TrustChanges:
             became = "frozen" if merged.frozen else "another key" if merged.active else "revoked"
             note = {"became": became, "events": str(len(merged))}
             await self.peers.trail.write("peer.keys", who=record.node, subject=record.node, note=note)
-            await self._keep(record, Kind.PEER_KEYS, record.node)
+            await self._keep(record, FeedKind.PEER_KEYS, record.node)
         state = "is frozen" if merged.frozen else "has revoked itself" if not merged.active else "changed its key"
         log.warning("peer %s (%s) %s", record.name, ids.short(record.node), state)
         if not merged.active:
@@ -159,7 +159,7 @@ class TrustChanges:
             since_ms = known.distrusted_ms or max(1, self._clock.now_ms())
             reason = reason or known.distrust_reason
             record = msgspec.structs.replace(known, distrusted_ms=since_ms, distrust_reason=reason, parting=True)
-            await self._keep(record, Kind.PEER_DISTRUSTED)
+            await self._keep(record, FeedKind.PEER_DISTRUSTED)
         log.warning("peer %s (%s) is distrusted", record.name, ids.short(node))
         return record
 
@@ -177,7 +177,7 @@ class TrustChanges:
                 return known
             self._check_room()
             record = msgspec.structs.replace(known, distrusted_ms=0, distrust_reason="", parting=False)
-            await self._keep(record, Kind.PEER_TRUSTED)
+            await self._keep(record, FeedKind.PEER_TRUSTED)
         log.warning("peer %s (%s) is trusted again", record.name, ids.short(node))
         return record
 
@@ -198,7 +198,7 @@ class TrustChanges:
         async with self._writing:
             record = self._met(node)
             after = change(record.grants)
-            await self._keep(msgspec.structs.replace(record, grants=after), Kind.PEER_GRANTS)
+            await self._keep(msgspec.structs.replace(record, grants=after), FeedKind.PEER_GRANTS)
             return record.grants, after
 
     async def heard_grants(self, node: str, grants: Grants) -> None:
@@ -208,7 +208,7 @@ class TrustChanges:
             record = self.peers.record(node)
             if record is not None and not record.distrusted_ms and record.granted_us != grants:
                 await self._note(msgspec.structs.replace(record, granted_us=grants))
-                await self.peers.feed.tell(Kind.PEER_GRANTED_US, node)
+                await self.peers.feed.tell(FeedKind.PEER_GRANTED_US, node)
 
     async def saw(self, node: str) -> None:
         """Record the time of this contact with the peer."""

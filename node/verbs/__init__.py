@@ -7,11 +7,12 @@ a verb, and never imports a room.
 
 from node.verbs.caller import NODE, OWNER, Caller, CallerKind, called_by, current_caller
 from node.verbs.room import Room
-from node.verbs.verb import Bound, Handler, NoParams, Params, Row, Run, Tell, Verb
+from node.verbs.verb import AuditedPart, Bound, Handler, NoParams, Params, Run, Tell, Verb
 
 __all__ = [
     "NODE",
     "OWNER",
+    "AuditedPart",
     "Bound",
     "Caller",
     "CallerKind",
@@ -19,7 +20,6 @@ __all__ = [
     "NoParams",
     "Params",
     "Room",
-    "Row",
     "Run",
     "Tell",
     "Verb",

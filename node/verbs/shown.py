@@ -13,9 +13,9 @@ from typing import Annotated, Any, Union, get_args, get_origin, get_type_hints
 
 import msgspec
 
-from protocol.shown import Shown, shown
+from protocol.shown import FieldDisplay, shown
 
-__all__ = ["ResultField", "Shown", "fields_of", "shown"]
+__all__ = ["FieldDisplay", "ResultField", "fields_of", "shown"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -25,7 +25,7 @@ class ResultField:
     name: str
     kind: Any
     """Its type, without annotations and without None."""
-    shown: Shown
+    shown: FieldDisplay
     described: bool
     """False if the declaration does not say how it is shown; its label is then its name."""
     optional: bool = False
@@ -71,7 +71,7 @@ def _field(name: str, hint: Any) -> ResultField:
     return ResultField(
         name=name,
         kind=next(each for each in kinds if each is not NoneType),
-        shown=said or Shown(label=name.replace("_", " ")),
+        shown=said or FieldDisplay(label=name.replace("_", " ")),
         described=said is not None,
         optional=NoneType in kinds,
     )

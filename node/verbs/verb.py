@@ -53,7 +53,7 @@ def _nothing(given: Any) -> Mapping[str, str]:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Row:
+class AuditedPart:
     """The part of a call that the audit trail records for a privileged verb or route. Parameters that are not named here are not
     recorded.
     """
@@ -93,7 +93,7 @@ class Verb:
     """Parameters that only the owner may set, mainly approvals: an agent must not approve its own actions."""
     read_only: bool = False
     """True if it changes nothing, here or on any site."""
-    row: Row | None
+    row: AuditedPart | None
     """Its rows in the audit trail; None for a verb that is not privileged."""
     tool: str = ""
     """Its name as a tool of ``trailmesh mcp``; empty if it is not a tool."""

@@ -56,7 +56,8 @@ def text_of(kinds: tuple[Any, ...], result: Record) -> str:
 def told(kinds: tuple[Any, ...], result: Record) -> Iterator[str | Rows]:
     """``result`` in lines and tables.
 
-    kinds: the records that it may be; the first that has all its fields is taken, else the first.
+    kinds: the types that the result may have. The first type that has all fields of the result is used. If none has them all, the
+    first type is used.
     """
     record = next((kind for kind in kinds if set(result) <= set(kind.__struct_fields__)), kinds[0])
     names = next((result.get(each.name) or {} for each in fields_of(record) if each.shown.form == "names"), {})

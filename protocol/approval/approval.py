@@ -55,7 +55,7 @@ class VerifiedAnswer(msgspec.Struct, frozen=True, kw_only=True):
 
 def seal(approval: Approval, key: SigningKey, *, now_s: int, unique: bytes) -> bytes:
     """``approval`` signed by an owner's key. unique: 16 random bytes."""
-    header = envelope.Header(issuer=owner_id(bytes(key.verify_key)), issued_s=now_s, unique=unique)
+    header = envelope.EnvelopeHeader(issuer=owner_id(bytes(key.verify_key)), issued_s=now_s, unique=unique)
     return envelope.seal(cbor.encode(approval), kind=KIND_APPROVAL, key=key, header=header)
 
 
@@ -131,5 +131,5 @@ def holds(
 
 def statement(approval: Approval, public_key: bytes, *, now_s: int, unique: bytes) -> bytes:
     """The exact bytes that an external key must sign: the ``Sig_structure`` of COSE."""
-    header = envelope.Header(issuer=owner_id(public_key), issued_s=now_s, unique=unique)
+    header = envelope.EnvelopeHeader(issuer=owner_id(public_key), issued_s=now_s, unique=unique)
     return envelope.to_sign(cbor.encode(approval), kind=KIND_APPROVAL, public_key=public_key, header=header)

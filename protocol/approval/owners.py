@@ -199,5 +199,5 @@ def _invalid(reason: str) -> MeshError:
 
 def sign_change(change: OwnerChange, key: SigningKey, *, now_s: int, unique: bytes) -> bytes:
     """``change`` signed by an owner's key. unique: 16 random bytes."""
-    header = envelope.Header(issuer=owner_id(bytes(key.verify_key)), issued_s=now_s, unique=unique)
+    header = envelope.EnvelopeHeader(issuer=owner_id(bytes(key.verify_key)), issued_s=now_s, unique=unique)
     return envelope.seal(cbor.encode(change), kind=KIND_CHANGE, key=key, header=header)

@@ -10,7 +10,7 @@ from nacl.signing import SigningKey, VerifyKey
 
 from protocol import ids, limits
 from protocol.approval.owners import owner_id
-from protocol.capsule.capsule import SUITE, Digest, Header, Sealed
+from protocol.capsule.capsule import SUITE, CapsuleHeader, Digest, SealedPayload
 from protocol.capsule.policy import Policy, Task, Time
 from protocol.errors import MeshError
 from protocol.kinds import Plain
@@ -129,7 +129,7 @@ def _opened(sealed: bytes, record: type[T], kind: str, find_key: envelope.KeyFin
 # --- consent ---------------------------------------------------------------------------------------------------------
 
 
-def terms_of(header: Header) -> Terms:
+def terms_of(header: CapsuleHeader) -> Terms:
     """The terms of a capsule."""
     return Terms(
         capsule=header.id,
@@ -148,11 +148,11 @@ def terms_digest(terms: Terms) -> bytes:
 
 def seal_consent(consent: Consent, key: SigningKey, *, now_s: int, unique: bytes) -> bytes:
     """``consent`` signed by a person's key. unique: 16 random bytes."""
-    header = envelope.Header(issuer=owner_id(bytes(key.verify_key)), issued_s=now_s, unique=unique)
+    header = envelope.EnvelopeHeader(issuer=owner_id(bytes(key.verify_key)), issued_s=now_s, unique=unique)
     return envelope.seal(cbor.encode(consent), kind=KIND_CONSENT, key=key, header=header)
 
 
-def consent_until_ms(header: Header, sealed: Sealed) -> int:
+def consent_until_ms(header: CapsuleHeader, sealed: SealedPayload) -> int:
     """The end of the consent of a capsule; 0 if there is none.
 
     Checks, in order: the key is the one that the header names as owner; its signature; this capsule; these terms.

@@ -1,6 +1,6 @@
 """A capsule: the header in clear, the sealed stream, and the signed record that holds them together.
 
-A reader checks, in this order: the signature of the tenant around ``Sealed``; the header (``read_header``); the stream
+A reader checks, in this order: the signature of the tenant around ``SealedPayload``; the header (``read_header``); the stream
 (``check_stream``); that it is a recipient (``open_state``).
 """
 
@@ -83,7 +83,7 @@ class LogHead(_Record, frozen=True, kw_only=True):
     root: Digest
 
 
-class Header(_Record, frozen=True, kw_only=True):
+class CapsuleHeader(_Record, frozen=True, kw_only=True):
     """The part of a capsule that everybody may read. The sealed state is bound to its bytes."""
 
     suite: Annotated[int, msgspec.Meta(ge=1, le=2**16)]
@@ -112,11 +112,11 @@ class Header(_Record, frozen=True, kw_only=True):
     """The only browser version that can mount its files of a profile; empty without such files."""
 
 
-class Sealed(_Record, frozen=True, kw_only=True):
+class SealedPayload(_Record, frozen=True, kw_only=True):
     """The payload of the artefact, which the tenant signs."""
 
     header: Annotated[bytes, msgspec.Meta(max_length=limits.CAPSULE_HEADER_BYTES_MAX)]
-    """``Header``, encoded."""
+    """``CapsuleHeader``, encoded."""
     keys: Annotated[
         tuple[Annotated[bytes, msgspec.Meta(min_length=WRAPPED_BYTES, max_length=WRAPPED_BYTES)], ...],
         msgspec.Meta(max_length=limits.CAPSULE_RECIPIENTS_MAX),
@@ -133,8 +133,8 @@ class Sealed(_Record, frozen=True, kw_only=True):
 class Capsule(msgspec.Struct, frozen=True, kw_only=True):
     """A capsule whose signature and header were checked. Its state is still sealed."""
 
-    header: Header
-    sealed: Sealed
+    header: CapsuleHeader
+    sealed: SealedPayload
     envelope: bytes
 
     @property
@@ -153,7 +153,7 @@ def key_info(header: bytes) -> bytes:
     return _KEY_DOMAIN + streams.header_digest(header)
 
 
-def read_header(data: bytes) -> Header:
+def read_header(data: bytes) -> CapsuleHeader:
     """The header in ``data``.
 
     Checks, in order: form and bounds; the suite is known; policy (``check_policy``); origins and recipients sorted, each once,
@@ -161,7 +161,7 @@ def read_header(data: bytes) -> Header:
     is one; times in order, expiry within ``CAPSULE_DAYS_MAX``.
     Errors: ``cbor.*``, ``message.invalid``, ``capsule.suite``, ``capsule.invalid``.
     """
-    header = cbor.decode_as(data, Header, bytes_max=limits.CAPSULE_HEADER_BYTES_MAX)
+    header = cbor.decode_as(data, CapsuleHeader, bytes_max=limits.CAPSULE_HEADER_BYTES_MAX)
     if header.suite != SUITE:
         raise MeshError("capsule.suite", f"suite {header.suite}", suite=header.suite)
     policy = check_policy(header.policy)
@@ -197,7 +197,7 @@ def open_capsule(data: bytes, find_key: envelope.KeyFinder) -> Capsule:
     opened = envelope.verify(
         data, kinds=frozenset({KIND_CAPSULE}), find_key=find_key, bytes_max=limits.CAPSULE_ENVELOPE_BYTES_MAX
     )
-    sealed = cbor.decode_as(opened.payload, Sealed)
+    sealed = cbor.decode_as(opened.payload, SealedPayload)
     header = read_header(sealed.header)
     if opened.header.issuer != header.tenant:
         raise MeshError("capsule.issuer", f"signed by {ids.short(opened.header.issuer)}", tenant=header.tenant)
@@ -206,7 +206,7 @@ def open_capsule(data: bytes, find_key: envelope.KeyFinder) -> Capsule:
     return Capsule(header=header, sealed=sealed, envelope=data)
 
 
-def check_stream(sealed: Sealed, header: Header, stream: bytes) -> None:
+def check_stream(sealed: SealedPayload, header: CapsuleHeader, stream: bytes) -> None:
     """Check that ``stream`` is the one that was signed. Errors: ``capsule.truncated``, ``capsule.stream``."""
     wanted = streams.stream_bytes(header.state_bytes)
     if len(stream) < wanted:
@@ -215,7 +215,7 @@ def check_stream(sealed: Sealed, header: Header, stream: bytes) -> None:
         raise MeshError("capsule.stream", "the sealed state is not the one that was signed")
 
 
-def open_state(sealed: Sealed, stream: bytes, *, node: str, key: X25519PrivateKey) -> bytes:
+def open_state(sealed: SealedPayload, stream: bytes, *, node: str, key: X25519PrivateKey) -> bytes:
     """The bytes of the state, opened by ``node`` with one of its sealing keys. The signature is not checked here.
 
     Checks, in order: as many keys as recipients; the node with this key is a recipient; its wrapped key opens under this
@@ -238,7 +238,7 @@ def open_state(sealed: Sealed, stream: bytes, *, node: str, key: X25519PrivateKe
     return streams.open_stream(stream, sealed.header, content_key, state_bytes=header.state_bytes)
 
 
-def check_sliced(header: Header, state: CapsuleState) -> None:
+def check_sliced(header: CapsuleHeader, state: CapsuleState) -> None:
     """Check that the header describes the slice of the state: uses are judged by the header. Errors: ``capsule.invalid``."""
     told = {each.origin: each.slice for each in header.origins if each.slice}
     found = {each.origin: each.size_bytes for each in state.slice.folders}

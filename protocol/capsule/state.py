@@ -44,14 +44,14 @@ class Cookie(_Record, frozen=True, kw_only=True):
     """True for a partitioned cookie if a frame of another site is between the top site and its frame."""
 
 
-class Item(_Record, frozen=True, kw_only=True):
+class StorageItem(_Record, frozen=True, kw_only=True):
     """One entry of local or session storage."""
 
     name: _Text
     value: _Text
 
 
-class Entry(_Record, frozen=True, kw_only=True):
+class ObjectStoreRecord(_Record, frozen=True, kw_only=True):
     """One record of an object store. Key and value are JSON text, because numbers of a page need not be integers."""
 
     key: _Text = ""
@@ -80,10 +80,10 @@ class ObjectStore(_Record, frozen=True, kw_only=True):
     auto: bool = False
     """True if the store generates its keys."""
     indexes: Annotated[tuple[Index, ...], msgspec.Meta(max_length=limits.CAPSULE_STORES_MAX)] = ()
-    entries: Annotated[tuple[Entry, ...], msgspec.Meta(max_length=limits.CAPSULE_ENTRIES_MAX)] = ()
+    entries: Annotated[tuple[ObjectStoreRecord, ...], msgspec.Meta(max_length=limits.CAPSULE_ENTRIES_MAX)] = ()
 
 
-class Database(_Record, frozen=True, kw_only=True):
+class IndexedDatabase(_Record, frozen=True, kw_only=True):
     """An IndexedDB database."""
 
     name: _Name
@@ -97,9 +97,9 @@ class OriginStorage(_Record, frozen=True, kw_only=True):
     origin: _Origin
     key: Annotated[Plain, msgspec.Meta(max_length=2 * limits.ORIGIN_CHARS_MAX)] = ""
     """The storage key of a frame whose storage is partitioned; empty for the page's own."""
-    local: Annotated[tuple[Item, ...], msgspec.Meta(max_length=limits.CAPSULE_ENTRIES_MAX)] = ()
-    session: Annotated[tuple[Item, ...], msgspec.Meta(max_length=limits.CAPSULE_ENTRIES_MAX)] = ()
-    databases: Annotated[tuple[Database, ...], msgspec.Meta(max_length=limits.CAPSULE_STORES_MAX)] = ()
+    local: Annotated[tuple[StorageItem, ...], msgspec.Meta(max_length=limits.CAPSULE_ENTRIES_MAX)] = ()
+    session: Annotated[tuple[StorageItem, ...], msgspec.Meta(max_length=limits.CAPSULE_ENTRIES_MAX)] = ()
+    databases: Annotated[tuple[IndexedDatabase, ...], msgspec.Meta(max_length=limits.CAPSULE_STORES_MAX)] = ()
 
 
 class Lost(_Record, frozen=True, kw_only=True):

@@ -13,7 +13,7 @@ import msgspec
 
 from protocol import limits
 from protocol.errors import MeshError
-from protocol.kinds import AuthorText, Kind
+from protocol.kinds import AuthorText, TextKind
 from protocol.page.seen.observation import Observation
 from protocol.page.seen.whole import is_whole, require_whole
 
@@ -30,7 +30,7 @@ class ElementTest(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
 class Condition(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
     """All given fields must hold; a condition without any field is invalid."""
 
-    url: Annotated[_Text, Kind.AUTHOR_ADDRESS] | None = None
+    url: Annotated[_Text, TextKind.AUTHOR_ADDRESS] | None = None
     title: _Text | None = None
     text: _Text | None = None
     element: ElementTest | None = None

@@ -167,9 +167,9 @@ def sign_event(
     payload = cbor.encode(statement)
     half = envelope.UNIQUE_ID_BYTES
     if new is not None:
-        header = envelope.Header(issuer=node, issued_s=issued_s, unique=random[half:])
+        header = envelope.EnvelopeHeader(issuer=node, issued_s=issued_s, unique=random[half:])
         payload = envelope.seal(payload, kind=KIND_ACCEPT, key=new, header=header)
-    header = envelope.Header(issuer=node, issued_s=issued_s, unique=random[:half])
+    header = envelope.EnvelopeHeader(issuer=node, issued_s=issued_s, unique=random[:half])
     return envelope.seal(payload, kind=KIND_EVENT, key=signer, header=header)
 
 

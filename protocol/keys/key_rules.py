@@ -22,7 +22,7 @@ class Period(msgspec.Struct, frozen=True, kw_only=True):
     """None while the key is valid; less than ``from_s`` if a recovery has disowned the whole period."""
 
 
-class State(msgspec.Struct, frozen=True, kw_only=True):
+class KeyState(msgspec.Struct, frozen=True, kw_only=True):
     """The state of a log after one event."""
 
     periods: tuple[Period, ...]
@@ -36,24 +36,24 @@ class State(msgspec.Struct, frozen=True, kw_only=True):
         return self.periods[-1].key
 
 
-class Entry(msgspec.Struct, frozen=True, kw_only=True):
+class KeyLogEntry(msgspec.Struct, frozen=True, kw_only=True):
     """One event of a log, and the state after it."""
 
     event: KeyEvent
-    state: State
+    state: KeyState
 
 
-History = tuple[Entry, ...]
+History = tuple[KeyLogEntry, ...]
 
 
-def _first(event: KeyEvent) -> State:
+def _first(event: KeyEvent) -> KeyState:
     """Rule 1. Errors: ``keylog.invalid``."""
     if not isinstance(event.statement, Genesis):
         raise invalid("a key log must begin with a genesis")
     if is_recovery_key(event.statement.key, event.statement.recovery):
         raise invalid("the recovery key cannot be used as a witness key")
     check_signatures(event, event.statement.key)
-    return State(
+    return KeyState(
         periods=(Period(key=event.statement.key, from_s=event.issued_s),),
         recovery=event.statement.recovery,
         by_recovery=False,
@@ -64,11 +64,11 @@ def extend(history: History, events: Sequence[KeyEvent]) -> History:
     """``history`` with ``events`` after it. Errors: ``keylog.invalid``, ``keylog.gap``, ``keylog.revoked``."""
     for event in events:
         state = _step(history, event) if history else _first(event)
-        history = (*history, Entry(event=event, state=state))
+        history = (*history, KeyLogEntry(event=event, state=state))
     return history
 
 
-def _step(history: History, event: KeyEvent) -> State:
+def _step(history: History, event: KeyEvent) -> KeyState:
     """The state after ``event``. Checks, in order: rules 5, 2, 6, then 3, 4 or 5 with the signatures."""
     last, statement = history[-1], event.statement
     # A revocation is final, so that a stolen key cannot bring a revoked node back.
@@ -97,14 +97,14 @@ def _step(history: History, event: KeyEvent) -> State:
             _check_new_key(statement.key, last.state)
             periods = _close(last.state.periods, event.issued_s)
             periods += (Period(key=statement.key, from_s=event.issued_s),)
-            return State(periods=periods, recovery=last.state.recovery, by_recovery=by_recovery)
+            return KeyState(periods=periods, recovery=last.state.recovery, by_recovery=by_recovery)
         case Recover():
             _check_new_key(statement.key, last.state)
             periods = _close(last.state.periods, statement.since_s - 1)
             periods += (Period(key=statement.key, from_s=event.issued_s),)
-            return State(periods=periods, recovery=statement.recovery, by_recovery=by_recovery)
+            return KeyState(periods=periods, recovery=statement.recovery, by_recovery=by_recovery)
         case Revoke():
-            return State(
+            return KeyState(
                 periods=_close(last.state.periods, statement.since_s - 1),
                 recovery=last.state.recovery,
                 by_recovery=by_recovery,
@@ -120,7 +120,7 @@ def _check_room(event: KeyEvent) -> None:
         raise invalid("the log is full")
 
 
-def _check_new_key(key: bytes, state: State) -> None:
+def _check_new_key(key: bytes, state: KeyState) -> None:
     """Rule 6: a key is used once, and no two share a key id. Errors: ``keylog.invalid``."""
     # Envelopes select a key by its key id, so two keys with one id would be ambiguous.
     if any(key_id(period.key) == key_id(key) for period in state.periods):

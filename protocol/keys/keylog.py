@@ -32,7 +32,7 @@ from nacl.signing import SigningKey, VerifyKey
 from protocol import ids, limits
 from protocol.errors import MeshError
 from protocol.keys.key_event import HASH_BYTES, Genesis, Recover, Revoke, Rotate, read_event, sign_event
-from protocol.keys.key_rules import History, State, check_future, covers, extend, invalid, is_recovery_key, rank
+from protocol.keys.key_rules import History, KeyState, check_future, covers, extend, invalid, is_recovery_key, rank
 from protocol.keys.key_rules import Period as Period
 from protocol.wire import cbor, formats
 from protocol.wire.envelope import key_id as key_id_of
@@ -217,7 +217,7 @@ class KeyLog:
         return () if self.frozen else self._state.periods
 
     @property
-    def _state(self) -> State:
+    def _state(self) -> KeyState:
         return self._history[-1].state
 
     def __len__(self) -> int:

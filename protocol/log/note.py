@@ -30,7 +30,7 @@ _SIGNATURE_BYTES: Final = 64
 _TIME_BYTES: Final = 8
 
 
-class Line(msgspec.Struct, frozen=True, kw_only=True):
+class SignatureLine(msgspec.Struct, frozen=True, kw_only=True):
     """One signature line."""
 
     name: str
@@ -47,13 +47,13 @@ class Note(msgspec.Struct, frozen=True, kw_only=True):
 
     text: str
     """Ends with a line feed."""
-    lines: tuple[Line, ...]
+    lines: tuple[SignatureLine, ...]
 
     def encode(self) -> bytes:
         """The bytes that ``parse`` reads as this note."""
         return (self.text + "\n" + "".join(map(str, self.lines))).encode()
 
-    def with_line(self, line: Line) -> Note:
+    def with_line(self, line: SignatureLine) -> Note:
         """This note with one more signature."""
         return Note(text=self.text, lines=(*self.lines, line))
 
@@ -85,7 +85,7 @@ def parse(data: bytes) -> Note:
     return Note(text=text + "\n", lines=tuple(parse_line(line) for line in lines))
 
 
-def parse_line(text: str) -> Line:
+def parse_line(text: str) -> SignatureLine:
     """The signature in one line, without its line feed. Errors: ``log.invalid``."""
     parts = text.removeprefix(_DASH).split(" ")
     if not text.startswith(_DASH) or len(parts) != 2 or not is_name(parts[0]):
@@ -97,7 +97,7 @@ def parse_line(text: str) -> Line:
     # Re-encoded and compared: base64 has unused bits, so one signature could have several texts.
     if len(raw) <= _KEY_ID_BYTES or base64.b64encode(raw).decode() != parts[1]:
         raise _bad("a signature is too short, or its base64 is not canonical")
-    return Line(name=parts[0], key_id=raw[:_KEY_ID_BYTES], signature=raw[_KEY_ID_BYTES:])
+    return SignatureLine(name=parts[0], key_id=raw[:_KEY_ID_BYTES], signature=raw[_KEY_ID_BYTES:])
 
 
 def is_name(name: str) -> bool:
@@ -113,7 +113,9 @@ def sign(text: str, name: str, key: SigningKey) -> Note:
     """``text`` (ends with a line feed) signed by ``key`` under ``name``."""
     assert text.endswith("\n") and is_name(name)
     key_id = _key_id(name, _ED25519, bytes(key.verify_key))
-    return Note(text=text, lines=(Line(name=name, key_id=key_id, signature=key.sign(text.encode()).signature),))
+    return Note(
+        text=text, lines=(SignatureLine(name=name, key_id=key_id, signature=key.sign(text.encode()).signature),)
+    )
 
 
 def check(note: Note, name: str, public_key: bytes) -> None:
@@ -130,7 +132,7 @@ def check(note: Note, name: str, public_key: bytes) -> None:
         _verify(note.text.encode(), line.signature, public_key)
 
 
-def line_of(note: Note, name: str, public_key: bytes) -> Line | None:
+def line_of(note: Note, name: str, public_key: bytes) -> SignatureLine | None:
     """The line that claims to be signed by ``public_key`` under ``name``. ``check`` verifies the claim."""
     key_id = _key_id(name, _ED25519, public_key)
     return next((line for line in note.lines if (line.name, line.key_id) == (name, key_id)), None)
@@ -143,13 +145,13 @@ def _verify(message: bytes, signature: bytes, public_key: bytes) -> None:
         raise MeshError("log.invalid", "the signature of a note does not verify") from error
 
 
-def cosign(note: Note, name: str, key: SigningKey, time_s: int) -> Line:
+def cosign(note: Note, name: str, key: SigningKey, time_s: int) -> SignatureLine:
     """The cosignature of ``key`` under ``name``: it states that ``key`` had verified the checkpoint ``note`` against all it had
     seen at ``time_s``.
     """
     key_id = _key_id(name, _COSIGNATURE, bytes(key.verify_key))
     signature = key.sign(_cosigned(note, time_s)).signature
-    return Line(name=name, key_id=key_id, signature=time_s.to_bytes(_TIME_BYTES, "big") + signature)
+    return SignatureLine(name=name, key_id=key_id, signature=time_s.to_bytes(_TIME_BYTES, "big") + signature)
 
 
 def _cosigned(note: Note, time_s: int) -> bytes:

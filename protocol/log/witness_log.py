@@ -31,7 +31,7 @@ from protocol import ids, limits
 from protocol.errors import MeshError
 from protocol.kinds import Plain
 from protocol.log import merkle, note
-from protocol.log.note import Line, Note
+from protocol.log.note import Note, SignatureLine
 
 KIND_OPENING: Final = "log-opening"
 _NAME: Final = "trailmesh/"
@@ -193,7 +193,7 @@ def bare(signed: Note, *keys: bytes) -> Note:
     return Note(text=signed.text, lines=(line,))
 
 
-def cosign(signed: Note, node: str, key: SigningKey, time_s: int) -> Line:
+def cosign(signed: Note, node: str, key: SigningKey, time_s: int) -> SignatureLine:
     """The cosignature of ``node``, which states that it has seen this checkpoint and nothing that contradicts it."""
     return note.cosign(signed, cosigner(node), key, time_s)
 

@@ -86,7 +86,7 @@ class Offer(_Record, frozen=True, kw_only=True):
     body: bytes
 
 
-class Sealed(_Record, frozen=True, kw_only=True):
+class WindowSignature(_Record, frozen=True, kw_only=True):
     """The window's signature; answers ``Reveal``."""
 
     signature: bytes
@@ -242,7 +242,7 @@ class SasJoiner:
         """The other side and the digits to compare, once it has signed the same transcript. Errors: ``peer.protocol``."""
         assert self._other is not None
         try:
-            signature = cbor.decode_as(sealed, Sealed, **_BOUNDS).signature
+            signature = cbor.decode_as(sealed, WindowSignature, **_BOUNDS).signature
             _verify(self._other.public_key, signature, _SEALED, self._transcript)
         except MeshError as error:
             raise MeshError("peer.protocol", f"the other node's seal: {error.message}") from error
@@ -343,7 +343,7 @@ class SasWindow:
                 self._failures += 1
             raise MeshError("pairing.refused") from error
 
-    def _answer(self, request: bytes, leaf_hash: bytes, nonce: bytes) -> Offer | Sealed | Decided:
+    def _answer(self, request: bytes, leaf_hash: bytes, nonce: bytes) -> Offer | WindowSignature | Decided:
         bounds = {**_BOUNDS, "depth_max": 2}
         match cbor.decode_as(request, Request, **bounds).ask:
             case Commit(commitment=said):
@@ -364,7 +364,7 @@ class SasWindow:
         self._commitment, self._body = said, self._party.body(nonce)
         return Offer(body=self._body)
 
-    def _on_reveal(self, body: bytes, signature: bytes, leaf_hash: bytes) -> Sealed:
+    def _on_reveal(self, body: bytes, signature: bytes, leaf_hash: bytes) -> WindowSignature:
         expected, self._commitment = self._commitment, b""  # one reveal per commitment, whether it succeeds or not
         if not expected or not hmac.compare_digest(commitment(leaf_hash, body), expected):
             raise MeshError("pairing.refused", "the reveal does not match the commitment")
@@ -372,7 +372,7 @@ class SasWindow:
         other = self._party.meet(body, self._pin)
         _verify(other.public_key, signature, _REVEAL, said)
         self.other, self._transcript = other, said
-        return Sealed(signature=_sign(self._party.key, _SEALED, said))
+        return WindowSignature(signature=_sign(self._party.key, _SEALED, said))
 
     def _on_decide(self, agreed: bool, signature: bytes) -> Decided:
         if self.other is None:

@@ -19,7 +19,7 @@ GRAVE_CLASS: Final = 5
 """From this class on, an action is grave: it pays, gives access, or destroys."""
 
 
-class Evidence(msgspec.Struct, frozen=True, kw_only=True):
+class RiskEvidence(msgspec.Struct, frozen=True, kw_only=True):
     """One piece of evidence for a class."""
 
     level: int
@@ -36,7 +36,7 @@ class Risk(msgspec.Struct, frozen=True, kw_only=True):
     level: int
     """1 to 7."""
     reason: str
-    evidence: tuple[Evidence, ...] = ()
+    evidence: tuple[RiskEvidence, ...] = ()
     """All evidence, the gravest first."""
     sure: bool = False
     """True if the browser guarantees the effect; False if only the page claims it, or nobody does."""
@@ -47,7 +47,7 @@ class Risk(msgspec.Struct, frozen=True, kw_only=True):
         return max([self.level, *(each.level for each in self.evidence)])
 
 
-def weigh(begins: Risk, found: Iterable[Evidence]) -> Risk:
+def weigh(begins: Risk, found: Iterable[RiskEvidence]) -> Risk:
     """``begins``, raised by the evidence ``found``, in any order.
 
     The first rule that applies decides:

@@ -45,7 +45,7 @@ Put = tuple[bytes, bytes]
 """Key (ASCII) and value of one put."""
 
 
-class Change(msgspec.Struct, frozen=True, kw_only=True):
+class DocumentChange(msgspec.Struct, frozen=True, kw_only=True):
     """One decoded change. No key occurs twice in one map."""
 
     hash: bytes
@@ -207,7 +207,7 @@ def _columns(cursor: _Cursor) -> dict[int, bytes]:
     return columns
 
 
-def decode_change(data: bytes) -> Change:
+def decode_change(data: bytes) -> DocumentChange:
     """The change in ``data``, which may be any bytes. Time and memory are linear in the size of ``data`` and ``CHUNK_OPS_MAX``.
 
     Checks, in order: size, magic, chunk type, length, checksum; at most one dependency, a 16-byte actor, no time, message or
@@ -233,7 +233,7 @@ def decode_change(data: bytes) -> Change:
     _check_predecessors(columns, count, start_op)
     makes = 0 if previous else len(MAPS)
     maps = _puts(columns, count, makes)
-    return Change(
+    return DocumentChange(
         hash=digest,
         previous=previous,
         actor=actor,

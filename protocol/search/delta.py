@@ -15,7 +15,7 @@ import msgspec
 from protocol import limits
 from protocol.errors import MeshError
 from protocol.ids import SearchId
-from protocol.search.chunk import ACTOR_BYTES, HASH_BYTES, Change, decode_change
+from protocol.search.chunk import ACTOR_BYTES, HASH_BYTES, DocumentChange, decode_change
 from protocol.search.entry import TreeUpdate, decode_lease, decode_node, parse_key, unpack_registers
 from protocol.wire import cbor, envelope
 
@@ -89,7 +89,7 @@ def actor_of(public_key: bytes) -> bytes:
     return hashlib.sha256(public_key).digest()[:ACTOR_BYTES]
 
 
-def read_change(change: Change, *, may_lease: bool) -> TreeUpdate:
+def read_change(change: DocumentChange, *, may_lease: bool) -> TreeUpdate:
     """The entries of ``change``, each decoded and within its bounds. Errors: ``delta.invalid``."""
     if change.leases and not may_lease:
         raise MeshError("delta.invalid", "only the coordinator writes leases")
@@ -108,7 +108,7 @@ def read_change(change: Change, *, may_lease: bool) -> TreeUpdate:
 class Decoded(msgspec.Struct, frozen=True, kw_only=True):
     """The content of a chunk alone: its place in the chain is not checked yet."""
 
-    change: Change
+    change: DocumentChange
     update: TreeUpdate
 
 
@@ -212,7 +212,7 @@ class DeltaReader:
         self.epoch, self._puts, self._hash, self._max_op, self._digests = self._before
         self._before = None
 
-    def _check_chain(self, change: Change, seq: int, fresh: bool) -> None:
+    def _check_chain(self, change: DocumentChange, seq: int, fresh: bool) -> None:
         # Without this check a peer could publish a change that another node wrote, under its own signature.
         if change.actor != self._actor:
             raise MeshError("delta.invalid", "the actor is not the signer")

@@ -42,7 +42,7 @@ _CONTEXT: Final = "Signature1"
 _TYPE_PREFIX, _TYPE_SUFFIX = "application/vnd.trailmesh.", "+cose"
 
 
-class Header(msgspec.Struct, frozen=True, kw_only=True):
+class EnvelopeHeader(msgspec.Struct, frozen=True, kw_only=True):
     """Who signed, when and for whom. In the protected header these are CWT claims (RFC 8392, RFC 9597)."""
 
     issuer: str
@@ -61,7 +61,7 @@ class Envelope(msgspec.Struct, frozen=True, kw_only=True):
     """A verified envelope."""
 
     kind: str
-    header: Header
+    header: EnvelopeHeader
     key_id: bytes
     payload: bytes
     version: int = 1
@@ -89,14 +89,14 @@ def route_binding(method: str, path: str) -> bytes:
     return cbor.encode(["tm1", method, path])
 
 
-def seal(payload: bytes, *, kind: str, key: SigningKey, header: Header, binding: bytes = b"") -> bytes:
+def seal(payload: bytes, *, kind: str, key: SigningKey, header: EnvelopeHeader, binding: bytes = b"") -> bytes:
     """``payload`` signed by ``key`` as an envelope of ``kind``."""
     protected = _protected(kind, bytes(key.verify_key), header)
     signature = key.sign(_to_be_signed(protected, binding, payload)).signature
     return _assembled(protected, payload, signature)
 
 
-def _protected(kind: str, public_key: bytes, header: Header) -> bytes:
+def _protected(kind: str, public_key: bytes, header: EnvelopeHeader) -> bytes:
     named: dict[int, Any] = {_ISS: header.issuer, _IAT: header.issued_s, _CTI: header.unique}
     if header.audience is not None:
         named[_AUD] = header.audience
@@ -110,7 +110,7 @@ def _assembled(protected: bytes, payload: bytes, signature: bytes) -> bytes:
     return cbor2.dumps(cbor2.CBORTag(_TAG, [protected, {}, payload, signature]))
 
 
-def to_sign(payload: bytes, *, kind: str, public_key: bytes, header: Header) -> bytes:
+def to_sign(payload: bytes, *, kind: str, public_key: bytes, header: EnvelopeHeader) -> bytes:
     """The bytes that a key which is kept elsewhere signs for an artefact: the ``Sig_structure`` of RFC 9052."""
     return _to_be_signed(_protected(kind, public_key, header), b"", payload)
 
@@ -173,7 +173,7 @@ def _byte_string(data: bytes, at: int) -> tuple[bytes, int]:
     return data[start : start + size], start + size
 
 
-def _header(protected: bytes) -> tuple[str, bytes, Header]:
+def _header(protected: bytes) -> tuple[str, bytes, EnvelopeHeader]:
     """Kind with the mark of its version, key id and the rest of a protected header that has exactly the allowed fields."""
     try:
         fields = cbor.decode(protected, bytes_max=limits.PROTECTED_HEADER_BYTES_MAX, items_max=32, depth_max=2)
@@ -199,7 +199,7 @@ def _header(protected: bytes) -> tuple[str, bytes, Header]:
         raise MeshError("envelope.invalid", "issuer, issue time and unique id are required")
     if (audience is not None and type(audience) is not str) or (expires is not None and type(expires) is not int):
         raise MeshError("envelope.invalid", "audience or expiry is of another type")
-    header = Header(issuer=issuer, issued_s=issued, unique=unique, audience=audience, expires_s=expires)
+    header = EnvelopeHeader(issuer=issuer, issued_s=issued, unique=unique, audience=audience, expires_s=expires)
     return media[len(_TYPE_PREFIX) : -len(_TYPE_SUFFIX)], key, header
 
 
@@ -269,7 +269,7 @@ class ReplayWindow:
         self._forgotten_s = 0
         self._items_max = items_max
 
-    def admit(self, header: Header, now_s: int) -> None:
+    def admit(self, header: EnvelopeHeader, now_s: int) -> None:
         """Accept a message once. The caller has checked that it is fresh at ``now_s`` (``check_time``).
 
         Errors: ``envelope.time``, ``envelope.replayed``, ``envelope.replay_window_full``.
@@ -345,7 +345,7 @@ def verify_message(
     return envelope
 
 
-def check_time(header: Header, now_s: int) -> None:
+def check_time(header: EnvelopeHeader, now_s: int) -> None:
     """Check that a message is valid at ``now_s``: a lifetime of at most ``MESSAGE_LIFETIME_S``, clocks within ``CLOCK_SKEW_S``.
 
     Errors: ``envelope.time``.

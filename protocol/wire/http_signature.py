@@ -22,7 +22,7 @@ from nacl.signing import SigningKey, VerifyKey
 
 from protocol import limits
 from protocol.errors import MeshError
-from protocol.wire.envelope import Header, ReplayWindow
+from protocol.wire.envelope import EnvelopeHeader, ReplayWindow
 
 LABEL: Final = "tm"
 TAG: Final = "trailmesh-1"
@@ -125,7 +125,7 @@ def verify(
     if created_s > now_s + skew_s or expires_s < now_s - skew_s:
         raise MeshError("envelope.time", "expired or from the future", now_s=now_s, issued_s=created_s)
     if window is not None:
-        window.admit(Header(issuer=node, issued_s=created_s, unique=bytes.fromhex(found["nonce"])), now_s)
+        window.admit(EnvelopeHeader(issuer=node, issued_s=created_s, unique=bytes.fromhex(found["nonce"])), now_s)
     return node
 
 

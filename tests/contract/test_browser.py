@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator
 import pytest
 import pytest_asyncio
 
-from adapters.ports.browser import Given, Outcome, Page
+from adapters.ports.browser import ActionOutcome, Given, Page
 from protocol.errors import MeshError
 from protocol.page.actions.action import (
     Action,
@@ -75,7 +75,7 @@ async def new_page(world: Backend) -> AsyncIterator[Page]:
     await opened.close()
 
 
-async def use(page: Page, action: Action, role: str, name: str, **secrets: str) -> Outcome:
+async def use(page: Page, action: Action, role: str, name: str, **secrets: str) -> ActionOutcome:
     seen = await page.observe()
     return await page.perform(action, ref=element(seen, role, name).ref, secrets=given_all(secrets, seen.url))
 
@@ -182,7 +182,7 @@ async def test_a_page_that_came_from_a_form_is_not_loaded_again(page: Page, worl
 
 
 async def test_text_is_typed_behind_what_is_there_and_cleared(page: Page, world: Backend) -> None:
-    """Guard: adapters/browser/acting/action_performer.py, Hands._on."""
+    """Guard: adapters/browser/acting/action_performer.py, ActionPerformer._on."""
     await form(page, world)
     for text, whole in (("Ada", "Ada"), (" L.", "Ada L.")):
         outcome = await use(page, Fill(target=ANY, value=text, typed=True), "textbox", "Your name")

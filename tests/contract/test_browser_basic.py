@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 
 import pytest
 
-from adapters.ports.browser import Browser, Outcome
+from adapters.ports.browser import ActionOutcome, Browser
 from protocol.errors import MeshError
 from protocol.page.actions.action import Click, Goto, Locator
 from protocol.page.secrets.secrets import GivenSecret, Secrets
@@ -76,7 +76,7 @@ def given(origin: str, value: str = RIGHT) -> Secrets:
     return Secrets({"site": GivenSecret(value=value, origins=(origin,), basic=True)})
 
 
-async def opened(browser: Browser, url: str, secrets: Secrets | None = None) -> Outcome:
+async def opened(browser: Browser, url: str, secrets: Secrets | None = None) -> ActionOutcome:
     context = await browser.open(Profile(), GuardPolicy())
     page = await context.page()
     outcome = await page.perform(Goto(url=url), secrets=secrets)

@@ -93,7 +93,7 @@ async def told_by(address: str) -> str:
 
 
 async def test_an_attached_browser_whose_owner_chose_a_proxy_uses_it_and_is_said_to_have_no_second_wall() -> None:
-    """Guard: adapters/browser/launch/attached_tunnel.py, Beside.prove."""
+    """Guard: adapters/browser/launch/attached_tunnel.py, AttachedTunnel.prove."""
     async with running_chromium("--proxy-server=127.0.0.1:9") as (address, _):
         assert await told_by(address) == ATTACHED
     assert limits_of(ATTACHED) != limits_of(ATTACHED_WALLED)
@@ -102,7 +102,7 @@ async def test_an_attached_browser_whose_owner_chose_a_proxy_uses_it_and_is_said
 async def test_an_attached_browser_that_does_not_reach_the_tunnel_is_said_to_have_no_second_wall(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """Guard: adapters/browser/launch/attached_tunnel.py, Beside._seen."""
+    """Guard: adapters/browser/launch/attached_tunnel.py, AttachedTunnel._seen."""
 
     async def elsewhere(_: Tunnel) -> int:
         return 9  # as of another machine: here nobody listens there

@@ -6,7 +6,7 @@ from collections.abc import Awaitable
 
 import pytest
 
-from adapters.ports.browser import Given, GivenFile, Outcome, Page
+from adapters.ports.browser import ActionOutcome, Given, GivenFile, Page
 from protocol.errors import MeshError
 from protocol.goal.condition import Condition, judge
 from protocol.page.actions.action import (
@@ -115,7 +115,7 @@ def holding(text: str, seen: Observation) -> str:
         return error.code
 
 
-async def use(page: Page, action: Action, role: str, name: str) -> Outcome:
+async def use(page: Page, action: Action, role: str, name: str) -> ActionOutcome:
     observed = await page.observe()
     secrets = given(at=observed.url, key="hunter2!")
     return await page.perform(action, ref=element(observed, role, name).ref, secrets=secrets)

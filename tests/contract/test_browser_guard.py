@@ -11,7 +11,7 @@ import pytest
 from playwright.async_api import CDPSession
 
 from adapters.browser.egress.judge import BrowserJudge
-from adapters.ports.browser import Browser, Given, Outcome, Page
+from adapters.ports.browser import ActionOutcome, Browser, Given, Page
 from protocol import limits
 from protocol.approval.question import Cover
 from protocol.errors import MeshError
@@ -253,7 +253,7 @@ async def test_a_cover_lets_its_requests_through_while_its_action_is_performed_a
     page = await (await browser.open(Profile(), GuardPolicy())).page()
     observation = await shown(page, site, html)
 
-    async def press(name: str, *covers: Cover) -> Outcome:
+    async def press(name: str, *covers: Cover) -> ActionOutcome:
         ref = next(item.ref for item in observation.elements if item.name == name)
         site.reached.clear()
         return await page.perform(Click(target=Locator()), ref=ref, given=Given(covers=covers))

@@ -6,7 +6,7 @@ import asyncio
 
 import pytest
 
-from adapters.ports.browser import Browser, Given, Leaving, Outcome, Page
+from adapters.ports.browser import ActionOutcome, Browser, Given, Leaving, Page
 from protocol.approval.leaving import Fate
 from protocol.page.actions.action import Click, Goto, Locator, Reload, Scroll
 from protocol.recording.records.session import Profile
@@ -20,7 +20,7 @@ ANY = Locator()
 HOLDS = Given(holds=True)
 
 
-async def pressed(page: Page, site: PageServer, script: str, more: str = "") -> Outcome:
+async def pressed(page: Page, site: PageServer, script: str, more: str = "") -> ActionOutcome:
     """The outcome of a press that runs ``script``, on a page that holds."""
     seen = await shown(page, site, f'<title>Here</title><button onclick="{script}">Go</button>{more}')
     return await page.perform(Click(target=ANY), ref=element(seen, "button", "Go").ref, given=HOLDS)
@@ -34,7 +34,7 @@ UPLOADS = (
 FORM = "<form method=post action=/save?x=1><input name=item value=7><button>Save</button></form>"
 
 
-async def submitted(page: Page, site: PageServer) -> Outcome:
+async def submitted(page: Page, site: PageServer) -> ActionOutcome:
     """The outcome of a form by POST that is sent, on a page that holds."""
     seen = await shown(page, site, f"<title>Here</title>{FORM}<a href=/more>More</a>")
     return await page.perform(Click(target=ANY), ref=element(seen, "button", "Save").ref, given=HOLDS)

@@ -7,7 +7,7 @@ from typing import Final
 import pytest
 import pytest_asyncio
 
-from adapters.ports.browser import Given, Outcome, Page
+from adapters.ports.browser import ActionOutcome, Given, Page
 from protocol.page.actions.action import Action, Click, Fill, Locator, Scroll, Secret
 from protocol.page.secrets.secrets import GivenSecret, Secrets
 from protocol.page.seen.observation import Observation
@@ -36,7 +36,7 @@ new Image().src = '/mugs/7.png'; fetch('/items/7'); then.onclick = () => fetch('
 """
 
 
-async def press(page: Page, seen: Observation, name: str, *, grave: bool = False) -> Outcome:
+async def press(page: Page, seen: Observation, name: str, *, grave: bool = False) -> ActionOutcome:
     ref = next(each.ref for each in seen.elements if each.name == name)
     return await page.perform(Click(target=Locator()), ref=ref, given=Given(grave=grave))
 

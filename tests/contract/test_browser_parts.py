@@ -12,7 +12,7 @@ import pytest
 import pytest_asyncio
 
 from adapters.browser.launch.profile_directory import usual_roots
-from adapters.ports.browser import Browser, Given, GivenFile, Outcome, Page
+from adapters.ports.browser import ActionOutcome, Browser, Given, GivenFile, Page
 from protocol import limits
 from protocol.errors import MeshError
 from protocol.page.actions.action import Action, Click, Drag, Fill, Goto, Hover, Locator, Upload, Wait
@@ -49,7 +49,7 @@ def written_now() -> set[Path]:
     return {path for root in usual_roots() for path in Path(root).glob(_DOWNLOADS)}
 
 
-async def use(page: Page, action: Action, role: str, name: str, given: Given = Given()) -> Outcome:  # noqa: B008 - frozen
+async def use(page: Page, action: Action, role: str, name: str, given: Given = Given()) -> ActionOutcome:  # noqa: B008 - frozen
     return await page.perform(action, ref=element(await page.observe(), role, name).ref, given=given)
 
 

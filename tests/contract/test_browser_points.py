@@ -57,7 +57,7 @@ PAY = f"<button style='flex:1' {SAY.format('PAID')}>Pay 500 EUR now</button>"
 async def test_a_click_that_a_control_within_the_element_would_get_is_refused(
     page: Page, site: PageServer, role: str, name: str, body: str
 ) -> None:
-    """Guard: adapters/browser/acting/action_performer.py, Hands._require_own_point."""
+    """Guard: adapters/browser/acting/action_performer.py, ActionPerformer._require_own_point."""
     seen = await visit(page, site, body)
     assert await code(page, Click(target=ANY), element(seen, role, name).ref) == "action.hits_another"
     assert "nothing" in (await page.observe()).text
@@ -104,7 +104,7 @@ async def test_a_box_is_not_checked_by_a_click_that_another_control_would_get(pa
 
 
 async def test_a_key_for_an_element_that_cannot_take_the_focus_goes_to_no_other(page: Page, site: PageServer) -> None:
-    """Guard: adapters/browser/acting/action_performer.py, Hands._on."""
+    """Guard: adapters/browser/acting/action_performer.py, ActionPerformer._on."""
     body = (
         f"<button autofocus id=b {SAY.format('PAID')}>Pay</button><div role=tab>Details</div><script>b.focus()</script>"
     )

@@ -14,7 +14,7 @@ import pytest_asyncio
 from adapters.browser.launch.browser import ChromiumBrowser
 from adapters.browser.state import partitions, seeding
 from adapters.browser.state.storage_scripts import READ
-from adapters.ports.browser import BrowserState, Page, Untaken
+from adapters.ports.browser import BrowserState, Page, UnexportableState
 from benchmarks.loop import longest_block
 from protocol.errors import MeshError
 from protocol.page.actions.action import Back, Goto, Wait
@@ -206,7 +206,7 @@ async def test_what_of_a_frame_cannot_be_taken_is_named(world: Backend, monkeypa
         monkeypatch.setattr(partitions, "_READ", READ.replace("CHARS_MAX", "16", 1))
         held = await context.state(whole=True)
         assert b"storageKey" not in held.storage
-        assert held.untaken == (Untaken(origin=sites.frame, what="storage within http://127.0.0.1"),)
+        assert held.untaken == (UnexportableState(origin=sites.frame, what="storage within http://127.0.0.1"),)
         await context.close()
     finally:
         await sites.stop()

@@ -8,7 +8,7 @@ from typing import Final
 import pytest
 
 from adapters.browser.page import tabs as tabs_module
-from adapters.ports.browser import Browser, Outcome, Page
+from adapters.ports.browser import ActionOutcome, Browser, Page
 from protocol import limits
 from protocol.errors import MeshError
 from protocol.page.actions.action import Action, Back, Click, CloseTab, Goto, Locator, Reload, SwitchTab, Wait
@@ -34,7 +34,7 @@ async def tabs(browser: Browser, policy: GuardPolicy | None = None) -> Page:
     return await (await browser.open(Profile(), policy or GuardPolicy(), tabs=True)).page()
 
 
-async def go(page: Page, name: str = "Go") -> Outcome:
+async def go(page: Page, name: str = "Go") -> ActionOutcome:
     ref = next(item.ref for item in (await page.observe()).elements if item.name == name)
     return await page.perform(Click(target=Locator()), ref=ref)
 

@@ -17,13 +17,13 @@ import pytest_asyncio
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from playwright.async_api import async_playwright
 
-from adapters.browser.base.unrequested import DEEDS, Deed
+from adapters.browser.base.unrequested import DEEDS, UnrequestedEffect
 from adapters.browser.launch import arguments
 from adapters.browser.launch.attached import attacher
 from adapters.browser.launch.chromium import launcher
 from adapters.browser.launch.settings import BrowserSettings
 from adapters.browser.page.context import ChromiumContext
-from adapters.ports.browser import Browser, Outcome, Page
+from adapters.ports.browser import ActionOutcome, Browser, Page
 from protocol.page.actions.action import Click, Goto, Locator, Scroll
 from protocol.page.seen.observation import Observation
 from protocol.recording.records.session import LAUNCHED, Profile
@@ -38,7 +38,7 @@ pytestmark = pytest.mark.asyncio(loop_scope="module")
 ROWS: Final = {deed.name: deed for deed in DEEDS}
 OURS: Final = {"upload", "typing a secret"}
 """Rows of actions of ours, which no page can try (tests/unit/test_unrequested.py)."""
-TELLS: Final[Mapping[str, Callable[[Outcome], bool]]] = {
+TELLS: Final[Mapping[str, Callable[[ActionOutcome], bool]]] = {
     "file chooser": lambda outcome: outcome.chooser,
     "download": lambda outcome: bool(outcome.downloads),
     "dialogs: alert, confirm, prompt, leaving a page": lambda outcome: (
@@ -109,7 +109,7 @@ async def opened(page: Page, site: PageServer) -> Observation:
     return (await page.perform(Goto(url=f"{origin}/deeds.html"))).observation
 
 
-async def pressed(page: Page, seen: Observation, name: str) -> tuple[Outcome, list[str]]:
+async def pressed(page: Page, seen: Observation, name: str) -> tuple[ActionOutcome, list[str]]:
     """What pressing a button led to, and what the page found of each try."""
     outcome = await page.perform(Click(target=Locator()), ref=element(seen, "button", name).ref)
     title = outcome.observation.title
@@ -126,7 +126,7 @@ def lines_of(file: Path) -> int:
     return len(file.read_text().splitlines()) if file.exists() else 0
 
 
-def kept(deed: Deed, outcome: Outcome, said: list[str]) -> bool:
+def kept(deed: UnrequestedEffect, outcome: ActionOutcome, said: list[str]) -> bool:
     """Whether ``deed`` was kept as its row says."""
     told = any(note.startswith(deed.note) for note in outcome.notes) if deed.note else True
     told = told and (deed.name not in TELLS or TELLS[deed.name](outcome))

@@ -10,7 +10,7 @@ import pytest
 import pytest_asyncio
 
 from adapters.browser.page.page import ChromiumPage
-from adapters.ports.browser import Outcome, Page
+from adapters.ports.browser import ActionOutcome, Page
 from protocol import limits
 from protocol.errors import MeshError
 from protocol.page.actions.action import Click, Extract, Goto, Locator, Scroll, Wait
@@ -166,7 +166,7 @@ class _Chain:
         return page.replace("GOES", _WHEN_TOLD if self.told else _BY_ITSELF)
 
 
-async def _chained(page: Page, site: PageServer, chain: _Chain) -> Outcome:
+async def _chained(page: Page, site: PageServer, chain: _Chain) -> ActionOutcome:
     """The page of the chain once it is still."""
     site.extra["/chain.html"], site.extra["/more"] = chain.page(), chain.more
     outcome = await page.perform(Goto(url=f"{site.origin}/chain.html"))

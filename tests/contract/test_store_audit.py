@@ -16,7 +16,7 @@ from adapters.ports.store import Store
 from adapters.storage.sqlite import DATABASE_FILE, SqliteStore
 from adapters.storage.tables.usage import ROW_BYTES
 from protocol import audit
-from protocol.audit import START, Draft, Outcome
+from protocol.audit import START, AuditDraft, AuditOutcome
 from protocol.errors import MeshError
 from tests.twins.storage import MemoryStore
 
@@ -28,8 +28,8 @@ async def store(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator
     await opened.close()
 
 
-def draft(at_ms: int, **fields: object) -> Draft:
-    made = Draft(at_ms=at_ms, what="node.join", who="owner", outcome=Outcome.DONE, key="ab", key_events=1)
+def draft(at_ms: int, **fields: object) -> AuditDraft:
+    made = AuditDraft(at_ms=at_ms, what="node.join", who="owner", outcome=AuditOutcome.DONE, key="ab", key_events=1)
     return msgspec.structs.replace(made, **fields)
 
 

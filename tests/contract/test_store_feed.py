@@ -16,7 +16,7 @@ from adapters.storage.sqlite import DATABASE_FILE, SqliteStore
 from adapters.storage.tables.feed_table import AFTER, NEWEST
 from protocol import limits
 from protocol.errors import MeshError
-from protocol.feed import Change, Kind, News
+from protocol.feed import FeedChange, FeedKind, News
 from tests.session_samples import sample_session
 from tests.twins.storage import MemoryStore
 
@@ -28,7 +28,7 @@ async def store(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator
     await opened.close()
 
 
-def news(kind: Kind = Kind.SEARCH_REMOVED, at_ms: int = 1, who: str = "owner") -> News:
+def news(kind: FeedKind = FeedKind.SEARCH_REMOVED, at_ms: int = 1, who: str = "owner") -> News:
     return News(at_ms=at_ms, kind=kind, ids=("one", "two"), who=who)
 
 
@@ -47,12 +47,14 @@ async def test_changes_come_back_as_they_were_written_in_their_order_without_gap
     page = await store.feed(after=0)
     assert list(page.changes) == sorted(made, key=lambda change: change.number)
     assert [change.number for change in page.changes] == list(range(1, 31))
-    assert page.changes[4] == Change(number=5, at_ms=4, kind=Kind.SEARCH_REMOVED, ids=("one", "two"), who="owner")
+    assert page.changes[4] == FeedChange(
+        number=5, at_ms=4, kind=FeedKind.SEARCH_REMOVED, ids=("one", "two"), who="owner"
+    )
     assert (page.oldest, page.newest) == (1, 30)
 
 
 async def test_changes_are_found_after_a_number_or_from_the_end_and_by_kind(store: Store) -> None:
-    for kind in (Kind.PEER_PAIRED, Kind.SESSION_RECORDED, Kind.SESSION_REMOVED) * 2:
+    for kind in (FeedKind.PEER_PAIRED, FeedKind.SESSION_RECORDED, FeedKind.SESSION_REMOVED) * 2:
         await store.append_feed(news(kind))
     assert await numbers(store, 2, limit=3) == [3, 4, 5]
     assert await numbers(store, 6) == []

@@ -18,7 +18,7 @@ from adapters.storage.tables import removal
 from node.signing.identity import artefact_record
 from protocol.errors import MeshError
 from protocol.recording.records.bundle import KIND
-from protocol.wire.envelope import UNIQUE_ID_BYTES, Header, seal
+from protocol.wire.envelope import UNIQUE_ID_BYTES, EnvelopeHeader, seal
 from tests.contract.test_store import artefact, delta, lease, search, session, step, store
 
 __all__ = ["store"]  # the fixture: SQLite and its twin in memory
@@ -128,7 +128,7 @@ async def test_a_picture_of_two_recordings_stays_though_the_one_that_named_it_fi
 
 def signature(manifest: bytes, subject: str = "ses-1") -> ArtefactRecord:
     """What signs the session ``subject``; manifest: SHA-256 of it."""
-    header = Header(issuer="NODE", issued_s=1, unique=bytes(UNIQUE_ID_BYTES))
+    header = EnvelopeHeader(issuer="NODE", issued_s=1, unique=bytes(UNIQUE_ID_BYTES))
     return artefact_record(seal(manifest, kind=KIND, key=SigningKey(bytes(32)), header=header), KIND, subject, header)
 
 

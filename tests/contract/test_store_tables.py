@@ -15,7 +15,7 @@ from adapters.ports.store import Store
 from adapters.ports.tables import Table
 from adapters.storage.sqlite import SqliteStore
 from protocol.errors import MeshError
-from protocol.feed import Kind, News
+from protocol.feed import FeedKind, News
 from tests.memory_rooms import sample, tables
 from tests.twins.storage import MemoryStore
 
@@ -94,9 +94,9 @@ async def test_a_record_that_could_not_be_read_back_is_refused_and_nothing_is_ke
 
 async def test_a_row_and_what_the_feed_tells_of_it_are_stored_together(store: Store) -> None:
     await store.hold([NOTES])
-    told = News(at_ms=5, kind=Kind.QUESTION_ASKED, ids=("que-AAAAAAAAAAAAAAAAAAAAA",), who="owner")
+    told = News(at_ms=5, kind=FeedKind.QUESTION_ASKED, ids=("que-AAAAAAAAAAAAAAAAAAAAA",), who="owner")
     await store.rows(NOTES).put(Note(id="a"), news=told)
-    assert [change.kind for change in (await store.feed(after=0, limit=10)).changes] == [Kind.QUESTION_ASKED]
+    assert [change.kind for change in (await store.feed(after=0, limit=10)).changes] == [FeedKind.QUESTION_ASKED]
 
 
 async def test_each_table_of_a_room_keeps_its_records(store: Store) -> None:

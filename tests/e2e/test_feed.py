@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from protocol.feed import ABOUT, Kind, check_ids
+from protocol.feed import ABOUT, FeedKind, check_ids
 from tests.canaries import found_in
 from tests.mesh_nodes import CONFIG, Node, kill_group, refusal, shop, until
 from trailmesh.demo.mesh import pair
@@ -39,7 +39,7 @@ class Follower:
         """What it has said to its person."""
         return self._err.read_text()
 
-    def has(self, kind: Kind) -> bool:
+    def has(self, kind: FeedKind) -> bool:
         """Whether it has seen a change of this kind."""
         return any(change["kind"] == kind for change in self.seen)
 
@@ -67,9 +67,9 @@ def explore(url: str) -> list[str]:
 def check_form(change: dict[str, Any], nodes: set[str]) -> None:
     """A change holds ids of the declared forms and nothing else that a page or a person could have written."""
     assert set(change) == {"number", "at_ms", "kind", "ids", "who"}
-    assert tuple(change["ids"]) == check_ids(Kind(change["kind"]), change["ids"])
+    assert tuple(change["ids"]) == check_ids(FeedKind(change["kind"]), change["ids"])
     assert change["who"] in {"owner", "node", *nodes}
-    for form, text in zip(ABOUT[Kind(change["kind"])].ids, change["ids"], strict=True):
+    for form, text in zip(ABOUT[FeedKind(change["kind"])].ids, change["ids"], strict=True):
         assert form != "node" or text in nodes
 
 
@@ -101,11 +101,11 @@ def test_a_follower_sees_the_whole_feed_over_a_restart_and_no_word_of_page_or_pe
             anna.run("session", "import", str(tmp_path / "one.tmsession"))
             anna.run("node", "distrust", "bruno", "--reason", "canary in a reason")
             anna.stop()
-            until(lambda: follower.has(Kind.NODE_STOPPED), "the node has said that it stops")
+            until(lambda: follower.has(FeedKind.NODE_STOPPED), "the node has said that it stops")
             until(lambda: follower.said.count("waiting") == 2, "the follower waits for the node")
             anna.start()
             anna.run("node", "rotate")
-            until(lambda: follower.has(Kind.KEY_ROTATED), "the follower goes on")
+            until(lambda: follower.has(FeedKind.KEY_ROTATED), "the follower goes on")
             feed = changes(anna)
             until(lambda: len(follower.seen) >= len(feed), "the follower has it all")
             nodes = {node.run("node", "status")["node"] for node in (anna, bruno)}
@@ -117,11 +117,28 @@ def test_a_follower_sees_the_whole_feed_over_a_restart_and_no_word_of_page_or_pe
         assert [change["number"] for change in feed] == list(range(1, len(feed) + 1))
         kinds = [change["kind"] for change in feed]
         assert set(kinds) >= {
-            *(Kind.NODE_SERVING, Kind.NODE_STOPPED, Kind.PEER_PAIRED, Kind.PEER_DISTRUSTED, Kind.KEY_ROTATED),
-            *(Kind.SESSION_RECORDED, Kind.SESSION_REPLAYED, Kind.SESSION_REMOVED, Kind.SESSION_IMPORTED),
-            *(Kind.SEARCH_STARTED, Kind.SEARCH_ENDED, Kind.LEASE_GRANTED, Kind.LEASE_ENDED, Kind.CLAIM_VERIFIED),
+            *(
+                FeedKind.NODE_SERVING,
+                FeedKind.NODE_STOPPED,
+                FeedKind.PEER_PAIRED,
+                FeedKind.PEER_DISTRUSTED,
+                FeedKind.KEY_ROTATED,
+            ),
+            *(
+                FeedKind.SESSION_RECORDED,
+                FeedKind.SESSION_REPLAYED,
+                FeedKind.SESSION_REMOVED,
+                FeedKind.SESSION_IMPORTED,
+            ),
+            *(
+                FeedKind.SEARCH_STARTED,
+                FeedKind.SEARCH_ENDED,
+                FeedKind.LEASE_GRANTED,
+                FeedKind.LEASE_ENDED,
+                FeedKind.CLAIM_VERIFIED,
+            ),
         }
-        assert kinds.count(Kind.NODE_SERVING) == 2
+        assert kinds.count(FeedKind.NODE_SERVING) == 2
         for change in feed:
             check_form(change, nodes)
         written = json.dumps(feed)
@@ -158,8 +175,8 @@ def test_a_kill_loses_no_change_that_was_shown_and_its_follower_goes_on_without_
         assert feed[: len(shown)] == shown
         assert seen[: len(feed)] == feed
         assert [change["number"] for change in seen] == list(range(1, len(seen) + 1))
-        assert [change["kind"] for change in feed].count(Kind.NODE_SERVING) == 4
-        assert Kind.NODE_STOPPED not in {change["kind"] for change in feed}
+        assert [change["kind"] for change in feed].count(FeedKind.NODE_SERVING) == 4
+        assert FeedKind.NODE_STOPPED not in {change["kind"] for change in feed}
     finally:
         kill_group(follower.process)
         anna.stop()

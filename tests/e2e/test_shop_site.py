@@ -21,8 +21,8 @@ from playwright.async_api import Browser, Page, async_playwright
 from trailmesh.shop import (
     EFFECTS,
     TRAPS,
-    Effect,
     ShopConfig,
+    ShopEffect,
     cheapest_blue_mug_over_four,
     load_catalogue,
     make_app,
@@ -108,7 +108,7 @@ class Shop:
         self.client = client
 
     @property
-    def effects(self) -> list[Effect]:
+    def effects(self) -> list[ShopEffect]:
         return self.app[EFFECTS]
 
     async def get(self, path: str) -> str:

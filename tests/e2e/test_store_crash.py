@@ -18,7 +18,7 @@ from pathlib import Path
 from adapters.ports.records import ArtefactRecord, DeltaRecord, PeerRecord
 from adapters.storage.lock import LOCK_FILE, locked
 from adapters.storage.sqlite import BLOBS_DIRECTORY, SqliteStore
-from protocol.audit import START, Draft, Outcome, follow
+from protocol.audit import START, AuditDraft, AuditOutcome, follow
 from protocol.page.actions.action import Goto
 from protocol.recording.records.session import BrowserInfo, Profile, Session, Step, Verdict
 
@@ -118,9 +118,9 @@ async def _write_until_killed(directory: Path, round_: int) -> None:
         committed("peer", session_id)
 
 
-def _draft(subject: str) -> Draft:
-    return Draft(
-        at_ms=1, what="session.record", who="owner", outcome=Outcome.BEGUN, key="", key_events=0, subject=subject
+def _draft(subject: str) -> AuditDraft:
+    return AuditDraft(
+        at_ms=1, what="session.record", who="owner", outcome=AuditOutcome.BEGUN, key="", key_events=0, subject=subject
     )
 
 

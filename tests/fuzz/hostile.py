@@ -125,7 +125,7 @@ def _staircase() -> bytes:
 
 def _archive(count: int) -> bytes:
     out = io.BytesIO()
-    writer = flat_zip.Writer(out)
+    writer = flat_zip.ZipWriter(out)
     for number in range(count):
         writer.add(f"{number:06}", b"")
     writer.finish()

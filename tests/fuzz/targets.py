@@ -23,7 +23,7 @@ from node.sessions.shared.replay_plan import Recorded
 from protocol import ids, limits
 from protocol.capsule import file as capsule_file
 from protocol.capsule.artefacts import consent_until_ms
-from protocol.capsule.capsule import Sealed, open_capsule, open_state
+from protocol.capsule.capsule import SealedPayload, open_capsule, open_state
 from protocol.capsule.state import decode_state, encode_state
 from protocol.errors import MeshError
 from protocol.goal import condition
@@ -140,7 +140,7 @@ def _record(record: type[Any]) -> Callable[[bytes], object]:
 
 
 def _signed(payload: bytes, kind: str) -> bytes:
-    header = envelope.Header(issuer=NODE, issued_s=_NOW_S, unique=bytes(16))
+    header = envelope.EnvelopeHeader(issuer=NODE, issued_s=_NOW_S, unique=bytes(16))
     return envelope.seal(payload, kind=kind, key=KEY, header=header)
 
 
@@ -279,7 +279,7 @@ def _verify(data: bytes) -> object:
 def _manifest(data: bytes) -> object:
     """A file of nothing but a signed head, around any manifest."""
     out = io.BytesIO()
-    writer = flat_zip.Writer(out)
+    writer = flat_zip.ZipWriter(out)
     for name, content in (("mimetype", MEDIA_TYPE), ("manifest.cose", sign(data)), ("manifest.cbor", data)):
         writer.add(name, content)
     writer.finish()
@@ -434,7 +434,7 @@ def _capsule(data: bytes) -> object:
 
 def _sealed_state(data: bytes) -> object:
     """A payload that nobody signed, with the stream of the sample."""
-    sealed = cbor.decode_as(data, Sealed)
+    sealed = cbor.decode_as(data, SealedPayload)
     return decode_state(open_state(sealed, sample()[1], node=BOB_ID, key=BOB_SEALING))
 
 

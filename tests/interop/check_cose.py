@@ -126,7 +126,7 @@ def test_they_refuse_our_message_under_another_route(read: Read) -> None:
 @READERS
 @pytest.mark.parametrize("size", [0, 1, 23, 24, 255, 256, 65_535, 65_536])
 def test_they_verify_our_artefacts_of_every_length_form(read: Read, size: int) -> None:
-    said = envelope.Header(issuer=ALICE_ID, issued_s=1_000, unique=b"u" * 16)
+    said = envelope.EnvelopeHeader(issuer=ALICE_ID, issued_s=1_000, unique=b"u" * 16)
     data = envelope.seal(bytes(size), kind="probe", key=ALICE, header=said)
     header, payload = read(data, b"")
     assert payload == bytes(size)
@@ -142,7 +142,7 @@ def test_their_messages_within_our_profile_verify_here(make: Make) -> None:
 
 @MAKERS
 def test_their_messages_within_our_profile_are_ours_byte_for_byte(make: Make) -> None:
-    said = envelope.Header(issuer=ALICE_ID, audience=BOB_ID, issued_s=1_000, expires_s=1_120, unique=b"u" * 16)
+    said = envelope.EnvelopeHeader(issuer=ALICE_ID, audience=BOB_ID, issued_s=1_000, expires_s=1_120, unique=b"u" * 16)
     ours = envelope.seal(b"payload", kind="probe", key=ALICE, header=said, binding=BINDING)
     assert make(HEADER, b"payload", BINDING, {}) == ours
 

@@ -51,7 +51,7 @@ def test_no_stretch_can_be_exchanged(start: int, length: int, patch: bytes) -> N
 @given(st.lists(st.tuples(NAMES, st.binary(max_size=40)), max_size=6))
 def test_canonical_archives_of_anything_else_are_refused(parts: list[tuple[str, bytes]]) -> None:
     out = io.BytesIO()
-    writer = flat_zip.Writer(out)
+    writer = flat_zip.ZipWriter(out)
     for name, data in parts:
         writer.add(name, data)
     writer.finish()

@@ -13,13 +13,13 @@ from protocol import limits
 from protocol.capsule import file as files
 from protocol.capsule import stream as streams
 from protocol.capsule.policy import TASKS, judge_use
-from protocol.capsule.state import CapsuleState, Cookie, Item, OriginStorage, decode_state, encode_state
+from protocol.capsule.state import CapsuleState, Cookie, OriginStorage, StorageItem, decode_state, encode_state
 from protocol.errors import MeshError
 from tests.capsules import NOW_MS, SHOP, facts, policy
 
 texts = st.text(st.characters(exclude_categories=["Cs"]), max_size=30)
 cookies = st.builds(Cookie, name=texts, value=texts, domain=st.just("shop.example"), http_only=st.booleans())
-items = st.builds(Item, name=texts, value=texts)
+items = st.builds(StorageItem, name=texts, value=texts)
 storages = st.builds(OriginStorage, origin=st.just(SHOP), local=st.lists(items, max_size=3).map(tuple))
 states = st.builds(
     CapsuleState, cookies=st.lists(cookies, max_size=4).map(tuple), storage=st.lists(storages, max_size=2).map(tuple)

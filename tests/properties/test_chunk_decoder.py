@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from protocol import limits
 from protocol.errors import MeshError
-from protocol.search.chunk import MAPS, Change, decode_change
+from protocol.search.chunk import MAPS, DocumentChange, decode_change
 from protocol.search.delta import Delta, DeltaReader, decode_delta, encode_delta
 from protocol.search.tree import SearchTree
 from tests.chunks import Shape, reseal, sleb, uleb
@@ -34,7 +34,7 @@ def _sample() -> list[bytes]:
 SAMPLE = _sample()
 
 
-def _decode(data: bytes) -> Change | None:
+def _decode(data: bytes) -> DocumentChange | None:
     try:
         return decode_change(data)
     except MeshError as error:

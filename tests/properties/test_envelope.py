@@ -84,7 +84,7 @@ def test_damaged_encodings_are_refused_or_re_encode_to_themselves(data: st.DataO
 
 @given(st.binary(max_size=300), st.binary(max_size=40), st.integers(0, 2**40))
 def test_a_sealed_payload_comes_back_with_its_header(payload: bytes, binding: bytes, issued_s: int) -> None:
-    said = envelope.Header(issuer=ids.node_id(bytes(KEY.verify_key)), issued_s=issued_s, unique=b"u" * 16)
+    said = envelope.EnvelopeHeader(issuer=ids.node_id(bytes(KEY.verify_key)), issued_s=issued_s, unique=b"u" * 16)
     data = envelope.seal(payload, kind="probe", key=KEY, header=said, binding=binding)
     found = envelope.verify(data, kinds=KINDS, find_key=FIND, binding=binding)
     assert (found.payload, found.header, found.kind) == (payload, said, "probe")

@@ -5,17 +5,17 @@ from __future__ import annotations
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from protocol.risk.judgement import Evidence, Risk, settled, weigh
+from protocol.risk.judgement import Risk, RiskEvidence, settled, weigh
 from protocol.risk.words import say
 from protocol.risk.words.text import read
 
-EVIDENCE = st.builds(Evidence, level=st.integers(4, 7), certain=st.booleans(), says=st.sampled_from(["a", "b"]))
+EVIDENCE = st.builds(RiskEvidence, level=st.integers(4, 7), certain=st.booleans(), says=st.sampled_from(["a", "b"]))
 FOUND = st.lists(EVIDENCE, max_size=6)
 BEGINS = st.builds(settled, st.integers(1, 4), st.just("begins"), sure=st.booleans())
 
 
 @given(BEGINS, FOUND, EVIDENCE)
-def test_no_evidence_ever_lowers_a_class(begins: Risk, found: list[Evidence], more: Evidence) -> None:
+def test_no_evidence_ever_lowers_a_class(begins: Risk, found: list[RiskEvidence], more: RiskEvidence) -> None:
     before, after = weigh(begins, found), weigh(begins, [*found, more])
     assert after.level >= before.level >= begins.level
     if more.certain:
@@ -23,7 +23,9 @@ def test_no_evidence_ever_lowers_a_class(begins: Risk, found: list[Evidence], mo
 
 
 @given(BEGINS, FOUND.flatmap(lambda found: st.tuples(st.just(found), st.permutations(found))))
-def test_the_order_of_evidence_does_not_matter(begins: Risk, given: tuple[list[Evidence], list[Evidence]]) -> None:
+def test_the_order_of_evidence_does_not_matter(
+    begins: Risk, given: tuple[list[RiskEvidence], list[RiskEvidence]]
+) -> None:
     assert weigh(begins, given[0]) == weigh(begins, given[1])
 
 

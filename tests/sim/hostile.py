@@ -196,11 +196,11 @@ class Mallory:
             said = error.code
         self._world.note(f"{self.machine.name} hears {said}")
 
-    def _header(self, issuer: str = "") -> envelope.Header:
+    def _header(self, issuer: str = "") -> envelope.EnvelopeHeader:
         clock = self._life.rooms.clock
         unique = clock.random(envelope.UNIQUE_ID_BYTES)
         issuer = issuer or self.machine.id
-        return envelope.Header(issuer=issuer, issued_s=clock.now_ms() // 1000, unique=unique)
+        return envelope.EnvelopeHeader(issuer=issuer, issued_s=clock.now_ms() // 1000, unique=unique)
 
     def _seal(
         self, payload: bytes, kind: str = KIND_DELTA, *, issuer: str = "", key: SigningKey | None = None

@@ -7,21 +7,21 @@ import msgspec
 from adapters.feed_records import FeedPage
 from adapters.storage.files.records import integer
 from protocol import limits
-from protocol.feed import Change, News
+from protocol.feed import FeedChange, News
 
 
 class MemoryFeed:
     """Changes in their order; a number is never given twice."""
 
     def __init__(self) -> None:
-        self._changes: list[Change] = []
+        self._changes: list[FeedChange] = []
         self._newest = 0
 
-    def append(self, news: News) -> Change:
+    def append(self, news: News) -> FeedChange:
         """Add a change under the next number."""
         integer(news.at_ms)
         self._newest += 1
-        made = Change(number=self._newest, **msgspec.structs.asdict(news))
+        made = FeedChange(number=self._newest, **msgspec.structs.asdict(news))
         self._changes = [*self._changes, made][-limits.FEED_ROWS_MAX :]
         return made
 

@@ -30,9 +30,9 @@ from adapters.storage.files.records import integer, pack, unpack
 from adapters.storage.tables import removal
 from adapters.storage.tables.usage import ROW_BYTES, added_up
 from protocol import audit, limits
-from protocol.audit import START, Draft, Head
+from protocol.audit import START, AuditDraft, Head
 from protocol.errors import MeshError
-from protocol.feed import Change, News
+from protocol.feed import FeedChange, News
 from protocol.recording.records.bundle import KIND
 from protocol.recording.records.session import Session, Step
 from protocol.schedule import RunStatus
@@ -447,7 +447,7 @@ class MemoryStore(MemoryCapsules, MemoryTables):
 
     # --- audit trail ---
 
-    async def append_audit(self, draft: Draft) -> AuditLine:
+    async def append_audit(self, draft: AuditDraft) -> AuditLine:
         self._open()
         line, head = audit.chain(draft, await self.audit_head())
         made = stored(line, draft, head.number, head.digest)
@@ -469,7 +469,7 @@ class MemoryStore(MemoryCapsules, MemoryTables):
 
     # --- feed ---
 
-    async def append_feed(self, news: News) -> Change:
+    async def append_feed(self, news: News) -> FeedChange:
         self._open()
         return self._feed.append(news)
 

@@ -9,7 +9,7 @@ import pytest
 from node.live.acting.preparing import Prepared, judged, prepare
 from protocol.errors import MeshError
 from protocol.page.actions.action import Action, Click, Extract, Goto, Locator, target_of
-from protocol.page.actions.evidence import Evidence
+from protocol.page.actions.evidence import ElementEvidence
 from protocol.page.seen.observation import Element
 from protocol.recording.records.session import Profile
 from protocol.risk.requests.requests import GuardPolicy
@@ -56,7 +56,10 @@ async def test_a_control_that_was_built_anew_is_the_recorded_one_for_a_step_that
     site = site_of(ORIGIN, {"/": ("Rows", (control(now, name, "css=#it"),))})
     page = await (await MemoryBrowser(site).open(Profile(), GuardPolicy())).page()
     outcome = await page.perform(Goto(url=ORIGIN + "/"))
-    click, evidence = Click(target=Locator(role=was, name=name, selectors=("css=#it",))), Evidence(role=was, name=name)
+    click, evidence = (
+        Click(target=Locator(role=was, name=name, selectors=("css=#it",))),
+        ElementEvidence(role=was, name=name),
+    )
     with pytest.raises(MeshError) if code else contextlib.nullcontext() as caught:
         await prepare(page, outcome.observation, click, evidence=evidence)
     assert not caught or caught.value.code == code

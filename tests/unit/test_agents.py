@@ -17,7 +17,7 @@ from node.verbs.capsules.capsule import CapsuleParams
 from node.verbs.nodes.agent import Added, AddParams, NameParams
 from protocol import limits
 from protocol.errors import MeshError
-from protocol.feed import Kind
+from protocol.feed import FeedKind
 from protocol.refusals import Refusals
 from protocol.trust.agent_token import make_token, token_hash
 from tests.capsule_nodes import two
@@ -394,7 +394,7 @@ async def test_who_goes_away_is_not_mistaken_for_one_who_was_ended(place: Place)
 # --- what the feed tells ---------------------------------------------------------------------------------------------
 
 
-async def told(place: Place) -> list[tuple[Kind, tuple[str, ...], str]]:
+async def told(place: Place) -> list[tuple[FeedKind, tuple[str, ...], str]]:
     return [(change.kind, change.ids, change.who) for change in (await place.store.feed(after=0, limit=100)).changes]
 
 
@@ -411,11 +411,11 @@ async def test_the_feed_tells_that_an_agent_was_added_refused_and_removed(place:
     assert await code_of(place.call(made.token)) == "agent.expired"
     await place.agents.remove(NameParams(name="helper"))
     assert await told(place) == [
-        (Kind.AGENT_ADDED, ("helper",), "owner"),
-        (Kind.AGENT_REFUSED, ("helper",), "agent:helper"),
-        (Kind.AGENT_SPENT, ("helper",), "agent:helper"),
-        (Kind.AGENT_EXPIRED, ("helper",), "agent:helper"),
-        (Kind.AGENT_REMOVED, ("helper",), "owner"),
+        (FeedKind.AGENT_ADDED, ("helper",), "owner"),
+        (FeedKind.AGENT_REFUSED, ("helper",), "agent:helper"),
+        (FeedKind.AGENT_SPENT, ("helper",), "agent:helper"),
+        (FeedKind.AGENT_EXPIRED, ("helper",), "agent:helper"),
+        (FeedKind.AGENT_REMOVED, ("helper",), "owner"),
     ]
 
 
@@ -427,7 +427,7 @@ async def test_an_agent_that_is_refused_on_and_on_does_not_crowd_the_feed(place:
     async def refusals() -> int:
         for _ in range(5):
             assert await code_of(place.call(made.token)) == "agent.budget"
-        return [kind for kind, _, _ in await told(place)].count(Kind.AGENT_SPENT)
+        return [kind for kind, _, _ in await told(place)].count(FeedKind.AGENT_SPENT)
 
     assert await refusals() == 1
     await place.clock.run(limits.FEED_REFUSAL_EVERY_S * 1_000)
@@ -446,4 +446,4 @@ async def test_an_ordinary_error_of_an_agent_and_a_wrong_token_are_no_news(place
 
     assert await code_of(place.call(made.token, fails)) == "input.invalid"
     assert await code_of(place.call(make_token("helper", bytes(limits.AGENT_TOKEN_BYTES)))) == "control.unauthorised"
-    assert [kind for kind, _, _ in await told(place)] == [Kind.AGENT_ADDED]
+    assert [kind for kind, _, _ in await told(place)] == [FeedKind.AGENT_ADDED]

@@ -13,7 +13,7 @@ from node.verbs import NODE, OWNER, Caller, called_by
 from node.verbs.nodes.agent import NameParams
 from protocol import limits
 from protocol.errors import MeshError
-from protocol.feed import Kind
+from protocol.feed import FeedKind
 from tests.unit.test_agents import Place, code_of, forever, told, turns
 from tests.unit.test_agents_exact import agent, browsing, refusal, shown, used_up
 
@@ -89,7 +89,10 @@ async def test_a_removed_agent_loses_its_call_and_its_run(place: Place) -> None:
     error = await asyncio.wait_for(call, 120)
     assert {each.code for each in (error, *ended)} == {"control.unauthorised"}
     assert error.message == "the owner of the node has removed this agent"
-    assert await told(place) == [(Kind.AGENT_ADDED, ("helper",), "owner"), (Kind.AGENT_REMOVED, ("helper",), "owner")]
+    assert await told(place) == [
+        (FeedKind.AGENT_ADDED, ("helper",), "owner"),
+        (FeedKind.AGENT_REMOVED, ("helper",), "owner"),
+    ]
 
 
 async def test_only_agents_are_checked_and_they_while_they_may_go_on(place: Place) -> None:

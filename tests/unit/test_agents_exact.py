@@ -12,10 +12,10 @@ import pytest
 from node.agents.agents import Agents
 from node.agents.tokens import caller_of
 from node.verbs import Caller, CallerKind, called_by
-from node.verbs.nodes.agent import Added, Agent, NameParams, Removed
+from node.verbs.nodes.agent import Added, Agent, NameParams, RemovedAgent
 from protocol import limits
 from protocol.errors import MeshError
-from protocol.feed import Kind
+from protocol.feed import FeedKind
 from protocol.trust.agent_token import make_token, token_hash
 from tests.unit.test_agents import Place, code_of, forever, told, turns
 
@@ -86,7 +86,7 @@ async def test_an_agent_is_added_with_what_was_asked_for_and_else_with_the_defau
     made = await place.add(scopes=("record", "read", "record"))
     assert made == Added(**msgspec.structs.asdict(usual), token=made.token)
     assert await shown(place) == usual
-    assert await place.agents.remove(NameParams(name="helper")) == Removed(name="helper", ended=0)
+    assert await place.agents.remove(NameParams(name="helper")) == RemovedAgent(name="helper", ended=0)
     bounded = await place.add("bounded", calls=3, browser_seconds=7, expires_s=90)
     assert (bounded.calls_max, bounded.browser_seconds_max, bounded.expires_ms) == (3, 7, now_ms + 90_000)
     (kept,) = await place.store.agents()
@@ -102,7 +102,7 @@ async def test_as_many_agents_as_allowed_and_not_one_more(place: Place, monkeypa
     error = await refusal(place.add("c"))
     assert (error.code, error.message) == ("input.invalid", "there are already 2 agents: remove one first")
     assert [each.name for each in (await place.agents.listed()).agents] == ["a", "b"]
-    assert [kind for kind, _, _ in await told(place)] == [Kind.AGENT_ADDED] * 2
+    assert [kind for kind, _, _ in await told(place)] == [FeedKind.AGENT_ADDED] * 2
 
 
 async def test_removing_nobody_changes_and_tells_nothing(place: Place) -> None:
@@ -356,8 +356,8 @@ async def test_a_refusal_is_news_again_after_its_time_or_if_the_clock_was_set_ba
         place.clock._now_ms += move
         await place.agents._tell_refused("agent:helper", MeshError("agent.budget"))
     await place.agents._tell_refused("agent:other", MeshError("agent.expired"))
-    spent = (Kind.AGENT_SPENT, ("helper",), "agent:helper")
-    assert await told(place) == [spent] * count + [(Kind.AGENT_EXPIRED, ("other",), "agent:other")]
+    spent = (FeedKind.AGENT_SPENT, ("helper",), "agent:helper")
+    assert await told(place) == [spent] * count + [(FeedKind.AGENT_EXPIRED, ("other",), "agent:other")]
 
 
 @pytest.mark.parametrize(

@@ -353,7 +353,7 @@ def test_only_an_active_owner_answers() -> None:
         code, _ = refused(open_approval, answer(ASKED, key), ASKED, owners, now_ms=NOW_MS)
         assert code == "envelope.key_unknown"
     # Under Anna's id, by another key: the key id differs, and so would the signature.
-    header = envelope.Header(issuer=owner_id(bytes(ANNA.verify_key)), issued_s=NOW_S, unique=UNIQUE)
+    header = envelope.EnvelopeHeader(issuer=owner_id(bytes(ANNA.verify_key)), issued_s=NOW_S, unique=UNIQUE)
     forged = envelope.seal(cbor.encode(approval(ASKED)), kind="approval", key=BEN, header=header)
     assert refused(lambda: open_approval(forged, ASKED, owners, now_ms=NOW_MS))[0] == "envelope.key_unknown"
     message = envelope.seal(cbor.encode(approval(ASKED)), kind="owner-change", key=ANNA, header=header)
@@ -468,7 +468,7 @@ def test_a_key_that_is_kept_elsewhere_signs_the_same_bytes() -> None:
 
 def test_an_approval_with_a_field_that_is_not_known_is_refused() -> None:
     plain = {**msgspec.to_builtins(approval(ASKED), builtin_types=(bytes,)), "all": True}
-    header = envelope.Header(issuer=owner_id(bytes(ANNA.verify_key)), issued_s=NOW_S, unique=UNIQUE)
+    header = envelope.EnvelopeHeader(issuer=owner_id(bytes(ANNA.verify_key)), issued_s=NOW_S, unique=UNIQUE)
     sealed = envelope.seal(cbor.encode(plain), kind="approval", key=ANNA, header=header)
     assert refused(lambda: open_approval(sealed, ASKED, begun(NODE), now_ms=NOW_MS))[0] == "message.invalid"
 

@@ -18,14 +18,14 @@ from node.live.sessions.live_sessions import LiveSessions
 from node.live.sessions.verbs import LiveVerbs
 from node.sessions.actions.action_files import read_step
 from node.verbs import OWNER, Caller, CallerKind, called_by
-from node.verbs.nodes.approve import AnswerParams, Asked, ListParams, Shown, ShowParams, StateParams
+from node.verbs.nodes.approve import AnswerParams, Asked, ListParams, ShownQuestion, ShowParams, StateParams
 from node.verbs.nodes.owner import Changed, ChangeParams
 from protocol import limits
 from protocol.approval.forms import RequestForm, action_exact, action_form, request_form
 from protocol.approval.owners import Owners
 from protocol.approval.question import Question
 from protocol.errors import MeshError
-from protocol.feed import Kind
+from protocol.feed import FeedKind
 from protocol.page.actions.action import Click, Locator
 from protocol.recording.records.manifest import effect_of
 from protocol.wire import cbor
@@ -75,7 +75,7 @@ class Asks(Bench):
         shown = await self.approvals.show(ShowParams(question=id))
         return cbor.decode_as(bytes.fromhex(shown.question), Question)
 
-    async def say(self, id: str, key: SigningKey = ANNA, **more: Any) -> Shown:
+    async def say(self, id: str, key: SigningKey = ANNA, **more: Any) -> ShownQuestion:
         """Answer a question: yes for once, unless ``more`` says otherwise."""
         more.setdefault("expires_ms", (self.now_s + 600) * 1000)
         signed = answer(await self.read(id), key, now_s=self.now_s, **more)
@@ -121,7 +121,7 @@ async def test_what_the_gate_refuses_becomes_a_question_that_the_error_names(ben
     assert (shown.open_requests, shown.answer) == (True, None)
     assert (shown.session, shown.step) != ("", 0), "the recorded step, which has a picture of the page"
     feed = await bench.store.feed(after=0, limit=100)
-    assert [change.ids for change in feed.changes if change.kind is Kind.QUESTION_ASKED] == [(asked.id,)]
+    assert [change.ids for change in feed.changes if change.kind is FeedKind.QUESTION_ASKED] == [(asked.id,)]
 
 
 async def test_one_yes_covers_the_action_and_its_requests_once(bench: Asks) -> None:

@@ -19,7 +19,7 @@ from node.process.answering import answering
 from node.process.client import call
 from node.verbs import Caller
 from node.verbs.sessions.session_question import Question
-from node.verbs.sessions.session_results import Replayed
+from node.verbs.sessions.session_results import ReplayedSession
 from protocol import limits
 from protocol.errors import MeshError
 from protocol.page.actions.action import Fill, Goto
@@ -174,7 +174,7 @@ class Told(list[dict[str, Any]]):
             return await self.questions.get()
 
 
-async def waiting(bench: Bench) -> tuple[asyncio.Task[Replayed], Told]:
+async def waiting(bench: Bench) -> tuple[asyncio.Task[ReplayedSession], Told]:
     """A replay whose page has another title now, and what it tells."""
     done = await bench.record(FILE)
     there = bench.site.documents[f"{ORIGIN}/"]

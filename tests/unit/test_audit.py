@@ -9,14 +9,14 @@ import msgspec
 import pytest
 
 from protocol import audit, limits
-from protocol.audit import START, Draft, Head, Outcome
+from protocol.audit import START, AuditDraft, AuditOutcome, Head
 from protocol.errors import MeshError
 from tests.tables import each
 
 
-def draft(number: int = 1, **fields: object) -> Draft:
-    made = Draft(
-        at_ms=1_000 + number, what="session.record", who="owner", outcome=Outcome.DONE, key="ab" * 8, key_events=1
+def draft(number: int = 1, **fields: object) -> AuditDraft:
+    made = AuditDraft(
+        at_ms=1_000 + number, what="session.record", who="owner", outcome=AuditOutcome.DONE, key="ab" * 8, key_events=1
     )
     return msgspec.structs.replace(made, **fields)
 

@@ -13,9 +13,9 @@ import pytest
 
 from node.log import audit as room
 from node.log.audit import Audit
-from node.verbs.nodes.audit import Exported, Listed, Unfinished, Verified
+from node.verbs.nodes.audit import AuditExportEnd, AuditListing, TrailVerification, Unfinished
 from protocol import limits
-from protocol.audit import KIND_AUDIT_HEAD, START, Head, HeadStatement, Outcome
+from protocol.audit import KIND_AUDIT_HEAD, START, AuditOutcome, Head, HeadStatement
 from protocol.errors import MeshError
 from protocol.wire import cbor, envelope
 from tests.unit.test_sessions_handover import OTHER, node_of, pair
@@ -73,7 +73,7 @@ async def test_rows_are_found_by_time_caller_and_name(trail: Trail) -> None:
     head = await trail.store.audit_head()
 
     async def found(**asked: Any) -> list[int]:
-        listed: Listed = await trail.call("list", **asked)
+        listed: AuditListing = await trail.call("list", **asked)
         assert (listed.total, listed.head, listed.names) == (5, head.digest, {other.node: "bruno"})
         return [row.number for row in listed.rows]
 
@@ -98,7 +98,7 @@ async def test_a_peer_that_is_called_as_the_owner_hides_nothing(trail: Trail, na
     await pair(trail.node, other, name=name)
     await trail.grow(who=other.node)
     await trail.grow(who=name)
-    listed: Listed = await trail.call("list", who=name)
+    listed: AuditListing = await trail.call("list", who=name)
     assert {row.who for row in listed.rows} == {name}
 
 
@@ -125,8 +125,8 @@ async def test_one_head_is_signed_for_each_length_of_the_trail(trail: Trail) -> 
     assert trail.node.witness.log.checkpoint.size == 2 + 1  # and the opening of the log
 
 
-async def verified(trail: Trail, path: str = "") -> Verified:
-    found: Verified = await trail.call("verify", path=path)
+async def verified(trail: Trail, path: str = "") -> TrailVerification:
+    found: TrailVerification = await trail.call("verify", path=path)
     return found
 
 
@@ -134,7 +134,7 @@ async def test_a_trail_is_verified_from_its_first_row_to_its_last(
     trail: Trail, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     head = await trail.store.audit_head()
-    sound = Verified(sound=True, node=trail.node.node, rows=3, head=head.digest)
+    sound = TrailVerification(sound=True, node=trail.node.node, rows=3, head=head.digest)
     assert await verified(trail) == sound
     await trail.audit.anchor()
     assert await verified(trail) == msgspec.structs.replace(sound, anchors=1, heads=1)
@@ -145,7 +145,7 @@ async def test_a_trail_is_verified_from_its_first_row_to_its_last(
     now = await trail.store.audit_head()
     assert await verified(trail) == msgspec.structs.replace(sound, anchors=1, heads=1, rows=4, head=now.digest)
     empty = Trail(await node_of())
-    assert await verified(empty) == Verified(sound=True, node=empty.node.node, rows=0, head=START.digest)
+    assert await verified(empty) == TrailVerification(sound=True, node=empty.node.node, rows=0, head=START.digest)
 
 
 @pytest.mark.parametrize(
@@ -210,26 +210,26 @@ async def test_the_head_of_another_node_is_no_head_of_this_trail(trail: Trail) -
 
 async def test_actions_without_an_end_are_listed_the_newest_of_them(trail: Trail) -> None:
     for number in range(4, 4 + limits.AUDIT_NOTES_MAX + 2):
-        await trail.grow(outcome=Outcome.BEGUN)
+        await trail.grow(outcome=AuditOutcome.BEGUN)
         assert (await trail.store.audit_head()).number == number
     assert unfinished(await verified(trail)) == list(range(6, 14))
-    await trail.grow(outcome=Outcome.DONE, of=9)
-    await trail.grow(outcome=Outcome.FAILED, of=10)
-    await trail.grow(outcome=Outcome.INTERRUPTED, of=11)
-    await trail.grow(outcome=Outcome.APPROVED, of=12)
-    await trail.grow(outcome=Outcome.DONE)
+    await trail.grow(outcome=AuditOutcome.DONE, of=9)
+    await trail.grow(outcome=AuditOutcome.FAILED, of=10)
+    await trail.grow(outcome=AuditOutcome.INTERRUPTED, of=11)
+    await trail.grow(outcome=AuditOutcome.APPROVED, of=12)
+    await trail.grow(outcome=AuditOutcome.DONE)
     found = await verified(trail)
     assert (found.sound, unfinished(found)) == (True, [4, 5, 6, 7, 8, 12, 13])
     assert {action.what for action in found.unfinished} == {"node.join"}
 
 
 async def test_an_event_within_an_action_does_not_end_it(trail: Trail) -> None:
-    await trail.grow(outcome=Outcome.BEGUN)
+    await trail.grow(outcome=AuditOutcome.BEGUN)
     await trail.node.witness.trail.write("peer.paired", who="owner", of=4)
     assert (await verified(trail)).unfinished == (Unfinished(row=4, what="node.join"),)
 
 
-def unfinished(found: Verified) -> list[int]:
+def unfinished(found: TrailVerification) -> list[int]:
     return [action.row for action in found.unfinished]
 
 
@@ -242,15 +242,17 @@ async def test_an_export_is_the_rows_and_the_signed_head(
     out, head = tmp_path / "trail", await trail.store.audit_head()
     for page in (1, 2, 3, 4):
         monkeypatch.setattr(room, "_PAGE", page)
-        exported: Exported = await trail.call("export", out=str(out))
+        exported: AuditExportEnd = await trail.call("export", out=str(out))
         *rows, end = out.read_bytes().splitlines()
         assert rows == [kept.line for kept in await trail.store.audit_lines()]
         said: dict[str, Any] = {"head": head.digest, "node": trail.node.node, "rows": 3}
         assert list(json.loads(end)) == ["head", "node", "rows", "signed"]
         assert json.loads(end) == {**said, "signed": exported.signed}
-        assert exported == Exported(out=str(out), signed=exported.signed, **said)
+        assert exported == AuditExportEnd(out=str(out), signed=exported.signed, **said)
         found = await verified(trail, str(out))
-        assert found == Verified(sound=True, node=trail.node.node, rows=3, head=head.digest, anchors=1, heads=1)
+        assert found == TrailVerification(
+            sound=True, node=trail.node.node, rows=3, head=head.digest, anchors=1, heads=1
+        )
     assert os.listdir(tmp_path) == ["trail"]
     for target in (tmp_path, tmp_path / "none" / "trail"):
         refused = await trail.refused("export", out=str(target))
@@ -261,7 +263,7 @@ async def test_an_export_is_the_rows_and_the_signed_head(
 async def test_a_node_that_signs_nothing_exports_its_trail_without_a_signature(trail: Trail, tmp_path: Path) -> None:
     out = tmp_path / "trail"
     trail.lose_signatures()
-    exported: Exported = await trail.call("export", out=str(out))
+    exported: AuditExportEnd = await trail.call("export", out=str(out))
     head = await trail.store.audit_head()
     assert (exported.rows, exported.head, exported.signed) == (3, head.digest, "")
     refused = await trail.refused("verify", path=str(out))

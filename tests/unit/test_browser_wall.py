@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from adapters.browser.wall.wall import Destination, Turned, Wall
+from adapters.browser.wall.wall import Destination, TunnelRefusal, Wall
 from protocol import limits
 from protocol.risk.requests.requests import GuardPolicy
 from tests.walled import OK, WAIT_S, Walled, hello, running
@@ -24,7 +24,7 @@ async def test_a_connection_that_no_guard_let_through_is_refused_and_counted(wal
     """Guard: adapters/browser/wall/tunnel.py, Tunnel._admitted."""
     assert await walled.destinations.refuse(walled.origin, walled.policy) is None
     assert (await walled.connect(walled.entries.http))[2] is False
-    assert walled.told == [Turned("CONNECT", walled.origin, False)]
+    assert walled.told == [TunnelRefusal("CONNECT", walled.origin, False)]
     assert walled.wall.refused == {("page", "CONNECT"): 1}
 
 

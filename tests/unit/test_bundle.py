@@ -18,8 +18,8 @@ from protocol.log import merkle
 from protocol.recording.records import flat_zip
 from protocol.recording.records.bundle import (
     MEDIA_TYPE,
+    BundleWriter,
     Manifest,
-    Writer,
     leaf_of,
     make_manifest,
     open_bundle,
@@ -64,7 +64,7 @@ def refusal(data: bytes) -> MeshError:
 def archive(parts: list[tuple[str, bytes]]) -> bytes:
     """Any entries in our layout."""
     out = io.BytesIO()
-    writer = flat_zip.Writer(out)
+    writer = flat_zip.ZipWriter(out)
     for name, data in parts:
         writer.add(name, data)
     writer.finish()
@@ -408,8 +408,8 @@ def test_the_writer_refuses_what_was_not_signed() -> None:
     steps, blobs = sample_steps()
     manifest = sample_manifest(steps, blobs)
     with pytest.raises(MeshError, match=r"manifest\.cbor"):
-        Writer(io.BytesIO(), signature=sign(b"another manifest"), manifest=manifest)
-    writer = Writer(io.BytesIO(), signature=sign(manifest), manifest=manifest)
+        BundleWriter(io.BytesIO(), signature=sign(b"another manifest"), manifest=manifest)
+    writer = BundleWriter(io.BytesIO(), signature=sign(manifest), manifest=manifest)
     with pytest.raises(MeshError) as caught:
         writer.add(b"something else")
     assert caught.value.code == "bundle.element"

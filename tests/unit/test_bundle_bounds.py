@@ -20,14 +20,14 @@ from protocol.recording.records import bundle, flat_zip
 from protocol.recording.records.bundle import (
     MEDIA_TYPE,
     VERSION,
+    BundleWriter,
     Manifest,
-    Writer,
     leaf_of,
     make_manifest,
     open_bundle,
     verify_bundle,
 )
-from protocol.recording.records.flat_zip import Entry
+from protocol.recording.records.flat_zip import ZipEntry
 from protocol.recording.records.session import Expect, RequestFault, Verdict
 from protocol.wire import cbor
 from tests.session_samples import find_key, sample_bundle, sample_manifest, sample_session, sample_steps, sign
@@ -50,14 +50,14 @@ def refusal(call: Any, *arguments: Any, **named: Any) -> tuple[str, str, dict[st
 
 def archive(*parts: tuple[str, bytes]) -> bytes:
     out = io.BytesIO()
-    writer = flat_zip.Writer(out)
+    writer = flat_zip.ZipWriter(out)
     for name, data in parts:
         writer.add(name, data)
     writer.finish()
     return out.getvalue()
 
 
-def listed(data: bytes) -> list[Entry]:
+def listed(data: bytes) -> list[ZipEntry]:
     return flat_zip.read_directory(io.BytesIO(data))
 
 
@@ -77,12 +77,12 @@ TWICE = 2 * len(DIRECTORY)
 
 
 def test_an_archive_is_back_to_back_with_its_entries_in_order() -> None:
-    first = Entry("a", 7, zlib.crc32(b"content"), 0)
-    second = Entry("bb", 0, 0, 38)
+    first = ZipEntry("a", 7, zlib.crc32(b"content"), 0)
+    second = ZipEntry("bb", 0, 0, 38)
     assert listed(archive(("a", b"content"), ("bb", b""))) == [first, second]
     assert [(entry.start, entry.end) for entry in (first, second)] == [(31, 38), (70, 70)]
     assert listed(archive()) == []
-    assert listed(archive(("a", b""), ("", b""))) == [Entry("a", 0, 0, 0), Entry("", 0, 0, 31)]
+    assert listed(archive(("a", b""), ("", b""))) == [ZipEntry("a", 0, 0, 0), ZipEntry("", 0, 0, 31)]
     assert listed(archive(("n" * limits.BUNDLE_PATH_CHARS_MAX, b"")))[0].size == 0
 
 
@@ -118,7 +118,7 @@ def test_an_archive_may_be_as_large_as_its_limit(monkeypatch: pytest.MonkeyPatch
 
 
 def test_what_lies_beyond_the_end_of_a_file_is_not_read() -> None:
-    entry = Entry("a", 8, 0, 0)
+    entry = ZipEntry("a", 8, 0, 0)
     for read in (flat_zip.read_content, flat_zip.check_local_header):
         assert refusal(read, io.BytesIO(ONE[:20]), entry)[:2] == ("bundle.invalid", "the file ends early")
     assert flat_zip.read_content(io.BytesIO(ONE), entry._replace(size=7)) is None
@@ -165,7 +165,7 @@ def test_a_session_that_was_not_committed_has_no_manifest(verdict: Verdict) -> N
 def test_each_element_is_written_only_as_it_was_signed() -> None:
     (first, *_) = ELEMENTS
     data = BLOBS[first.sha256]
-    writer = Writer(io.BytesIO(), signature=sign(MANIFEST), manifest=MANIFEST)
+    writer = BundleWriter(io.BytesIO(), signature=sign(MANIFEST), manifest=MANIFEST)
     for other in (b"", data[:-1] + b"x", data + b"x"):
         code, message, detail = refusal(writer.add, other)
         assert (code, detail) == ("bundle.element", {"element": first.path})
@@ -173,7 +173,7 @@ def test_each_element_is_written_only_as_it_was_signed() -> None:
     writer.add(data)
     assert refusal(writer.add, data)[2] == {"element": ELEMENTS[1].path}, "the next one is expected"
     longer = make_manifest(sample_session(STEPS), STEPS, SIZES | {first.sha256: len(data) + 1})
-    writer = Writer(io.BytesIO(), signature=sign(longer), manifest=longer)
+    writer = BundleWriter(io.BytesIO(), signature=sign(longer), manifest=longer)
     assert refusal(writer.add, data)[0] == "bundle.element"
 
 

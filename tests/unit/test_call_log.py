@@ -10,7 +10,7 @@ import pytest
 from protocol import limits
 from protocol.errors import MeshError
 from protocol.page.actions.action import Click, Locator, Wait, Within
-from protocol.page.actions.evidence import Evidence
+from protocol.page.actions.evidence import ElementEvidence
 from protocol.page.seen.observation import Element, Observation
 from protocol.recording.replays.call_log import call_log, page_lines
 from tests.given_secrets import as_params
@@ -87,7 +87,7 @@ async def test_nothing_is_told_of_a_page_without_the_secrets_of_the_recording(be
 
 
 def test_a_call_log_is_redacted_and_says_what_was_recorded() -> None:
-    evidence = Evidence(role="button", name="Pay", alike=2, group="row", cells=("Beer", "", "3 €"))
+    evidence = ElementEvidence(role="button", name="Pay", alike=2, group="row", cells=("Beer", "", "3 €"))
     within = Within(role="row", text="Beer")
     click = Click(target=Locator(selectors=("css=#pay", "text=Pay"), frame="f1", within=within))
     step = type(sample_steps()[0][0])(

@@ -9,7 +9,7 @@ import pytest
 from protocol.errors import MeshError
 from protocol.goal.features import Draft, one_per_address
 from protocol.page.actions.action import Click, Locator
-from protocol.page.actions.evidence import Evidence, Judge, collect
+from protocol.page.actions.evidence import ElementEvidence, Judge, collect
 from protocol.page.actions.locator import resolve
 from protocol.page.seen.observation import Element, Observation, Traits, Tree
 from tests.tables import each
@@ -34,7 +34,7 @@ def people(*names: str, role: str, url: str) -> Observation:
     return Observation(url="https://shop.example/people", title="", text="", elements=tuple(elements), tree=tree)
 
 
-def judge(evidence: Evidence, page: Observation) -> Judge:
+def judge(evidence: ElementEvidence, page: Observation) -> Judge:
     return Judge(evidence, page, lambda text: text, lambda address: address)
 
 

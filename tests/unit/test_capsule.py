@@ -21,7 +21,15 @@ from protocol.capsule.artefacts import (
     open_certificate,
     open_use,
 )
-from protocol.capsule.capsule import Header, OriginState, Sealed, check_stream, open_capsule, open_state, read_header
+from protocol.capsule.capsule import (
+    CapsuleHeader,
+    OriginState,
+    SealedPayload,
+    check_stream,
+    open_capsule,
+    open_state,
+    read_header,
+)
 from protocol.capsule.policy import Policy, judge_use, widened
 from protocol.capsule.state import decode_state, encode_state
 from protocol.errors import MeshError
@@ -135,7 +143,7 @@ def test_a_recipient_cannot_be_taken_out() -> None:
     assert code_of(lambda: open_state(both, stream, node=ALICE_ID, key=ALICE_SEALING)) == "capsule.altered"
 
 
-def _chunked() -> tuple[Sealed, bytes, bytes]:
+def _chunked() -> tuple[SealedPayload, bytes, bytes]:
     state = bytes(3 * limits.CAPSULE_CHUNK_BYTES - 7)
     made = header(state_bytes=len(state))
     record, stream = sealed(made, state)
@@ -232,7 +240,7 @@ def test_a_header_that_breaks_a_rule_is_refused(changes: dict[str, Any], code: s
 
 
 def test_a_header_reads_as_it_was_written() -> None:
-    made: Header = header()
+    made: CapsuleHeader = header()
     assert read_header(cbor.encode(made)) == made
 
 
@@ -318,7 +326,7 @@ def test_a_consent_to_other_terms_does_not_hold(changes: dict[str, Any]) -> None
     given = consented(made, CAROL)
     other = REPLACE(made, **changes)
     assert (
-        code_of(lambda: consent_until_ms(other, Sealed(header=b"", keys=(), stream=bytes(32), **given)))
+        code_of(lambda: consent_until_ms(other, SealedPayload(header=b"", keys=(), stream=bytes(32), **given)))
         == "capsule.consent"
     )
 

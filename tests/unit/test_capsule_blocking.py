@@ -12,7 +12,7 @@ from node.capsules.mount import Mounting
 from node.capsules.seal import Proving, to_browser
 from node.capsules.seal.proving import StateToProve
 from node.live.browsers import mounted
-from protocol.capsule.state import CapsuleState, Cookie, Item, OriginStorage, encode_state
+from protocol.capsule.state import CapsuleState, Cookie, OriginStorage, StorageItem, encode_state
 from protocol.page.seen.observation import Element
 from protocol.recording.records.session import Profile
 from tests.capsule_nodes import CapsuleNode, two
@@ -36,7 +36,7 @@ async def alice(tmp_path: Path) -> AsyncIterator[CapsuleNode]:
 
 def _much(mark: str) -> CapsuleState:
     items = tuple(
-        Item(
+        StorageItem(
             name=str(number),
             value=f'{{"token": "{hashlib.sha512(f"{mark}{number}".encode()).hexdigest()}{"x y" * 600}"}}',
         )

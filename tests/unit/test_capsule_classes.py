@@ -19,7 +19,7 @@ from protocol.approval.question import Cover
 from protocol.page.actions.action import Click, Fill, Locator
 from protocol.page.actions.dialogs import Answer, Dialog
 from protocol.page.seen.observation import Element
-from protocol.recording.records.manifest import Listed, effect_of
+from protocol.recording.records.manifest import StepRequests, effect_of
 from protocol.risk.pressing.classes import Risk, classify
 from protocol.risk.pressing.pressing import UNSURE, raised
 from protocol.risk.requests.refused import CAPSULE_CLASS, may_be_allowed, what_helps
@@ -135,7 +135,7 @@ def _tried(
     elif kind == "yes to all":
         covers = (Cover(origin=SHOP, level=7),)
     elif kind == "list":
-        listed = Listed((effect_of(method, url, media, body),), told=lambda each: each, level_max=7)
+        listed = StepRequests((effect_of(method, url, media, body),), told=lambda each: each, level_max=7)
     given = Given(covers=covers, listed=listed, level_min=said)
     activity = Activity()
     guard = NetworkGuard(policy, activity, None)

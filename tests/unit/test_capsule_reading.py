@@ -12,7 +12,7 @@ from node.capsules.seal.browser_state import to_browser
 from node.capsules.seal.curl import words_of
 from node.capsules.seal.reading import read_state, state_of
 from protocol import limits
-from protocol.capsule.state import CapsuleState, Cookie, Entry, Item
+from protocol.capsule.state import CapsuleState, Cookie, ObjectStoreRecord, StorageItem
 from protocol.errors import MeshError
 from tests.capsules import CANARY, SHOP
 from tests.tables import each
@@ -74,12 +74,12 @@ def test_the_storage_state_of_playwright_is_read_with_partitions_storage_and_dat
     )
     (stored,) = found.storage
     (database,) = stored.databases
-    assert (stored.local, database.version) == ((Item(name="a", value="b"),), 3)
+    assert (stored.local, database.version) == ((StorageItem(name="a", value="b"),), 3)
     assert (database.stores[0].path, database.stores[0].auto) == ('["a", "b"]', True)
     assert database.stores[0].indexes[0].path == '"n"'
     assert database.stores[0].entries == (
-        Entry(key='"k"', value='{"n": 1.5}'),
-        Entry(key='{"d": "2020"}', value='{"o": []}', form="encoded"),
+        ObjectStoreRecord(key='"k"', value='{"n": 1.5}'),
+        ObjectStoreRecord(key='{"d": "2020"}', value='{"o": []}', form="encoded"),
     )
 
 

@@ -18,7 +18,7 @@ from protocol.capsule.attestation import KIND_ATTESTATION, Attestation, Attested
 from protocol.capsule.flows.portability import findings
 from protocol.capsule.hidden import hidden_values
 from protocol.capsule.scanner import SCANNER, Weak, counted, scan
-from protocol.capsule.state import CapsuleState, Cookie, Item, OriginStorage
+from protocol.capsule.state import CapsuleState, Cookie, OriginStorage, StorageItem
 from protocol.errors import MeshError
 from protocol.page.secrets import personal_forms
 from protocol.wire import envelope
@@ -66,7 +66,7 @@ def test_each_weakness_of_a_cookie_is_found_and_nothing_else(changes: dict[str, 
 
 
 def test_what_is_found_names_hosts_and_never_a_value() -> None:
-    stored = OriginStorage(origin=SHOP, local=(Item(name="who", value="anna@post.example"),))
+    stored = OriginStorage(origin=SHOP, local=(StorageItem(name="who", value="anna@post.example"),))
     found = scan(CapsuleState(cookies=(_cookie(secure=False),), storage=(stored,)))
     assert found[1] == Weak(kind="personal-data", host="shop.example", name="who")
     assert KEY not in str(found) and "anna@" not in str(found)
@@ -151,7 +151,7 @@ async def test_an_attestation_about_something_else_is_refused(nodes: list[Capsul
 
 
 def _seconds(look: Callable[[CapsuleState], object], value: str) -> float:
-    state = CapsuleState(storage=(OriginStorage(origin=SHOP, local=(Item(name="all", value=value),)),))
+    state = CapsuleState(storage=(OriginStorage(origin=SHOP, local=(StorageItem(name="all", value=value),)),))
     least = math.inf
     for _ in range(3):
         began = time.thread_time()
@@ -182,7 +182,7 @@ def test_what_a_page_stores_is_read_in_time_that_grows_with_it(
 
 def test_a_scan_remembers_no_number() -> None:
     """Guard: protocol/capsule/scanner.py, scan."""
-    card = Item(name="card", value='{"card": "4111 1111 1111 1111"}')
+    card = StorageItem(name="card", value='{"card": "4111 1111 1111 1111"}')
     assert {each.kind for each in scan(CapsuleState(storage=(OriginStorage(origin=SHOP, local=(card,)),)))} == {
         "personal-data"
     }

@@ -17,9 +17,9 @@ from node.capsules.seal.browser_state import to_browser
 from node.verbs.capsules.capsule_unseal import UNSEAL, UnsealedCapsule, UnsealParams
 from node.verbs.capsules.capsule_upkeep import RevokeParams
 from node.verbs.verb import OWNER_ONLY
-from protocol.capsule.state import CapsuleState, Item, Lost, OriginStorage
+from protocol.capsule.state import CapsuleState, Lost, OriginStorage, StorageItem
 from protocol.errors import MeshError
-from protocol.feed import Kind
+from protocol.feed import FeedKind
 from tests.canaries import found_in
 from tests.capsule_nodes import CapsuleNode, two
 from tests.capsules import CANARY, DAY_MS, SHOP, STATE
@@ -73,7 +73,7 @@ async def test_a_login_in_clear_is_a_new_private_file_a_use_a_row_and_news(
     assert (told.id, told.generation, told.cookies, told.uses_left, await uses(alice)) == (kept.id, 1, 1, 1, 1)
     rows = [each for each in await alice.node.store.audit_lines() if each.what == "capsule.unsealed"]
     assert [kept.id.encode() in each.line and b"generation" in each.line for each in rows] == [True]
-    news = (await alice.node.store.feed(after=0, kind=Kind.CAPSULE_UNSEALED)).changes
+    news = (await alice.node.store.feed(after=0, kind=FeedKind.CAPSULE_UNSEALED)).changes
     assert [tuple(each.ids) for each in news] == [(kept.id,)]
     said = msgspec.json.encode(told) + rows[0].line + caplog.text.encode()
     assert not found_in(said, CANARIES) and "no policy, count, expiry or revocation" in told.warning
@@ -145,7 +145,7 @@ def test_nobody_but_the_owner_asks_for_it() -> None:
 
 def test_what_no_file_gives_is_left_out_and_named() -> None:
     frame = OriginStorage(
-        origin="https://f.example", key=f"https://f.example/^0{SHOP}", local=(Item(name="t", value=CANARY),)
+        origin="https://f.example", key=f"https://f.example/^0{SHOP}", local=(StorageItem(name="t", value=CANARY),)
     )
     state = CapsuleState(
         cookies=STATE.cookies,

@@ -30,7 +30,7 @@ from protocol import limits
 from protocol.approval.owners import sign_change
 from protocol.capsule import file as files
 from protocol.capsule.artefacts import Consent, seal_consent
-from protocol.capsule.capsule import KIND_CAPSULE, Sealed
+from protocol.capsule.capsule import KIND_CAPSULE, SealedPayload
 from protocol.capsule.state import CapsuleState, Cookie
 from protocol.clock import KIND_CLOCK
 from protocol.errors import MeshError
@@ -413,7 +413,7 @@ async def test_a_file_that_was_changed_is_refused(nodes: list[CapsuleNode], tmp_
     alice, bob = nodes
     await alice.capture()
     good = files.unpack((await alice.give(bob)).read_bytes())
-    raw = cbor.decode_as(envelope.peek(good.envelope).payload, Sealed)
+    raw = cbor.decode_as(envelope.peek(good.envelope).payload, SealedPayload)
     forged = bob.node.identity.artefact(KIND_CAPSULE, "x", raw).envelope
     other = await alice.capture(name="other")
     proof = files.unpack((await alice.give(bob, other.id, file="other.capsule")).read_bytes()).proof

@@ -8,7 +8,7 @@ import pytest
 
 from protocol import limits
 from protocol.errors import MeshError
-from protocol.search.chunk import ACTOR_BYTES, HASH_BYTES, Change, decode_change
+from protocol.search.chunk import ACTOR_BYTES, HASH_BYTES, DocumentChange, decode_change
 from tests.chunks import MAGIC, Put, Shape, literal, sealed, sized, sleb, uleb
 from tests.tables import each
 
@@ -205,7 +205,7 @@ def test_a_signed_integer_is_read_up_to_its_limit_and_in_its_shortest_form_only(
     assert refusal(later(4, columns={0x73: sleb(-1) + step}).encode()) == reason
 
 
-def taken(shape: Shape) -> Change:
+def taken(shape: Shape) -> DocumentChange:
     return decode_change(shape.encode())
 
 

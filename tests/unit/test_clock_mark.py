@@ -9,7 +9,7 @@ import pytest
 from node.trust.clock_mark import ClockMark
 from protocol import limits
 from protocol.errors import MeshError
-from protocol.wire.envelope import UNIQUE_ID_BYTES, Header, ReplayWindow
+from protocol.wire.envelope import UNIQUE_ID_BYTES, EnvelopeHeader, ReplayWindow
 from tests.twins.clock import ManualClock
 from tests.twins.storage import MemoryStore
 
@@ -58,14 +58,14 @@ async def started(store: CountedStore, clock: SetClock) -> tuple[ClockMark, Repl
     return mark, ReplayWindow(mark.opens_s, later=mark.later)
 
 
-def said(clock: SetClock, *, by: str = "bruno", ahead_s: int = 0, number: int = 0) -> Header:
+def said(clock: SetClock, *, by: str = "bruno", ahead_s: int = 0, number: int = 0) -> EnvelopeHeader:
     """A message that is issued now, by a clock that is so far ahead of ours."""
     unique = number.to_bytes(UNIQUE_ID_BYTES, "big")
     issued_s = clock.now_s + ahead_s
-    return Header(issuer=by, issued_s=issued_s, unique=unique, expires_s=issued_s + limits.MESSAGE_LIFETIME_S)
+    return EnvelopeHeader(issuer=by, issued_s=issued_s, unique=unique, expires_s=issued_s + limits.MESSAGE_LIFETIME_S)
 
 
-def refused(window: ReplayWindow, header: Header, clock: SetClock) -> str:
+def refused(window: ReplayWindow, header: EnvelopeHeader, clock: SetClock) -> str:
     """Why it is refused; empty if it is not."""
     try:
         window.admit(header, clock.now_s)

@@ -15,8 +15,10 @@ KEY = SigningKey(bytes([1]) * 32)
 NOW_S = 10_000
 
 
-def header(number: int = 0, *, issuer: str = "alice", issued_s: int = NOW_S, lifetime_s: int = 60) -> envelope.Header:
-    return envelope.Header(
+def header(
+    number: int = 0, *, issuer: str = "alice", issued_s: int = NOW_S, lifetime_s: int = 60
+) -> envelope.EnvelopeHeader:
+    return envelope.EnvelopeHeader(
         issuer=issuer,
         issued_s=issued_s,
         expires_s=issued_s + lifetime_s,
@@ -25,7 +27,7 @@ def header(number: int = 0, *, issuer: str = "alice", issued_s: int = NOW_S, lif
     )
 
 
-def code(window: envelope.ReplayWindow, said: envelope.Header, now_s: int = NOW_S) -> str:
+def code(window: envelope.ReplayWindow, said: envelope.EnvelopeHeader, now_s: int = NOW_S) -> str:
     with pytest.raises(MeshError) as caught:
         window.admit(said, now_s)
     return caught.value.code
@@ -77,7 +79,7 @@ def test_clocks_may_not_differ_by_more(skew_s: int) -> None:
 
 
 def test_an_artefact_needs_neither_audience_nor_expiry() -> None:
-    said = envelope.Header(issuer="alice", issued_s=NOW_S, unique=b"u" * 16)
+    said = envelope.EnvelopeHeader(issuer="alice", issued_s=NOW_S, unique=b"u" * 16)
     data = envelope.seal(b"x", kind="delta", key=KEY, header=said)
     find = envelope.single_key(bytes(KEY.verify_key), "alice")
     assert envelope.verify(data, kinds=frozenset({"delta"}), find_key=find).header == said

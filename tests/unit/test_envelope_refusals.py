@@ -11,12 +11,12 @@ from nacl.signing import SigningKey, VerifyKey
 from protocol import limits
 from protocol.errors import MeshError
 from protocol.wire import envelope
-from protocol.wire.envelope import Header, ReplayWindow, check_time
+from protocol.wire.envelope import EnvelopeHeader, ReplayWindow, check_time
 from tests.tables import each
 
 KEY, OTHER = SigningKey(b"k" * 32), SigningKey(b"o" * 32)
 ISSUER = "ALICE-1234"
-HEADER = Header(issuer=ISSUER, issued_s=100, unique=b"u" * 16)
+HEADER = EnvelopeHeader(issuer=ISSUER, issued_s=100, unique=b"u" * 16)
 KIND = frozenset({"delta"})
 NOW_S = 10_000
 FIELDS: dict[int, Any] = {
@@ -123,7 +123,7 @@ def test_an_envelope_out_of_form_is_refused_with_the_first_thing_that_is_wrong(d
 def test_an_envelope_in_form_is_read_whole() -> None:
     read = envelope.peek(claims(audience="BOB", expires=160))
     assert (read.kind, read.key_id, read.payload) == ("delta", bytes(KEY.verify_key)[:8], b"p")
-    assert read.header == Header(issuer=ISSUER, issued_s=100, unique=b"u" * 16, audience="BOB", expires_s=160)
+    assert read.header == EnvelopeHeader(issuer=ISSUER, issued_s=100, unique=b"u" * 16, audience="BOB", expires_s=160)
     assert envelope.peek(claims(issued=0, expires=0)).header.expires_s == 0
     assert envelope.peek(outer(PROTECTED, {}, b"", SIGNATURE)).payload == b""
 
@@ -183,7 +183,7 @@ def test_a_key_is_asked_for_with_issuer_key_id_and_issue_time() -> None:
 
 @each(("audience", "told"), [("CAROL-99", "addressed to CAROL-9"), (None, "addressed to nobody")])
 def test_a_message_to_somebody_else_is_refused_and_not_remembered(audience: str | None, told: str) -> None:
-    header = Header(issuer=ISSUER, issued_s=NOW_S, unique=b"u" * 16, audience=audience, expires_s=NOW_S + 60)
+    header = EnvelopeHeader(issuer=ISSUER, issued_s=NOW_S, unique=b"u" * 16, audience=audience, expires_s=NOW_S + 60)
     window = ReplayWindow(0)
     code, message, _ = refusal(
         envelope.verify_message,
@@ -201,9 +201,9 @@ def test_a_message_to_somebody_else_is_refused_and_not_remembered(audience: str 
 # --- freshness -------------------------------------------------------------------------------------------------------
 
 
-def message(issued_s: int = NOW_S, lifetime_s: int = 60, number: int = 0) -> Header:
+def message(issued_s: int = NOW_S, lifetime_s: int = 60, number: int = 0) -> EnvelopeHeader:
     unique = number.to_bytes(16, "big")
-    return Header(issuer=ISSUER, issued_s=issued_s, expires_s=issued_s + lifetime_s, unique=unique)
+    return EnvelopeHeader(issuer=ISSUER, issued_s=issued_s, expires_s=issued_s + lifetime_s, unique=unique)
 
 
 def test_a_message_may_live_from_no_time_to_its_whole_life() -> None:
@@ -255,7 +255,7 @@ def test_an_issuer_with_a_start_of_its_own_is_held_to_the_later_one() -> None:
         window = ReplayWindow(NOW_S, later={ISSUER: later_s})
         assert refusal(window.admit, message(accepted_s - 1), NOW_S)[0] == "envelope.time"
         window.admit(message(accepted_s), NOW_S)
-        window.admit(Header(issuer="BOB", issued_s=NOW_S, unique=bytes(16)), NOW_S)
+        window.admit(EnvelopeHeader(issuer="BOB", issued_s=NOW_S, unique=bytes(16)), NOW_S)
     window = ReplayWindow(NOW_S, later={ISSUER: NOW_S + back_s})
     assert refusal(window.admit, message(NOW_S + back_s - 1), NOW_S)[0] == "envelope.time"
 

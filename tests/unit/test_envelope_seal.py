@@ -10,11 +10,11 @@ from protocol.wire import envelope
 from tests.tables import each
 
 KEY = SigningKey(b"k" * 32)
-HEADER = envelope.Header(issuer="A", issued_s=100, unique=b"u" * 16)
+HEADER = envelope.EnvelopeHeader(issuer="A", issued_s=100, unique=b"u" * 16)
 
 
 def test_a_sealed_message_verifies_once() -> None:
-    header = envelope.Header(issuer="A", issued_s=100, unique=b"u" * 16, audience="B", expires_s=160)
+    header = envelope.EnvelopeHeader(issuer="A", issued_s=100, unique=b"u" * 16, audience="B", expires_s=160)
     binding = envelope.route_binding("POST", "/peer/v1/delta")
     data = envelope.seal(b"payload", kind="delta", key=KEY, header=header, binding=binding)
     window = envelope.ReplayWindow(opens_s=0)

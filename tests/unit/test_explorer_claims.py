@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from node.explorer.coordinating.claims import Claims
-from node.explorer.progress import Progress, Verified
+from node.explorer.progress import Progress, VerifiedSuccess
 from node.signing import Feed
 from protocol import limits
 from protocol.errors import MeshError
@@ -302,10 +302,10 @@ async def test_a_claim_that_a_full_disk_keeps_from_being_checked_is_not_held_aga
     left = list(codes)
     progress, clock, told = Progress(), QuickClock(), list[Any]()
 
-    async def verify(path: tuple[bytes, ...], worker: str) -> Verified | None:
+    async def verify(path: tuple[bytes, ...], worker: str) -> VerifiedSuccess | None:
         if left:
             raise MeshError(left.pop(0))
-        return Verified(path=path, claimed_by=worker, session="s")
+        return VerifiedSuccess(path=path, claimed_by=worker, session="s")
 
     claims = Claims(progress, clock, verify, told.append, "anna", Feed(MemoryStore(), clock, lambda: "node"))
     result = BranchResult(search="s", lease="l", branch=b"", outcome="claim", spend=Spend(), claim=(b"step",))

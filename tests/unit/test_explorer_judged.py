@@ -10,7 +10,7 @@ import pytest
 
 from node.base.tasks import Tasks
 from node.explorer.coordinating.claims import Claims
-from node.explorer.progress import Progress, Verified
+from node.explorer.progress import Progress, VerifiedSuccess
 from node.explorer.sharing.log_proofs import DeltaProofs, LogProofs
 from node.signing import Feed
 from protocol import ids, limits
@@ -25,7 +25,7 @@ pytestmark = pytest.mark.virtual_time
 ANNA, BRUNO = (ids.node_id(public_key(name)) for name in ("anna", "bruno"))
 LEASE = "lea-AAAAAAAAAAAAAAAAAAAB6"
 PATH = (click("one"), click("two"))
-FOUND = Verified(session="ses-1", path=PATH, claimed_by=BRUNO)
+FOUND = VerifiedSuccess(session="ses-1", path=PATH, claimed_by=BRUNO)
 ASSIGNED = Assignment(
     search=SEARCH,
     lease=LEASE,
@@ -40,7 +40,7 @@ ASSIGNED = Assignment(
 class Court:
     """Claims whose replays end as they are told to; the last way to end goes for all that follow."""
 
-    def __init__(self, *ends: str | Verified | float | None) -> None:
+    def __init__(self, *ends: str | VerifiedSuccess | float | None) -> None:
         self.ends = list(ends)
         self.progress, self.clock, self.store = Progress(), QuickClock(), MemoryStore()
         self.told: list[dict[str, Any]] = []
@@ -48,7 +48,7 @@ class Court:
         feed = Feed(self.store, self.clock, lambda: ANNA)
         self.claims = Claims(self.progress, self.clock, self._verify, self.told.append, ANNA, feed)
 
-    async def _verify(self, path: tuple[bytes, ...], worker: str) -> Verified | None:
+    async def _verify(self, path: tuple[bytes, ...], worker: str) -> VerifiedSuccess | None:
         self.replays.append((path, worker))
         end = self.ends.pop(0) if len(self.ends) > 1 else self.ends[0]
         if isinstance(end, str):
@@ -58,7 +58,7 @@ class Court:
             return FOUND
         return end
 
-    async def judge(self, lease: str = LEASE) -> Verified | None:
+    async def judge(self, lease: str = LEASE) -> VerifiedSuccess | None:
         """Judge a claim of Bruno's."""
         return await self.claims.judge(BRUNO, _claim(PATH, lease=lease))
 

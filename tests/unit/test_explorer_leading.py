@@ -12,7 +12,7 @@ import pytest
 from adapters.ports.records import LeaseRecord, SearchRecord
 from adapters.search.writer import TreeWriter
 from node.explorer.coordinating.coordinator import AfterIteration, Coordinator
-from node.explorer.progress import Progress, Verified
+from node.explorer.progress import Progress, VerifiedSuccess
 from node.explorer.sharing.log_proofs import LogProofs
 from node.explorer.sharing.replica import Replica
 from node.explorer.sharing.visit import Visit
@@ -40,7 +40,7 @@ class Lead:
         self.told: list[dict[str, Any]] = []
         self.demanded: list[str] = []
         self.demand_error = ""
-        self.verdict: Verified | str | None = None
+        self.verdict: VerifiedSuccess | str | None = None
         self.replayed: list[tuple[bytes, ...]] = []
         self.work: Callable[[Assignment, AfterIteration], Any] = self._never
         record = SearchRecord(
@@ -76,7 +76,7 @@ class Lead:
         result: BranchResult = await self.work(assignment, after)
         return result
 
-    async def _verify(self, path: tuple[bytes, ...], worker: str) -> Verified | None:
+    async def _verify(self, path: tuple[bytes, ...], worker: str) -> VerifiedSuccess | None:
         self.replayed.append(path)
         if isinstance(self.verdict, str):
             raise MeshError(self.verdict)
@@ -185,7 +185,7 @@ async def test_the_snapshot_of_a_search_shows_where_it_stands() -> None:
         }
         assert leading.coordinator.snapshot() == wanted
         leading.coordinator._desk.grant(leading.replica.root, bruno.id, 1, 1)
-        leading.progress.verified = Verified(session="s", path=(), claimed_by=bruno.id)
+        leading.progress.verified = VerifiedSuccess(session="s", path=(), claimed_by=bruno.id)
         assert leading.coordinator.snapshot() == wanted | {"live_leases": 1, "verified": True}
 
 

@@ -9,7 +9,7 @@ import pytest
 
 from adapters.search.writer import TreeWriter
 from node.config.settings import Config, ExploreConfig
-from node.explorer.progress import Verified
+from node.explorer.progress import VerifiedSuccess
 from node.explorer.sharing.replica import Replica
 from node.explorer.working.kept_pages import IDLE_S
 from node.explorer.working.page_work import PageWork
@@ -181,7 +181,7 @@ async def test_a_replayed_claim_is_recorded_and_counts_if_the_condition_holds_at
         spec = _spec(anna, condition=Condition(url=condition), goal="find it")
         found = await _pages(anna).replay_claim(spec, path, "BRUNO")
         (session,) = await anna.store.sessions()
-        assert found == (Verified(session=session.id, path=path, claimed_by="BRUNO") if holds else None)
+        assert found == (VerifiedSuccess(session=session.id, path=path, claimed_by="BRUNO") if holds else None)
         assert (session.title, session.start_url, session.search) == ("find it", f"{ORIGIN}/", spec.id)
         assert session.verdict is Verdict.PASS
         assert len(await anna.store.steps(session.id)) == 1 + len(path)

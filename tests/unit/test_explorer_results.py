@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from adapters.ports.records import LeaseRecord
-from node.explorer.progress import Progress, Verified
+from node.explorer.progress import Progress, VerifiedSuccess
 from protocol.errors import MeshError
 from protocol.messages import KIND_ASSIGNMENT, Assignment, BranchRenew, BranchRenewed, BranchResult, Spend
 from protocol.wire import cbor, envelope
@@ -251,7 +251,7 @@ async def test_a_claim_that_holds_ends_the_search() -> None:
         script = scripted(bruno)
         task = leading.begin()
         lease = await leading.lease_of(bruno)
-        leading.verdict = Verified(session="ses", path=(), claimed_by=bruno.id)
+        leading.verdict = VerifiedSuccess(session="ses", path=(), claimed_by=bruno.id)
         await leading.take(bruno, lease, outcome="claim")
         found = await task
         assert (found.status, leading.progress.verified, leading.progress.error) == ("done", leading.verdict, "")
@@ -297,7 +297,7 @@ async def test_a_claim_that_cannot_be_judged_is_judged_later_and_the_search_wait
         await leading.replica.flush()
         await leading.take(bruno, lease, outcome="claim")
         await until(lambda: leading.coordinator._claims.postponed, "it is put off")
-        leading.verdict = Verified(session="ses", path=(), claimed_by=bruno.id)
+        leading.verdict = VerifiedSuccess(session="ses", path=(), claimed_by=bruno.id)
         assert (await task).status == "done"
         assert len(leading.replayed) == 2
 
@@ -306,12 +306,12 @@ async def test_a_claim_of_a_worker_that_is_put_out_meanwhile_does_not_end_the_se
     async with lead("bruno", lease_seconds=600, seconds=20) as (leading, bruno):
         task = leading.begin()
         lease = await leading.lease_of(bruno)
-        verify, leading.verdict = leading._verify, Verified(session="ses", path=(), claimed_by=bruno.id)
+        verify, leading.verdict = leading._verify, VerifiedSuccess(session="ses", path=(), claimed_by=bruno.id)
 
-        async def and_then_put_out(path: tuple[bytes, ...], worker: str) -> Verified | None:
+        async def and_then_put_out(path: tuple[bytes, ...], worker: str) -> VerifiedSuccess | None:
             leading.replica.expelled[worker] = "delta.invalid"
             assert await verify(path, worker) is not None
-            return Verified(session="ses", path=(), claimed_by=worker)
+            return VerifiedSuccess(session="ses", path=(), claimed_by=worker)
 
         leading.coordinator._claims._verify = and_then_put_out
         await leading.take(bruno, lease, outcome="claim")
@@ -367,7 +367,7 @@ async def test_of_the_claims_that_were_taken_before_a_restart_those_that_were_no
         assert leading.replayed == [(), ()]
         await ended(task)
         again = await _again(leading, bruno)
-        again.verdict = Verified(session="ses", path=(), claimed_by=bruno.id)
+        again.verdict = VerifiedSuccess(session="ses", path=(), claimed_by=bruno.id)
         assert (await again.begin()).status == "done"
         assert again.replayed == [()]
         assert again.progress.claims_checked == [judged.id, waits.id]

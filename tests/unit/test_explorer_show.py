@@ -17,7 +17,7 @@ from node.explorer.showing.report import MeshNode, ReportInput, Spent
 from node.explorer.showing.show import _name, _report, _signed, _signed_row, _summary, summarise
 from node.sessions.serving import Sessions
 from node.verbs.searches import explore as verbs
-from node.verbs.searches.explore import Freed, Listed, PeerSpend, Removed, Summary
+from node.verbs.searches.explore import Freed, ListedSearch, PeerSpend, RemovedSearch, Summary
 from protocol import ids
 from protocol.errors import MeshError
 from protocol.goal.condition import Condition
@@ -387,7 +387,7 @@ async def test_searches_are_listed_shown_and_removed(tmp_path: Path) -> None:
         assert {each.id for each in listed} == {first.id, second}
         assert len((await door.ask(verbs.LIST, limit=1)).searches) == 1
         one = next(each for each in listed if each.id == first.id)
-        assert one == Listed(
+        assert one == ListedSearch(
             id=first.id, status="done", coordinator=anna.id, created_ms=first.created_ms, caller="owner"
         )
         assert (await door.ask(verbs.SHOW, search=first.id)) == await show_search(_parts(anna), first.id, "")
@@ -396,7 +396,7 @@ async def test_searches_are_listed_shown_and_removed(tmp_path: Path) -> None:
         removed = await door.ask(verbs.REMOVE, search=first.id)
         left = (await anna.store.usage()).get(bruno.id, 0)
         assert used > left
-        assert removed == Removed(
+        assert removed == RemovedSearch(
             search=first.id, status="done", freed=[Freed(node=bruno.id, name="bruno", bytes=used - left)]
         )
         assert (await door.ask(verbs.LIST)).searches == []

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from adapters.ports.browser import Outcome
+from adapters.ports.browser import ActionOutcome
 from node.explorer.sharing.visit import WalkStep
 from node.explorer.working.walker import Walker
 from node.live.acting import Gate
@@ -40,7 +40,7 @@ class TimedPage(MemoryPage):
 
     clock: ManualClock
 
-    async def perform(self, action: Action, **more: Any) -> Outcome:
+    async def perform(self, action: Action, **more: Any) -> ActionOutcome:
         """``adapters.ports.Page.perform``."""
         self.clock.advance(STEP_MS)
         return await super().perform(action, **more)

@@ -10,7 +10,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from adapters.ports.browser import Outcome
+from adapters.ports.browser import ActionOutcome
 from node.config import Config
 from node.config.settings import ExploreConfig, PolicyConfig
 from node.explorer.sharing.replica import Replica
@@ -113,7 +113,7 @@ async def test_each_page_is_in_the_tree_before_the_next_one_is_opened() -> None:
     work = await _work(links={"/": ("/b",), "/b": ("/b/z",), "/b/z": ()})
     perform, known = work.page.perform, list[tuple[int, int]]()
 
-    async def watched(action: Action, **more: Any) -> Outcome:
+    async def watched(action: Action, **more: Any) -> ActionOutcome:
         view = work.replica.view
         known.append((view.visits(work.replica.root), len(view.choosable(work.replica.root))))
         return await perform(action, **more)

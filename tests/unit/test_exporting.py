@@ -34,7 +34,7 @@ from protocol.page.actions.action import (
     Within,
 )
 from protocol.page.actions.dialogs import Answer
-from protocol.page.actions.evidence import Evidence
+from protocol.page.actions.evidence import ElementEvidence
 from protocol.page.actions.fits import Fit
 from protocol.recording.records.session import Expect, Session, Skipped, Step
 from tests.session_samples import sample_session, sample_steps
@@ -51,14 +51,14 @@ def session(**changes: object) -> Session:
     return msgspec.structs.replace(sample_session(ALL), **{"title": "Buy a “mug”", **changes})
 
 
-def steps(*actions: Action, evidence: Evidence | None = Evidence(role="button", name="Go")) -> list[Step]:  # noqa: B008
+def steps(*actions: Action, evidence: ElementEvidence | None = ElementEvidence(role="button", name="Go")) -> list[Step]:  # noqa: B008
     return [
         msgspec.structs.replace(FIRST, index=index, action=action, ok=True, error="", evidence=evidence)
         for index, action in enumerate(actions, 1)
     ]
 
 
-def playwright(*actions: Action, **more: Evidence | None) -> tuple[list[str], Written]:
+def playwright(*actions: Action, **more: ElementEvidence | None) -> tuple[list[str], Written]:
     """The statements between the opening of the page and its end."""
     written = write_playwright(session(), steps(Goto(url=HOME), *actions, **more))
     ast.parse(written.text)
@@ -71,7 +71,7 @@ def playwright(*actions: Action, **more: Evidence | None) -> tuple[list[str], Wr
     ], written
 
 
-def recorder(*actions: Action, **more: Evidence | None) -> tuple[list[dict[str, object]], Written]:
+def recorder(*actions: Action, **more: ElementEvidence | None) -> tuple[list[dict[str, object]], Written]:
     written = write_recorder(session(), steps(Goto(url=HOME), *actions, **more))
     return [
         {key: value for key, value in step.items() if key != "target"} for step in json.loads(written.text)["steps"][2:]
@@ -158,7 +158,7 @@ def test_a_step_is_a_statement_of_playwright(action: Action, line: str) -> None:
 
 
 def test_one_of_several_like_it_is_told_by_its_place() -> None:
-    found, _ = playwright(Click(target=BUTTON), evidence=Evidence(role="button", name="Go", alike=2))
+    found, _ = playwright(Click(target=BUTTON), evidence=ElementEvidence(role="button", name="Go", alike=2))
     assert found == ['page.get_by_role("button", name="Go", exact=True).nth(0).click()']
 
 
@@ -530,7 +530,9 @@ def test_what_cannot_be_seen_is_written_as_an_escape() -> None:
 
 
 def test_a_text_that_was_matched_as_a_whole_is_written_so_and_a_list_by_its_values() -> None:
-    whole = Evidence(role="button", name="Go", fits=(Fit(what="within", grade="whole"), Fit(what="row", grade="whole")))
+    whole = ElementEvidence(
+        role="button", name="Go", fits=(Fit(what="within", grade="whole"), Fit(what="row", grade="whole"))
+    )
     inner = Locator(role="button", name="Go", within=Within(role="row", text="Beer"))
     click, cell = playwright(
         Click(target=inner), Assert(what="cell", expected="1", row="Beer", column="Price"), evidence=whole
@@ -538,7 +540,7 @@ def test_a_text_that_was_matched_as_a_whole_is_written_so_and_a_list_by_its_valu
     row = 'page.get_by_role("row").filter(has=page.get_by_text("Beer", exact=True))'
     assert click == f'{row}.get_by_role("button", name="Go", exact=True).click()'
     assert "contains(" not in cell
-    listbox = Evidence(role="listbox", name="Go")
+    listbox = ElementEvidence(role="listbox", name="Go")
     sent = Assert(what="sent", items=("a", "b"), target=CSS)
     value = Assert(what="value", expected="A", target=CSS)
     lines, written = playwright(Extract(name="x", target=CSS), sent, value, evidence=listbox)

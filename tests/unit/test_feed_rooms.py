@@ -11,7 +11,7 @@ import pytest
 
 from node.rooms import Rooms
 from node.verbs.nodes.keys import RevokeParams
-from protocol.feed import Change, Kind
+from protocol.feed import FeedChange, FeedKind
 from protocol.page.actions.action import Click, Locator
 from protocol.search.entry import encode_action
 from protocol.trust.grants import parse_grants
@@ -27,7 +27,7 @@ async def village(tmp_path: Path) -> AsyncIterator[Village]:
     await made.close()
 
 
-async def told(of: Rooms | MemoryNode) -> list[Change]:
+async def told(of: Rooms | MemoryNode) -> list[FeedChange]:
     return list((await of.store.feed(after=0, limit=1_000)).changes)
 
 
@@ -47,24 +47,24 @@ async def test_what_happens_to_a_peer_is_told_with_its_id_by_who_did_it(village:
     await bruno.trust.own_keys.revoke(RevokeParams())
     seen = await told(anna)
     assert [change.kind for change in seen] == [
-        Kind.PEER_PAIRED,
-        Kind.PEER_GRANTS,
-        Kind.PEER_FROZEN,
-        Kind.PEER_UNFROZEN,
-        Kind.PEER_KEYS,
-        Kind.PEER_DISTRUSTED,
-        Kind.PEER_TRUSTED,
-        Kind.PEER_KEYS,
+        FeedKind.PEER_PAIRED,
+        FeedKind.PEER_GRANTS,
+        FeedKind.PEER_FROZEN,
+        FeedKind.PEER_UNFROZEN,
+        FeedKind.PEER_KEYS,
+        FeedKind.PEER_DISTRUSTED,
+        FeedKind.PEER_TRUSTED,
+        FeedKind.PEER_KEYS,
     ]
     assert {change.ids for change in seen} == {(other,)}
     who = {change.kind: change.who for change in seen}
-    assert (who[Kind.PEER_KEYS], who[Kind.PEER_PAIRED], who[Kind.PEER_FROZEN]) == (other, other, "node")
+    assert (who[FeedKind.PEER_KEYS], who[FeedKind.PEER_PAIRED], who[FeedKind.PEER_FROZEN]) == (other, other, "node")
     there = await told(bruno)
     assert [(change.kind, change.ids) for change in there] == [
-        (Kind.PEER_PAIRED, (one,)),
-        (Kind.PEER_GRANTED_US, (one,)),
-        (Kind.KEY_ROTATED, (other,)),
-        (Kind.KEY_REVOKED, (other,)),
+        (FeedKind.PEER_PAIRED, (one,)),
+        (FeedKind.PEER_GRANTED_US, (one,)),
+        (FeedKind.KEY_ROTATED, (other,)),
+        (FeedKind.KEY_REVOKED, (other,)),
     ]
     assert [change.number for change in there] == [1, 2, 3, 4]
 
@@ -74,24 +74,24 @@ async def test_a_search_tells_of_its_start_its_leases_its_claim_and_its_end_on_b
         done = await anna.run()
         await until(partial(_ended, bruno), "bruno has left the search")
         here, there = await told(anna), await told(bruno)
-        assert (here[0].kind, here[0].ids) == (Kind.SEARCH_STARTED, (done.id, anna.id))
-        assert (here[-1].kind, here[-1].ids) == (Kind.SEARCH_ENDED, (done.id, anna.id))
+        assert (here[0].kind, here[0].ids) == (FeedKind.SEARCH_STARTED, (done.id, anna.id))
+        assert (here[-1].kind, here[-1].ids) == (FeedKind.SEARCH_ENDED, (done.id, anna.id))
         kinds = [change.kind for change in here]
-        assert kinds.index(Kind.SESSION_RECORDED) < kinds.index(Kind.CLAIM_VERIFIED)
+        assert kinds.index(FeedKind.SESSION_RECORDED) < kinds.index(FeedKind.CLAIM_VERIFIED)
         for seen in (here, there):
-            granted = {change.ids for change in seen if change.kind == Kind.LEASE_GRANTED}
-            assert granted == {change.ids for change in seen if change.kind == Kind.LEASE_ENDED} != set()
-            assert len(granted) == sum(change.kind == Kind.LEASE_GRANTED for change in seen)
+            granted = {change.ids for change in seen if change.kind == FeedKind.LEASE_GRANTED}
+            assert granted == {change.ids for change in seen if change.kind == FeedKind.LEASE_ENDED} != set()
+            assert len(granted) == sum(change.kind == FeedKind.LEASE_GRANTED for change in seen)
             assert [change.number for change in seen] == list(range(1, len(seen) + 1))
-        workers = {change.ids[2] for change in there if change.kind == Kind.LEASE_GRANTED}
+        workers = {change.ids[2] for change in there if change.kind == FeedKind.LEASE_GRANTED}
         assert workers == {bruno.id}, "a worker tells of its own leases"
-        assert (there[0].kind, there[0].ids, there[0].who) == (Kind.SEARCH_STARTED, (done.id, anna.id), anna.id)
+        assert (there[0].kind, there[0].ids, there[0].who) == (FeedKind.SEARCH_STARTED, (done.id, anna.id), anna.id)
         await anna.explorer.remove(done.id)
-        assert ((await told(anna))[-1].kind, (await told(anna))[-1].ids) == (Kind.SEARCH_REMOVED, (done.id,))
+        assert ((await told(anna))[-1].kind, (await told(anna))[-1].ids) == (FeedKind.SEARCH_REMOVED, (done.id,))
 
 
 async def _ended(node: MemoryNode) -> bool:
-    return (await told(node))[-1:] != [] and (await told(node))[-1].kind == Kind.SEARCH_ENDED
+    return (await told(node))[-1:] != [] and (await told(node))[-1].kind == FeedKind.SEARCH_ENDED
 
 
 async def test_a_false_claim_is_told_with_its_lease_and_its_worker_and_a_stopped_search_ends_once() -> None:
@@ -107,7 +107,7 @@ async def test_a_false_claim_is_told_with_its_lease_and_its_worker_and_a_stopped
         await anna.explorer.stop(search)
         await asyncio.gather(task, return_exceptions=True)
         seen = await told(anna)
-        (refused,) = [change for change in seen if change.kind == Kind.CLAIM_REFUSED]
+        (refused,) = [change for change in seen if change.kind == FeedKind.CLAIM_REFUSED]
         assert refused.ids == (leased.lease, search, liar.id)
-        assert sum(change.kind == Kind.SEARCH_ENDED for change in seen) == 1
-        assert Kind.CLAIM_VERIFIED not in {change.kind for change in seen}
+        assert sum(change.kind == FeedKind.SEARCH_ENDED for change in seen) == 1
+        assert FeedKind.CLAIM_VERIFIED not in {change.kind for change in seen}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from protocol.capsule.flows.auth_flow import SendSign, Signs
-from protocol.capsule.flows.flow_findings import Ended, judge_flow
+from protocol.capsule.flows.flow_findings import ObservedLogout, judge_flow
 from protocol.capsule.flows.login import Proof
 from tests.tables import each
 
@@ -15,7 +15,7 @@ BACK = f"{SHOP}/callback?code={TOKEN}&state=xyz"
 ASKS = f"{IDP}/authorize?client_id=7&response_type=code&redirect_uri=x"
 
 
-def weak(*looks: Signs, fixed: bool = False, ended: Ended | None = None) -> list[str]:
+def weak(*looks: Signs, fixed: bool = False, ended: ObservedLogout | None = None) -> list[str]:
     flow, _ = judge_flow(looks, Proof() if fixed else Proof(fails="not logged in"), ended)
     assert TOKEN not in str(flow)
     return [each.what for each in flow.weak]
@@ -63,7 +63,7 @@ def test_a_login_elsewhere_is_bound_to_the_browser_or_not(more: str, found: list
 def test_fixation_and_logout_are_told_either_way() -> None:
     page = signs(f"{SHOP}/account")
     assert weak(page, fixed=True) == ["session-fixation"]
-    assert weak(page, ended=Ended(pressed=True, taken=True)) == ["logout"]
-    assert weak(page, ended=Ended(pressed=False)) == []
-    _, sound = judge_flow([page], Proof(fails="x"), Ended(pressed=True))
+    assert weak(page, ended=ObservedLogout(pressed=True, taken=True)) == ["logout"]
+    assert weak(page, ended=ObservedLogout(pressed=False)) == []
+    _, sound = judge_flow([page], Proof(fails="x"), ObservedLogout(pressed=True))
     assert [each.what for each in sound] == ["session-fixation", "logout"]

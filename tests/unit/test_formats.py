@@ -36,7 +36,7 @@ from tests.tables import each
 from tests.vectors.bundle_vectors import _parts, _signed
 from tests.vectors.generate import FOLDER
 
-HEADER = envelope.Header(issuer=NODE, issued_s=1_700_000_001, unique=bytes(16))
+HEADER = envelope.EnvelopeHeader(issuer=NODE, issued_s=1_700_000_001, unique=bytes(16))
 OLDER = json.loads((FOLDER / "older.json").read_text(encoding="utf-8"))
 
 

@@ -11,14 +11,14 @@ from typing import Any
 import msgspec
 import pytest
 
-from adapters.ports.browser import Untaken
+from adapters.ports.browser import UnexportableState
 from node.capsules.mount import Mounting
 from node.capsules.seal import Wanted, from_browser, to_browser
 from node.live.browsers import mounted
 from node.verbs.capsules.capsule import CapsuleParams
 from node.verbs.capsules.capsule_upkeep import RevokeParams
 from protocol import limits
-from protocol.capsule.state import CapsuleState, Database, Entry, Lost, ObjectStore, OriginStorage
+from protocol.capsule.state import CapsuleState, IndexedDatabase, Lost, ObjectStore, ObjectStoreRecord, OriginStorage
 from protocol.errors import MeshError
 from tests.capsule_nodes import GRANTS, CapsuleNode, code_of, two
 from tests.capsules import SHOP, STATE
@@ -242,9 +242,9 @@ async def test_a_capsule_from_the_future_is_not_imported(nodes: list[CapsuleNode
 
 def _many_records() -> CapsuleState:
     """Within every bound but that of all items together."""
-    entries = tuple(Entry(key=str(number), value="1") for number in range(limits.CAPSULE_ENTRIES_MAX))
+    entries = tuple(ObjectStoreRecord(key=str(number), value="1") for number in range(limits.CAPSULE_ENTRIES_MAX))
     stores = tuple(ObjectStore(name=name, entries=entries) for name in ("one", "two"))
-    return CapsuleState(storage=(OriginStorage(origin=SHOP, databases=(Database(name="base", stores=stores),)),))
+    return CapsuleState(storage=(OriginStorage(origin=SHOP, databases=(IndexedDatabase(name="base", stores=stores),)),))
 
 
 def _much_lost() -> CapsuleState:
@@ -265,7 +265,7 @@ async def test_no_state_is_sealed_that_could_not_be_opened_again(
 
 def test_what_pages_say_that_they_keep_does_not_grow_without_end() -> None:
     before = _much_lost()
-    more = tuple(Untaken(origin=SHOP, what=f"blob in x{number}") for number in range(32))
+    more = tuple(UnexportableState(origin=SHOP, what=f"blob in x{number}") for number in range(32))
     held = to_browser(before, now_s=0)
     state = from_browser(msgspec.structs.replace(held, untaken=more), before)
     assert len(state.lost) == limits.CAPSULE_STORAGES_MAX

@@ -17,7 +17,7 @@ from node.verbs.capsules.capsule_upkeep import RevokeParams
 from protocol import ids
 from protocol.capsule import file as files
 from protocol.capsule.artefacts import KIND_USE, Use
-from protocol.capsule.capsule import KIND_CAPSULE, Capsule, Header, Sealed, read_header
+from protocol.capsule.capsule import KIND_CAPSULE, Capsule, CapsuleHeader, SealedPayload, read_header
 from protocol.errors import MeshError
 from protocol.log import log_proof
 from protocol.messages import CapsuleUsed
@@ -69,14 +69,14 @@ def put_back(node: CapsuleNode, copied: tuple[dict[str, Any], dict[str, Any]]) -
 # --- capsules that were changed --------------------------------------------------------------------------------------
 
 
-def _altered(sealed: Sealed, **changes: Any) -> Sealed:
+def _altered(sealed: SealedPayload, **changes: Any) -> SealedPayload:
     """``sealed`` under a header with another policy."""
     header = read_header(sealed.header)
     made = msgspec.structs.replace(header, policy=msgspec.structs.replace(header.policy, **changes))
     return msgspec.structs.replace(sealed, header=cbor.encode(made))
 
 
-def _resigned(node: CapsuleNode, sealed: Sealed) -> bytes:
+def _resigned(node: CapsuleNode, sealed: SealedPayload) -> bytes:
     return node.node.identity.artefact(KIND_CAPSULE, "x", sealed).envelope
 
 
@@ -88,7 +88,7 @@ async def test_an_altered_policy_is_refused_in_the_file_and_in_the_store(
     alice, bob = nodes
     await alice.capture(replays_max=1)
     file = files.unpack((await alice.give(bob)).read_bytes())
-    good = cbor.decode_as(envelope.peek(file.envelope).payload, Sealed)
+    good = cbor.decode_as(envelope.peek(file.envelope).payload, SealedPayload)
     altered = _altered(good, **changes)
     # Alice's signature around other bytes, and Bob's own around them.
     moved = file.envelope.replace(good.header, altered.header)
@@ -116,7 +116,7 @@ async def test_a_consent_that_was_cut_out_of_the_file_is_missed(nodes: list[Caps
     alice, bob = nodes
     await alice.capture()
     file = files.unpack((await alice.give(bob)).read_bytes())
-    good = cbor.decode_as(envelope.peek(file.envelope).payload, Sealed)
+    good = cbor.decode_as(envelope.peek(file.envelope).payload, SealedPayload)
     # By Alice's own node, as if it left out what its policy demands.
     asks = _altered(good, consent=True)
     signed = await alice.node.witness.artefact(KIND_CAPSULE, "x", asks)
@@ -132,11 +132,11 @@ async def _proof(node: CapsuleNode, sealed: bytes) -> bytes:
     return log_proof.encode(await node.node.witness.prove(capsule.digest))
 
 
-def _sealed(data: bytes) -> Sealed:
-    return cbor.decode_as(envelope.peek(data).payload, Sealed)
+def _sealed(data: bytes) -> SealedPayload:
+    return cbor.decode_as(envelope.peek(data).payload, SealedPayload)
 
 
-def _any_header(data: bytes) -> Header:
+def _any_header(data: bytes) -> CapsuleHeader:
     return read_header(_sealed(data).header)
 
 

@@ -34,7 +34,7 @@ def shown(
     binding: bytes = ROUTE,
 ) -> bytes:
     """An introduction."""
-    header = envelope.Header(
+    header = envelope.EnvelopeHeader(
         issuer=issuer or log.node,
         audience=audience,
         issued_s=issued_s,

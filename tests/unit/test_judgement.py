@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from protocol.risk.judgement import Evidence, Risk, raised, settled, weigh, worst
+from protocol.risk.judgement import Risk, RiskEvidence, raised, settled, weigh, worst
 from tests.tables import each
 
 SURE, CLAIMED, ACTS = settled(1, "a link"), settled(1, "a tab", sure=False), settled(4, "acts", sure=False)
 
 
-def says(level: int, *, certain: bool = True) -> Evidence:
-    return Evidence(level=level, certain=certain, says=f"class {level}")
+def says(level: int, *, certain: bool = True) -> RiskEvidence:
+    return RiskEvidence(level=level, certain=certain, says=f"class {level}")
 
 
 @each(
@@ -29,7 +29,7 @@ def says(level: int, *, certain: bool = True) -> Evidence:
     ],
 )
 def test_what_is_grave_raises_a_class_and_nothing_lowers_it(
-    begins: Risk, found: list[Evidence], level: int, reason: str
+    begins: Risk, found: list[RiskEvidence], level: int, reason: str
 ) -> None:
     """Guard: protocol/risk/judgement.py, weigh."""
     risk = weigh(begins, found)

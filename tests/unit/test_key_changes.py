@@ -16,7 +16,7 @@ from node.trust.own_keys import OwnKeys, describe
 from node.verbs.nodes.keys import ChangedKey, RecoveredKey, RecoverParams, RevokedKey, RevokeParams
 from protocol import ids, limits
 from protocol.errors import MeshError
-from protocol.feed import Kind
+from protocol.feed import FeedKind
 from protocol.keys import keylog, recovery
 from protocol.keys.key_event import EVENT_RANDOM_BYTES
 from protocol.keys.keylog import KeyLog
@@ -133,7 +133,7 @@ async def test_a_rotation_is_stored_before_it_is_told_and_both_keys_are_kept_mea
     assert own.log.since_s == anna.now_s
     assert own.spoken
     assert (anna.node.server.public_key, anna.ended) == (own.public_key, ["pairing"])
-    assert await anna.news() == [(Kind.KEY_ROTATED, (own.node,))]
+    assert await anna.news() == [(FeedKind.KEY_ROTATED, (own.node,))]
     assert bruno.peers.public_key(own.node) == own.public_key
     await bruno.calls.call(own.node, "status", StatusAsk(), StatusTell)
 
@@ -245,7 +245,7 @@ async def test_a_recovery_needs_its_key_and_not_the_current_one(two: tuple[Keys,
     assert found == RecoveredKey(**anna.result(), recovery_file="")
     assert own.log.since_s == anna.now_s
     assert anna.words == ([anna.file.read_text()] if by_words else [])
-    assert (anna.ended, await anna.news()) == (["pairing"], [(Kind.KEY_RECOVERED, (own.node,))])
+    assert (anna.ended, await anna.news()) == (["pairing"], [(FeedKind.KEY_RECOVERED, (own.node,))])
     assert bruno.peers.public_key(own.node) == own.public_key
     await anna.keys.recover(RecoverParams(key_file=str(anna.file)))  # the recovery key is still the same
 
@@ -352,7 +352,7 @@ async def test_a_node_that_revokes_itself_tells_its_peers_and_ends_its_work(
     found = await anna.keys.revoke(RevokeParams(**given, since_s=anna.now_s - 7))
     own = anna.node.identity
     assert found == RevokedKey(**anna.result(), revoked_s=anna.now_s - 7)
-    assert (anna.ended, await anna.news()) == (["work"], [(Kind.KEY_REVOKED, (own.node,))])
+    assert (anna.ended, await anna.news()) == (["work"], [(FeedKind.KEY_REVOKED, (own.node,))])
     assert identity.read_log(anna.home).encode() == own.log.encode()
     assert bruno.peers.standing(own.node) == "keylog.revoked"
     assert (await refusal(anna.keys.rotate())).code == "keylog.revoked"

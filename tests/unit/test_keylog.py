@@ -177,7 +177,7 @@ def test_the_recovery_key_does_not_rotate_it_recovers() -> None:
 def test_a_rotation_cannot_name_a_recovery_commitment() -> None:
     """Guard: unknown fields are refused in a statement."""
     body = cbor.decode(cbor.encode(rotation(LOG, THIEF))) | {"recovery": recovery_commitment(public(THIEF))}
-    header = envelope.Header(issuer=NODE, issued_s=2_000, unique=bytes(16))
+    header = envelope.EnvelopeHeader(issuer=NODE, issued_s=2_000, unique=bytes(16))
     accepted = envelope.seal(cbor.encode(body), kind="key-accept", key=THIEF, header=header)
     assert (
         code(lambda: LOG.apply(envelope.seal(accepted, kind=KIND_EVENT, key=FIRST, header=header))) == "keylog.invalid"
@@ -273,7 +273,7 @@ def test_an_event_about_another_node_is_refused() -> None:
 
 def test_an_acceptance_of_another_moment_does_not_fit() -> None:
     """Guard: issuer and time of both envelopes agree, in ``read_event``."""
-    header = envelope.Header(issuer=NODE, issued_s=2_000, unique=bytes(16))
+    header = envelope.EnvelopeHeader(issuer=NODE, issued_s=2_000, unique=bytes(16))
     older = msgspec.structs.replace(header, issued_s=1_999)
     accepted = envelope.seal(cbor.encode(rotation(LOG, SECOND)), kind="key-accept", key=SECOND, header=older)
     assert (
@@ -284,7 +284,7 @@ def test_an_acceptance_of_another_moment_does_not_fit() -> None:
 @each(("field", "value"), [("audience", NODE), ("expires_s", 3_000)])
 def test_an_event_with_an_audience_or_an_expiry_is_refused(field: str, value: Any) -> None:
     """Guard: ``_check_header``."""
-    header = envelope.Header(issuer=NODE, issued_s=START_S, unique=bytes(16))
+    header = envelope.EnvelopeHeader(issuer=NODE, issued_s=START_S, unique=bytes(16))
     said = cbor.encode(Genesis(key=public(FIRST), recovery=bytes(32)))
     raw = envelope.seal(said, kind=KIND_EVENT, key=FIRST, header=msgspec.structs.replace(header, **{field: value}))
     assert code(lambda: KeyLog.begin(raw)) == "keylog.invalid"
@@ -292,7 +292,7 @@ def test_an_event_with_an_audience_or_an_expiry_is_refused(field: str, value: An
 
 def test_an_envelope_of_another_kind_is_no_event() -> None:
     """Guard: the kind in ``_check_header``."""
-    header = envelope.Header(issuer=NODE, issued_s=START_S, unique=bytes(16))
+    header = envelope.EnvelopeHeader(issuer=NODE, issued_s=START_S, unique=bytes(16))
     said = cbor.encode(Genesis(key=public(FIRST), recovery=bytes(32)))
     assert code(lambda: KeyLog.begin(envelope.seal(said, kind="delta", key=FIRST, header=header))) == "keylog.invalid"
 
@@ -509,7 +509,7 @@ def test_an_artefact_of_an_earlier_key_verifies_and_one_it_signs_afterwards_does
     log = rotated(LOG, FIRST, SECOND, 2_000)
 
     def verify(signer: SigningKey, issued_s: int) -> str:
-        header = envelope.Header(issuer=NODE, issued_s=issued_s, unique=bytes(16))
+        header = envelope.EnvelopeHeader(issuer=NODE, issued_s=issued_s, unique=bytes(16))
         data = envelope.seal(b"x", kind="delta", key=signer, header=header)
         find = lambda issuer, selector, at_s: log.find_key(selector, at_s)  # noqa: E731
         return envelope.verify(data, kinds=frozenset({"delta"}), find_key=find).header.issuer

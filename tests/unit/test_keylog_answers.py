@@ -51,7 +51,7 @@ def rotation(position: int) -> bytes:
 
 
 def sealed(payload: bytes, kind: str = KIND_EVENT) -> bytes:
-    header = envelope.Header(issuer=NODE, issued_s=2_000, unique=bytes(16))
+    header = envelope.EnvelopeHeader(issuer=NODE, issued_s=2_000, unique=bytes(16))
     return envelope.seal(payload, kind=kind, key=FIRST, header=header)
 
 

@@ -15,12 +15,12 @@ from adapters.ports import store
 from adapters.ports.tables import Table
 from node.approvals.stored import QuestionRecord
 from protocol.approval.question import Question
-from protocol.audit import Draft, Row
-from protocol.feed import Change
-from protocol.kinds import AuthorText, Done, Home, Kind, PageText, Plain, Request, bare, is_record, kind_of
+from protocol.audit import AuditDraft, Row
+from protocol.feed import FeedChange
+from protocol.kinds import AuthorText, Done, Home, PageText, Plain, Request, TextKind, bare, is_record, kind_of
 from protocol.messages import SearchSpec
 from protocol.page.actions.action import Click, Fill, Locator, Secret
-from protocol.page.actions.evidence import Evidence
+from protocol.page.actions.evidence import ElementEvidence
 from protocol.page.secrets.redaction import Redaction, redacted
 from protocol.recording.records.session import ReplayReport, Session, Step
 from scripts.guard_table import ROOT
@@ -29,10 +29,10 @@ SECRETS = {"word": "hunter2"}
 SHOWN = "‹secret:word›"
 
 
-def texts_of(record: type, kind: Kind | None = None) -> Iterator[tuple[str, Kind | None]]:
+def texts_of(record: type, kind: TextKind | None = None) -> Iterator[tuple[str, TextKind | None]]:
     """Each text of ``record`` and of the records in it, as ``Step.title``, with its kind."""
     seen: set[type] = set()
-    pending: list[tuple[Any, Kind | None, str]] = [(record, kind, record.__name__)]
+    pending: list[tuple[Any, TextKind | None, str]] = [(record, kind, record.__name__)]
     while pending:
         hint, above, place = pending.pop()
         found, inner = kind_of(hint) or above, bare(hint)
@@ -86,7 +86,17 @@ CREDENTIALS = ("protocol.capsule.", "protocol.page.secrets.")
 
 
 def test_what_leaves_is_found_by_itself() -> None:
-    assert {Session, Step, ReplayReport, Draft, Row, Question, QuestionRecord, SearchSpec, Change} <= LEAVING
+    assert {
+        Session,
+        Step,
+        ReplayReport,
+        AuditDraft,
+        Row,
+        Question,
+        QuestionRecord,
+        SearchSpec,
+        FeedChange,
+    } <= LEAVING
     assert len(LEAVING) > 150
 
 
@@ -99,7 +109,7 @@ def test_each_text_of_a_record_that_is_stored_or_sent_says_what_it_is() -> None:
 
 
 def test_a_secret_itself_stands_only_in_what_is_sealed_or_given() -> None:
-    holding = {record for record in LEAVING for _, kind in texts_of(record) if kind is Kind.CREDENTIAL}
+    holding = {record for record in LEAVING for _, kind in texts_of(record) if kind is TextKind.CREDENTIAL}
     assert holding
     assert [each for each in holding if not each.__module__.startswith(CREDENTIALS)] == []
 
@@ -116,7 +126,7 @@ class Outer(msgspec.Struct):
 
     each: tuple[Inner, ...]
     names: dict[Plain, str]
-    cells: Annotated[tuple[str, ...], Kind.PAGE_TEXT]
+    cells: Annotated[tuple[str, ...], TextKind.PAGE_TEXT]
     maybe: Inner | None = None
 
 
@@ -143,7 +153,7 @@ class Whole(msgspec.Struct, frozen=True, kw_only=True):
     parts: tuple[Part, ...] = ()
     pair: tuple[Plain, PageText] = ("", "")
     named: Mapping[Plain, PageText] = {}
-    cells: Annotated[tuple[str, ...], Kind.PAGE_TEXT] = ()
+    cells: Annotated[tuple[str, ...], TextKind.PAGE_TEXT] = ()
     either: AuthorText | Part = ""
 
 
@@ -171,7 +181,7 @@ def test_a_record_is_redacted_by_the_kinds_of_its_fields() -> None:
 def test_what_holds_nothing_to_redact_is_the_same_object() -> None:
     fill = Fill(target=Locator(role="textbox", name="Name"), value=Secret(secret="word"))
     given = Whole(text="a", parts=(Part("b"),), named={"a": "b"}, cells=("c",), pair=("a", "b"), part=Part("x"))
-    for record in (given, fill, Click(target=Locator(name="hunter")), Evidence(name="Shop", cells=("a", "b"))):
+    for record in (given, fill, Click(target=Locator(name="hunter")), ElementEvidence(name="Shop", cells=("a", "b"))):
         assert redacted(record, Redaction(SECRETS)) is record
     assert redacted(None, Redaction(SECRETS)) is None
     pair = (Part("a"), Part("b"))
@@ -196,7 +206,7 @@ def test_the_home_of_a_record_decides_what_leaves_its_texts() -> None:
 
 def test_these_texts_of_a_step_are_stored_as_they_are() -> None:
     """Whoever adds one here says that no page and no author can put a secret into it, or that it was redacted before."""
-    kept = {place for place, kind in texts_of(Step) if kind in (Kind.PLAIN, Kind.DONE)}
+    kept = {place for place, kind in texts_of(Step) if kind in (TextKind.PLAIN, TextKind.DONE)}
     assert sorted(kept) == [
         "Assert.attribute",
         "Assert.sha256",

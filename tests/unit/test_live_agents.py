@@ -13,7 +13,7 @@ from node.live.sessions.stored import LIVES, LiveRecord
 from node.verbs.live.live import Opened
 from node.verbs.nodes.agent import AddParams, NameParams
 from protocol.errors import MeshError
-from protocol.feed import Kind
+from protocol.feed import FeedKind
 from protocol.page.actions.action import Goto
 from protocol.recording.records.session import Verdict
 from protocol.refusals import Refusals
@@ -148,7 +148,7 @@ async def test_an_address_that_an_agent_is_refused_is_counted_under_its_name_and
     for _ in range(3):
         assert (await bench.denied(token, "open", url=f"{ORIGIN}/")).code == "browser.refused"
     assert bench.agents._refusals.by_peer["agent:helper", "browser.refused"] == 3
-    told = [change for change in (await bench.store.feed(after=0)).changes if change.kind == Kind.AGENT_REFUSED]
+    told = [change for change in (await bench.store.feed(after=0)).changes if change.kind == FeedKind.AGENT_REFUSED]
     assert [(change.ids, change.who) for change in told] == [(("helper",), "agent:helper")]
     barred = Bench(policy=PolicyConfig(origins=("http://other.test",)))
     await barred.witness.load()

@@ -16,7 +16,7 @@ from node.verbs.caller import OWNER, Caller, CallerKind
 from node.verbs.live import live as verbs
 from node.verbs.nodes.agent import AddParams
 from protocol import audit
-from protocol.audit import Outcome
+from protocol.audit import AuditOutcome
 from protocol.errors import MeshError
 from tests.twins.browser import MemoryBrowser
 from tests.unit.test_live_sessions import ANNA, ORIGIN, ref_of, shop
@@ -65,12 +65,12 @@ async def test_an_agent_acts_under_its_name_and_approves_nothing(tmp_path: Path)
         assert beyond == ["live.open", "live.act", "live.screenshot"], "each verb once"
         rows = [row for row in every if row.code != "caller.refused"]
         assert [(row.what, row.outcome, row.subject, row.code) for row in rows] == [
-            ("live.open", Outcome.BEGUN, "", ""),
-            ("live.open", Outcome.DONE, session, ""),
-            ("live.click", Outcome.BEGUN, session, ""),
-            ("live.click", Outcome.DONE, session, ""),
-            ("live.close", Outcome.BEGUN, session, ""),
-            ("live.close", Outcome.DONE, session, ""),
+            ("live.open", AuditOutcome.BEGUN, "", ""),
+            ("live.open", AuditOutcome.DONE, session, ""),
+            ("live.click", AuditOutcome.BEGUN, session, ""),
+            ("live.click", AuditOutcome.DONE, session, ""),
+            ("live.close", AuditOutcome.BEGUN, session, ""),
+            ("live.close", AuditOutcome.DONE, session, ""),
         ]
         assert rows[2].note == {"element": "the button to buy"}
         assert site.reached == ["GET /"]

@@ -26,7 +26,7 @@ from node.verbs.caller import OWNER, Caller, CallerKind, called_by
 from node.verbs.live.live import Acted, LiveClosed, LiveList, LiveShown, Observed, Opened, PageList, Pictured
 from protocol import limits
 from protocol.errors import MeshError
-from protocol.feed import Kind
+from protocol.feed import FeedKind
 from protocol.page.actions.action import Goto
 from protocol.page.seen.observation import Element, Traits
 from protocol.recording.records.session import Verdict
@@ -517,7 +517,7 @@ async def test_a_crash_of_its_browser_between_calls_ends_it_at_once_and_signs_wh
         first.session: "crashed",
         second.session: "crashed",
     }
-    told = (await bench.store.feed(after=0, kind=Kind.LIVE_CRASHED)).changes
+    told = (await bench.store.feed(after=0, kind=FeedKind.LIVE_CRASHED)).changes
     assert {(change.ids, change.who) for change in told} == {((each.session,), "node") for each in (first, second)}
     assert await bench.signed(first.session) == ["owner"]
     assert await bench.signed(second.session) == ["agent:anna"]
@@ -643,12 +643,12 @@ async def test_the_feed_tells_once_that_one_was_opened_and_once_that_it_has_ende
     await restarted.live.load()
     every = [each.session for each in (closed, due, crashed, stopped, killed)] + [refused.detail["live"]]
     told = (await bench.store.feed(after=0, kind="live")).changes
-    assert sorted(change.ids[0] for change in told if change.kind == Kind.LIVE_OPENED) == sorted(every)
-    assert sorted(change.ids[0] for change in told if change.kind != Kind.LIVE_OPENED) == sorted(every)
-    assert [change.ids[0] for change in told if change.kind == Kind.LIVE_CRASHED] == [crashed.session]
+    assert sorted(change.ids[0] for change in told if change.kind == FeedKind.LIVE_OPENED) == sorted(every)
+    assert sorted(change.ids[0] for change in told if change.kind != FeedKind.LIVE_OPENED) == sorted(every)
+    assert [change.ids[0] for change in told if change.kind == FeedKind.LIVE_CRASHED] == [crashed.session]
     who = {(change.kind, change.ids[0]): change.who for change in told}
-    assert who[Kind.LIVE_OPENED, due.session] == who[Kind.LIVE_ENDED, closed.session] == "somebody"
-    assert who[Kind.LIVE_ENDED, due.session] == "node"
+    assert who[FeedKind.LIVE_OPENED, due.session] == who[FeedKind.LIVE_ENDED, closed.session] == "somebody"
+    assert who[FeedKind.LIVE_ENDED, due.session] == "node"
 
 
 async def test_one_whose_first_page_does_not_open_leaves_nothing_open(bench: Bench) -> None:

@@ -11,7 +11,7 @@ from node.config.settings import PolicyConfig
 from node.log.verbs import Logs
 from node.verbs.nodes.log import PeerAudit
 from protocol.errors import MeshError
-from protocol.feed import Kind
+from protocol.feed import FeedKind
 from protocol.log import witness_log
 from protocol.messages import Done, LogSync, SearchClose
 from tests.mesh_memory import MemoryNode, memory_mesh
@@ -184,10 +184,10 @@ async def test_silence_is_told_by_default_and_freezes_by_policy_until_the_log_is
     assert not anna.peers.frozen
     told = (await anna.store.feed(after=0, kind="peer")).changes
     assert [(change.kind, change.ids, change.who) for change in told] == [
-        (Kind.PEER_LOG_DOUBTED, (mallory.id,), "node"),
-        (Kind.PEER_FROZEN, (mallory.id,), "node"),
-        (Kind.PEER_LOG_SHOWN, (mallory.id,), "node"),
-        (Kind.PEER_UNFROZEN, (mallory.id,), "node"),
+        (FeedKind.PEER_LOG_DOUBTED, (mallory.id,), "node"),
+        (FeedKind.PEER_FROZEN, (mallory.id,), "node"),
+        (FeedKind.PEER_LOG_SHOWN, (mallory.id,), "node"),
+        (FeedKind.PEER_UNFROZEN, (mallory.id,), "node"),
     ]
 
 

@@ -10,7 +10,7 @@ import pytest
 from node.config.settings import PolicyConfig
 from node.log.log_watch import LogAnswer, LogFacts, LogWatch
 from protocol import audit, ids
-from protocol.feed import Kind
+from protocol.feed import FeedKind
 from tests.mesh_memory import MemoryNode, memory_mesh
 
 pytestmark = pytest.mark.virtual_time
@@ -90,11 +90,11 @@ async def test_a_record_that_does_not_change_is_not_written(
     ("before", "shown", "told"),
     [
         (LogAnswer.NOTHING, LogAnswer.CURRENT, None),
-        (LogAnswer.NOTHING, LogAnswer.SILENT, Kind.PEER_LOG_DOUBTED),
-        (LogAnswer.CURRENT, LogAnswer.BEHIND, Kind.PEER_LOG_DOUBTED),
-        (LogAnswer.SILENT, LogAnswer.UNPROVEN, Kind.PEER_LOG_DOUBTED),
-        (LogAnswer.CURRENT, LogAnswer.CONTRADICTING, Kind.PEER_LOG_DOUBTED),
-        (LogAnswer.SILENT, LogAnswer.CURRENT, Kind.PEER_LOG_SHOWN),
+        (LogAnswer.NOTHING, LogAnswer.SILENT, FeedKind.PEER_LOG_DOUBTED),
+        (LogAnswer.CURRENT, LogAnswer.BEHIND, FeedKind.PEER_LOG_DOUBTED),
+        (LogAnswer.SILENT, LogAnswer.UNPROVEN, FeedKind.PEER_LOG_DOUBTED),
+        (LogAnswer.CURRENT, LogAnswer.CONTRADICTING, FeedKind.PEER_LOG_DOUBTED),
+        (LogAnswer.SILENT, LogAnswer.CURRENT, FeedKind.PEER_LOG_SHOWN),
         (LogAnswer.SILENT, LogAnswer.SILENT, None),
     ],
 )
@@ -160,9 +160,9 @@ async def test_by_policy_silence_freezes_and_a_head_ends_it(three: list[MemoryNo
         ("peer.frozen", "node", bruno.id, "log.silent", {}),
         ("peer.thawed", "node", bruno.id, "", {}),
     ]
-    assert [each for each in await news(anna) if each[0] in (Kind.PEER_FROZEN, Kind.PEER_UNFROZEN)] == [
-        (Kind.PEER_FROZEN, (bruno.id,), "node"),
-        (Kind.PEER_UNFROZEN, (bruno.id,), "node"),
+    assert [each for each in await news(anna) if each[0] in (FeedKind.PEER_FROZEN, FeedKind.PEER_UNFROZEN)] == [
+        (FeedKind.PEER_FROZEN, (bruno.id,), "node"),
+        (FeedKind.PEER_UNFROZEN, (bruno.id,), "node"),
     ]
 
 

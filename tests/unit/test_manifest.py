@@ -16,8 +16,8 @@ from protocol.errors import MeshError
 from protocol.page.secrets.redaction import Redaction, redacted
 from protocol.recording.records.manifest import (
     Effect,
-    Listed,
     SentFile,
+    StepRequests,
     Varies,
     digest_of,
     effect_of,
@@ -47,7 +47,7 @@ def multipart(*names: str, boundary: str = "x1", value: str = "v") -> Effect:
 
 
 def takes(listed: Effect, sent: Effect, *, level_max: int = 4, closed: str = "", **varies: Any) -> bool:
-    one = Listed((listed,), told=lambda each: each, varies=Varies(**varies), level_max=level_max, closed=closed)
+    one = StepRequests((listed,), told=lambda each: each, varies=Varies(**varies), level_max=level_max, closed=closed)
     return one.takes(sent)
 
 
@@ -114,8 +114,8 @@ def test_only_what_is_listed_may_leave_and_ids_differ_only_where_they_may() -> N
 
 
 def test_a_listed_request_leaves_once_and_never_above_its_class_or_after_a_mismatch() -> None:
-    """Guard: protocol/recording/records/manifest.py, Listed.takes."""
-    listed = Listed((form(), form()), told=lambda each: each, level_max=4)
+    """Guard: protocol/recording/records/manifest.py, StepRequests.takes."""
+    listed = StepRequests((form(), form()), told=lambda each: each, level_max=4)
     assert [listed.takes(form()) for _ in range(3)] == [True, True, False]
     assert listed.left == {}
     assert not takes(form(), form(), closed="step 1 did not match")
@@ -127,12 +127,12 @@ def test_a_listed_request_leaves_once_and_never_above_its_class_or_after_a_misma
                        for each, level in ((deletes, 1), (form(), 7)))  # fmt: skip
     assert not takes(lowered, deletes)
     assert not takes(raised, form())
-    refused = Listed((deletes,), told=lambda each: each, level_max=6)
+    refused = StepRequests((deletes,), told=lambda each: each, level_max=6)
     assert (refused.takes(deletes), refused.level_refused, refused.left) == (False, 7, {0: deletes})
 
 
 def test_a_preflight_may_announce_only_what_is_left() -> None:
-    listed = Listed((form(),), told=lambda each: each, level_max=4)
+    listed = StepRequests((form(),), told=lambda each: each, level_max=4)
     assert listed.announces("POST", URL)
     assert not listed.announces("DELETE", URL)
     assert not listed.announces("POST", URL + "&x=1")

@@ -30,7 +30,7 @@ from node.verbs.capsules.capsule_upkeep import RevokeParams
 from protocol import limits
 from protocol.capsule.flows.portability import TravelFinding, findings, logout_control, place_of, standing, verdict_of
 from protocol.capsule.hidden import hidden_values
-from protocol.capsule.state import CapsuleState, Cookie, Item, Lost, OriginStorage
+from protocol.capsule.state import CapsuleState, Cookie, Lost, OriginStorage, StorageItem
 from protocol.errors import MeshError
 from protocol.page.actions.action import Click, Locator
 from protocol.page.secrets.redaction import redact_text
@@ -289,7 +289,7 @@ def test_values_that_look_like_secrets_are_hidden_and_words_are_not() -> None:
             Cookie(name="size", value="12345678", domain="shop.example", http_only=True),
             Cookie(name="track", value=CANARY, domain="shop.example"),
         ),
-        storage=(OriginStorage(origin=SHOP, local=(Item(name="state", value=nested),)),),
+        storage=(OriginStorage(origin=SHOP, local=(StorageItem(name="state", value=nested),)),),
     )
     hidden = set(hidden_values(state).values())
     assert hidden == {"seven-letters-only", CANARY, f"{CANARY}-deep", f"{CANARY}-list"}
@@ -297,7 +297,7 @@ def test_values_that_look_like_secrets_are_hidden_and_words_are_not() -> None:
 
 def test_nothing_that_a_page_stores_takes_the_place_of_its_session_among_what_is_hidden() -> None:
     """Guard: protocol/capsule/hidden.py, hidden_values."""
-    decoys = tuple(Item(name=str(number), value=f"{CANARY}-decoy-{number:040}") for number in range(200))
+    decoys = tuple(StorageItem(name=str(number), value=f"{CANARY}-decoy-{number:040}") for number in range(200))
     others = (Cookie(name=f"c{each.name}", value=f"{each.value}c", domain="shop.example") for each in decoys)
     state = CapsuleState(
         cookies=(Cookie(name="sid", value=CANARY, domain="shop.example", http_only=True), *others),
@@ -310,7 +310,7 @@ def test_nothing_that_a_page_stores_takes_the_place_of_its_session_among_what_is
 
 def test_what_is_hidden_is_no_longer_than_can_be_looked_for() -> None:
     """Guard: protocol/capsule/hidden.py, hidden_values."""
-    items = tuple(Item(name=str(number), value=f"{CANARY}{number:03}" * 5_000) for number in range(100))
+    items = tuple(StorageItem(name=str(number), value=f"{CANARY}{number:03}" * 5_000) for number in range(100))
     cookie = Cookie(name="sid", value=CANARY, domain="shop.example", http_only=True)
     hidden = hidden_values(CapsuleState(cookies=(cookie,), storage=(OriginStorage(origin=SHOP, local=items),)))
     assert CANARY in hidden.values() and len(hidden) > 1
@@ -379,8 +379,8 @@ def test_what_does_not_travel_is_named_without_a_value_and_comes_first() -> None
             Cookie(name="old", value=CANARY, domain="shop.example", secure=True, expires_s=1),
         ),
         storage=(
-            OriginStorage(origin=SHOP, session=(Item(name="tab", value=CANARY),)),
-            OriginStorage(origin=SHOP, key="https://top.example", local=(Item(name="x", value=CANARY),)),
+            OriginStorage(origin=SHOP, session=(StorageItem(name="tab", value=CANARY),)),
+            OriginStorage(origin=SHOP, key="https://top.example", local=(StorageItem(name="x", value=CANARY),)),
         ),
         lost=(Lost(origin=SHOP, what="crypto-key in db/keys"),),
     )

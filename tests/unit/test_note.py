@@ -10,7 +10,7 @@ from nacl.signing import SigningKey
 from protocol import limits
 from protocol.errors import MeshError
 from protocol.log import note
-from protocol.log.note import Line
+from protocol.log.note import SignatureLine
 from tests.tables import each
 
 KEY = SigningKey(bytes([1]) * 32)
@@ -94,7 +94,7 @@ def test_lines_of_unknown_keys_are_skipped() -> None:
 
 def test_a_line_that_claims_the_key_and_does_not_verify_spoils_the_note() -> None:
     signed = note.sign("t\n", "name", KEY)
-    forged = Line(name="name", key_id=signed.lines[0].key_id, signature=bytes(64))
+    forged = SignatureLine(name="name", key_id=signed.lines[0].key_id, signature=bytes(64))
     for lines in ((forged,), (*signed.lines, forged)):
         with pytest.raises(MeshError) as caught:
             note.check(note.Note(text="t\n", lines=lines), "name", PUBLIC)
@@ -112,8 +112,8 @@ def test_a_cosignature_says_when_and_binds_text_and_time() -> None:
     line = note.cosign(signed, "witness", witness, 1_700_000_000)
     assert note.cosigned_at(signed.with_line(line), "witness", bytes(witness.verify_key)) == 1_700_000_000
     assert note.cosigned_at(signed, "witness", bytes(witness.verify_key)) is None
-    later = Line(name="witness", key_id=line.key_id, signature=b"\0" * 8 + line.signature[8:])
-    for spoiled in (later, Line(name="witness", key_id=line.key_id, signature=line.signature[:-1])):
+    later = SignatureLine(name="witness", key_id=line.key_id, signature=b"\0" * 8 + line.signature[8:])
+    for spoiled in (later, SignatureLine(name="witness", key_id=line.key_id, signature=line.signature[:-1])):
         with pytest.raises(MeshError):
             note.cosigned_at(signed.with_line(spoiled), "witness", bytes(witness.verify_key))
     other_text = note.sign("u\n", "log", KEY).with_line(line)

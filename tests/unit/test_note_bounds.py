@@ -11,7 +11,7 @@ from nacl.signing import SigningKey
 from protocol import limits
 from protocol.errors import MeshError
 from protocol.log import merkle, note
-from protocol.log.note import Line, Note
+from protocol.log.note import Note, SignatureLine
 from tests.logs import KEY, PUBLIC
 from tests.tables import each
 
@@ -84,7 +84,7 @@ LONGEST = "n" * limits.NOTE_NAME_CHARS_MAX
 
 def test_a_note_may_be_as_large_as_its_limit() -> None:
     (line,) = note.parse(filled(limits.NOTE_BYTES_MAX)).lines
-    assert line == Line(name="n", key_id=bytes(4), signature=b"\x00")
+    assert line == SignatureLine(name="n", key_id=bytes(4), signature=b"\x00")
     told = "not a signed note: 8193 bytes where 8192 are allowed"
     assert refusal(note.parse, filled(limits.NOTE_BYTES_MAX + 1)) == told
     many = "t\n\n" + LINE * (limits.NOTE_SIGNATURES_MAX + 1)
@@ -134,7 +134,7 @@ def test_a_note_says_who_did_not_sign_it() -> None:
     assert note.line_of(signed, "name", PUBLIC) == signed.lines[0]
     assert note.line_of(signed, "other", PUBLIC) is None
     assert note.line_of(signed, "name", bytes(32)) is None
-    short = Note(text="t\n", lines=(Line(name="name", key_id=signed.lines[0].key_id, signature=b"s"),))
+    short = Note(text="t\n", lines=(SignatureLine(name="name", key_id=signed.lines[0].key_id, signature=b"s"),))
     assert refusal(note.check, short, "name", PUBLIC) == "the signature of a note does not verify"
 
 
@@ -149,7 +149,7 @@ def test_a_cosignature_is_the_time_in_eight_bytes_and_a_signature() -> None:
     WITNESS.verify_key.verify(b"cosignature/v1\ntime 258\nt\n", line.signature[8:])
     assert note.cosigned_at(signed.with_line(line), "w", public_key) == 258
     for length in (71, 73):
-        other = Line(name="w", key_id=line.key_id, signature=(line.signature + b"s")[:length])
+        other = SignatureLine(name="w", key_id=line.key_id, signature=(line.signature + b"s")[:length])
         told = refusal(note.cosigned_at, signed.with_line(other), "w", public_key)
         assert told == "a cosignature has the wrong length"
     assert note.cosigned_at(signed.with_line(line), "v", public_key) is None

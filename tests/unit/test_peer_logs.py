@@ -13,7 +13,7 @@ from node.log.peer_logs import PeerLogs
 from node.log.stored import EQUIVOCATIONS, HEADS
 from protocol import audit, limits
 from protocol.errors import MeshError
-from protocol.feed import Kind
+from protocol.feed import FeedKind
 from protocol.log import log_proof, note, witness_log
 from protocol.log.witness_log import Checkpoint
 from protocol.messages import LogConsistency, LogConsistencyAsk, LogSync
@@ -156,8 +156,8 @@ async def test_what_a_node_cannot_continue_from_is_no_contradiction_while_nothin
     assert await trouble(anna) == [("peer.frozen", "log.unproven"), ("peer.thawed", "")]
     told = (await anna.store.feed(after=0, kind="peer")).changes
     assert [(change.kind, change.ids, change.who) for change in told] == [
-        (Kind.PEER_FROZEN, (bruno.id,), "node"),
-        (Kind.PEER_UNFROZEN, (bruno.id,), "node"),
+        (FeedKind.PEER_FROZEN, (bruno.id,), "node"),
+        (FeedKind.PEER_UNFROZEN, (bruno.id,), "node"),
     ]
 
 

@@ -27,7 +27,7 @@ from node.verbs.catalogue import CATALOGUE
 from node.verbs.nodes.audit import Unfinished
 from node.verbs.verb import ANY_SCOPE, Verb
 from protocol import audit, limits
-from protocol.audit import OWNER, Outcome, Row
+from protocol.audit import OWNER, AuditOutcome, Row
 from protocol.errors import MeshError
 from protocol.keys import keylog
 from protocol.keys.key_event import EVENT_RANDOM_BYTES
@@ -188,9 +188,9 @@ async def test_every_privileged_verb_leaves_a_row_before_it_and_one_after(tmp_pa
             found = await rows(store, verb)
             assert len(found) == 2, verb
             begun, ended = found
-            assert (begun.who, begun.outcome, begun.of) == (OWNER, Outcome.BEGUN, 0), verb
+            assert (begun.who, begun.outcome, begun.of) == (OWNER, AuditOutcome.BEGUN, 0), verb
             assert (ended.who, ended.of, ended.code) == (OWNER, begun.number, code), verb
-            assert ended.outcome == (Outcome.FAILED if code else Outcome.DONE)
+            assert ended.outcome == (AuditOutcome.FAILED if code else AuditOutcome.DONE)
         total = (await store.audit_head()).number
         assert await dispatch(node, "node.status", {}) == await dispatch(node, "session.list", {}) == ""
         assert await dispatch(node, "session.show", {"session": "ses-x"})
@@ -235,7 +235,7 @@ async def test_what_is_cut_off_leaves_a_beginning_or_says_that_it_was_interrupte
         task.cancel()
         await asyncio.gather(task, return_exceptions=True)
         _, ended = await rows(store, "node.join")
-        assert ended.outcome == Outcome.INTERRUPTED
+        assert ended.outcome == AuditOutcome.INTERRUPTED
         assert (await node.rooms.log.audit.verify()).unfinished == ()
 
 
@@ -342,7 +342,7 @@ async def test_what_an_agent_is_refused_is_on_the_trail_with_the_reason_and_no_p
                 (row.who, row.outcome, row.code, row.note, row.subject, row.risk)
                 for row in await rows(node.rooms.store, what)
             ]
-            assert written == [("agent:helper", Outcome.REFUSED, code, {"needs": needs}, "", 0)], what
+            assert written == [("agent:helper", AuditOutcome.REFUSED, code, {"needs": needs}, "", 0)], what
         assert SECRET not in str(await rows(node.rooms.store))
 
 
@@ -380,7 +380,7 @@ async def test_what_a_verb_without_rows_refuses_an_agent_itself_is_on_the_trail_
         assert await dispatch(node, "session.list", {}, agent("read")) == "caller.refused"
         assert await dispatch(node, "session.list", {}) == "caller.refused"
         (row,) = await rows(node.rooms.store, "session.list")
-        assert (row.who, row.outcome, row.note) == ("agent:helper", Outcome.REFUSED, {})
+        assert (row.who, row.outcome, row.note) == ("agent:helper", AuditOutcome.REFUSED, {})
 
 
 async def test_a_trail_that_cannot_be_written_leaves_a_refusal_a_refusal(
@@ -424,10 +424,10 @@ async def test_the_rows_of_an_agent_say_its_name_and_approve_nothing(tmp_path: P
 
 @pytest.mark.parametrize(
     ("level", "risk_max", "said"),
-    [(3, 3, []), (4, 3, [Outcome.REFUSED]), (5, 5, [Outcome.APPROVED]), (3, 2, [Outcome.REFUSED])],
+    [(3, 3, []), (4, 3, [AuditOutcome.REFUSED]), (5, 5, [AuditOutcome.APPROVED]), (3, 2, [AuditOutcome.REFUSED])],
 )
 async def test_the_gate_reports_what_needs_an_approval_before_it_is_done(
-    tmp_path: Path, level: int, risk_max: int, said: list[Outcome]
+    tmp_path: Path, level: int, risk_max: int, said: list[AuditOutcome]
 ) -> None:
     async with opened(tmp_path / "home") as node:
         gate = Gate(report=node.rooms.witness.trail.gate, risk_max=risk_max)
@@ -438,7 +438,7 @@ async def test_the_gate_reports_what_needs_an_approval_before_it_is_done(
     assert [row.outcome for row in found] == said
     for row in found:
         assert row.risk == level
-        assert row.approved_by == (OWNER if row.outcome is Outcome.APPROVED else "")
+        assert row.approved_by == (OWNER if row.outcome is AuditOutcome.APPROVED else "")
         assert row.note == {"did": "click", "reason": "says “delete”"}
 
 
@@ -503,7 +503,7 @@ async def test_every_privileged_route_leaves_a_row_before_it_and_one_after() -> 
             found = await rows(bruno.store, route)
             assert len(found) == 2, route
             begun, ended = found
-            assert (begun.who, begun.subject, begun.outcome) == (anna.id, subject, Outcome.BEGUN)
+            assert (begun.who, begun.subject, begun.outcome) == (anna.id, subject, AuditOutcome.BEGUN)
             assert SECRET not in str(begun)
             assert (ended.who, ended.of, ended.code) == (anna.id, begun.number, code)
         assert await rows(anna.store) == []

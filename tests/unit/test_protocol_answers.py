@@ -10,9 +10,9 @@ import msgspec
 import pytest
 
 from protocol import audit, feed, ids, limits, notice
-from protocol.audit import START, Draft, Head, Outcome
+from protocol.audit import START, AuditDraft, AuditOutcome, Head
 from protocol.errors import CODES, FAMILIES, Blame, MeshError, PeerError
-from protocol.feed import Kind
+from protocol.feed import FeedKind
 from protocol.messages import KIND_DISTRUST_NOTICE, DistrustNotice
 from protocol.notice import SignedNotice
 from protocol.recording.records.session import Profile
@@ -38,7 +38,7 @@ def refusal(call: Any, *arguments: Any, **named: Any) -> tuple[str, str]:
 
 # --- the audit trail -------------------------------------------------------------------------------------------------
 
-DRAFT = Draft(at_ms=1, what="session.record", who="owner", outcome=Outcome.DONE, key="ab", key_events=1)
+DRAFT = AuditDraft(at_ms=1, what="session.record", who="owner", outcome=AuditOutcome.DONE, key="ab", key_events=1)
 
 
 def test_the_first_row_is_number_one_and_names_no_row_before_it() -> None:
@@ -89,24 +89,26 @@ def test_notes_are_the_first_ones_that_say_something() -> None:
 @each(
     ("kind", "given", "message"),
     [
-        (Kind.NODE_SERVING, (NODE,), ""),
-        (Kind.NODE_SERVING, (), "node.serving names 1 ids"),
-        (Kind.NODE_SERVING, (NODE, NODE), "node.serving names 1 ids"),
-        (Kind.NODE_SERVING, (NODE.lower(),), "an id of node.serving is not in its canonical form"),
-        (Kind.AGENT_ADDED, ("bruno-2",), ""),
-        (Kind.AGENT_ADDED, ("Bruno",), "not the name of an agent"),
-        (Kind.AGENT_ADDED, ("b" * 33,), "not the name of an agent"),
-        (Kind.SEARCH_STARTED, (SEARCH, NODE), ""),
-        (Kind.SEARCH_STARTED, (SEARCH, OTHER.lower()), "an id of search.started is not in its canonical form"),
-        (Kind.SEARCH_STARTED, (SEARCH.lower(), NODE), "an id of search.started is not in its canonical form"),
+        (FeedKind.NODE_SERVING, (NODE,), ""),
+        (FeedKind.NODE_SERVING, (), "node.serving names 1 ids"),
+        (FeedKind.NODE_SERVING, (NODE, NODE), "node.serving names 1 ids"),
+        (FeedKind.NODE_SERVING, (NODE.lower(),), "an id of node.serving is not in its canonical form"),
+        (FeedKind.AGENT_ADDED, ("bruno-2",), ""),
+        (FeedKind.AGENT_ADDED, ("Bruno",), "not the name of an agent"),
+        (FeedKind.AGENT_ADDED, ("b" * 33,), "not the name of an agent"),
+        (FeedKind.SEARCH_STARTED, (SEARCH, NODE), ""),
+        (FeedKind.SEARCH_STARTED, (SEARCH, OTHER.lower()), "an id of search.started is not in its canonical form"),
+        (FeedKind.SEARCH_STARTED, (SEARCH.lower(), NODE), "an id of search.started is not in its canonical form"),
         (
-            Kind.SEARCH_STARTED,
+            FeedKind.SEARCH_STARTED,
             (SESSION, NODE),
             "an id of this kind looks like sea- and 21 letters or digits 2-7",
         ),
     ],
 )
-def test_a_change_names_the_ids_of_its_kind_in_their_one_form(kind: Kind, given: tuple[str, ...], message: str) -> None:
+def test_a_change_names_the_ids_of_its_kind_in_their_one_form(
+    kind: FeedKind, given: tuple[str, ...], message: str
+) -> None:
     if message:
         assert refusal(feed.check_ids, kind, given) == ("id.invalid", message)
     else:
@@ -235,7 +237,7 @@ def test_a_reason_is_one_line_of_bounded_length() -> None:
 
 def opened(now_s: int = 1_000, sender: str = NODE, issued_s: int = 1_000, **fields: Any) -> SignedNotice:
     said: dict[str, Any] = {"about": OTHER, "since_ms": 1_000_000} | fields
-    header = envelope.Header(issuer=NODE, issued_s=issued_s, unique=bytes(16))
+    header = envelope.EnvelopeHeader(issuer=NODE, issued_s=issued_s, unique=bytes(16))
     payload = cbor.encode(DistrustNotice(**said))
     sealed = envelope.seal(payload, kind=KIND_DISTRUST_NOTICE, key=FIRST, header=header)
     find = envelope.single_key(public(FIRST), NODE)

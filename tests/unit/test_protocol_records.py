@@ -8,9 +8,9 @@ import msgspec
 import pytest
 
 from protocol import feed, ids, limits
-from protocol.audit import Draft, HeadStatement, Outcome, Row
+from protocol.audit import AuditDraft, AuditOutcome, HeadStatement, Row
 from protocol.errors import MeshError
-from protocol.feed import Change, Kind, News
+from protocol.feed import FeedChange, FeedKind, News
 from protocol.keys.key_event import EVENT_RANDOM_BYTES, Genesis, Recover, Revoke, Rotate
 from protocol.log.merkle import PROOF_HASHES_MAX
 from protocol.log.witness_log import Opening
@@ -25,9 +25,9 @@ from tests.session_samples import matched, sample_session, sample_steps
 from tests.tables import each
 
 MOST = 2**53
-DRAFT: dict[str, Any] = {"at_ms": 1, "what": "w", "who": "o", "outcome": Outcome.DONE, "key": "k", "key_events": 1}
+DRAFT: dict[str, Any] = {"at_ms": 1, "what": "w", "who": "o", "outcome": AuditOutcome.DONE, "key": "k", "key_events": 1}
 ROW: dict[str, Any] = DRAFT | {"number": 1, "previous": "0" * 64}
-NEWS: dict[str, Any] = {"at_ms": 1, "kind": Kind.NODE_SERVING, "ids": (), "who": "owner"}
+NEWS: dict[str, Any] = {"at_ms": 1, "kind": FeedKind.NODE_SERVING, "ids": (), "who": "owner"}
 CALL: dict[str, Any] = {"number": 1, "route": "a", "media": "application/vnd.trailmesh.x+cose", "body_bytes": 0}
 ANSWER: dict[str, Any] = {"number": 1, "refused": False, "body_bytes": 0}
 ROTATE: dict[str, Any] = {"op": "rotate", "position": 1, "previous": bytes(32), "key": bytes(32)}
@@ -57,13 +57,13 @@ def takes(record: Any, fields: dict[str, Any]) -> bool:
 @each(
     ("record", "fields", "field", "least", "most"),
     [
-        (Draft, DRAFT, "at_ms", 0, MOST),
-        (Draft, DRAFT, "key_events", 0, MOST),
+        (AuditDraft, DRAFT, "at_ms", 0, MOST),
+        (AuditDraft, DRAFT, "key_events", 0, MOST),
         (Row, ROW, "number", 1, MOST),
-        (Draft, DRAFT, "risk", 0, 7),
+        (AuditDraft, DRAFT, "risk", 0, 7),
         (HeadStatement, {"rows": 0, "head": "0" * 64}, "rows", 0, MOST),
         (News, NEWS, "at_ms", 0, MOST),
-        (Change, NEWS | {"number": 1}, "number", 1, MOST),
+        (FeedChange, NEWS | {"number": 1}, "number", 1, MOST),
         (CallFrame, CALL, "number", 1, MOST),
         (CallFrame, CALL, "body_bytes", 0, 2 * 1024 * 1024),
         (AnswerFrame, ANSWER, "number", 1, MOST),
@@ -113,7 +113,7 @@ def test_a_list_of_hashes_is_no_longer_than_a_proof() -> None:
 )
 def test_who_had_a_change_done_is_a_short_word(who: str, accepted: bool) -> None:
     assert takes(News, NEWS | {"who": who}) is accepted
-    assert set(feed.ABOUT) == set(Kind)
+    assert set(feed.ABOUT) == set(FeedKind)
 
 
 @each("digest", ["0" * 63, "0" * 65, "A" * 64, "g" * 64])

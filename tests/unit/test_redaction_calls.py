@@ -10,7 +10,7 @@ from urllib.parse import quote
 import msgspec
 import pytest
 
-from adapters.ports.browser import Blocked, Leaving, Outcome
+from adapters.ports.browser import ActionOutcome, Blocked, Leaving
 from node.live.acting.asking import seek
 from node.live.acting.driver import Driver
 from node.live.acting.gate import Gate
@@ -30,7 +30,7 @@ from protocol.page.actions.action import Action, Assert, Click, Fill, Goto, Loca
 from protocol.page.actions.assertion import Seen
 from protocol.page.actions.dialogs import Answer
 from protocol.page.actions.downloads import Download
-from protocol.page.actions.evidence import Evidence
+from protocol.page.actions.evidence import ElementEvidence
 from protocol.page.secrets.redaction import Redaction, redact_snapshot, redact_url, redacted
 from protocol.page.secrets.secrets import GivenSecret, Secrets
 from protocol.page.seen.observation import Element, Observation
@@ -134,7 +134,7 @@ def test_what_an_assertion_found_is_told_without_secrets(seen: Seen) -> None:
 
 
 def test_recorded_evidence_agrees_with_a_page_that_shows_the_secret_itself() -> None:
-    evidence = Evidence(role="link", name=f"Of {SHOWN}", links=(f"{ORIGIN}/of?x={SHOWN}",), alike=1)
+    evidence = ElementEvidence(role="link", name=f"Of {SHOWN}", links=(f"{ORIGIN}/of?x={SHOWN}",), alike=1)
     of, other = (Element(ref=ref, role="link", name=f"Of {VALUE}", url=url) for ref, url in LINKS)
     page = Observation(url=f"{ORIGIN}/", title="", text="", elements=(of, other))
     judge = judge_of(evidence, page, SECRETS)
@@ -202,7 +202,7 @@ def test_a_question_of_a_replay_holds_no_secret() -> None:
 class _Refusing(Telling):
     """A page of which the guard refuses a request with a secret, whatever is done on it."""
 
-    async def perform(self, action: Action, **given: Any) -> Outcome:
+    async def perform(self, action: Action, **given: Any) -> ActionOutcome:
         outcome = await super().perform(action, **given)
         return msgspec.structs.replace(outcome, blocked=(f"POST /of/{VALUE}",), blocked_by=("request.method",))
 
@@ -222,7 +222,7 @@ async def test_a_report_is_signed_without_secrets_though_nothing_made_it_compara
 class _Stopping(Telling):
     """A page that says a secret in the reason for which it is not opened."""
 
-    async def perform(self, action: Action, **given: Any) -> Outcome:
+    async def perform(self, action: Action, **given: Any) -> ActionOutcome:
         raise MeshError("browser.refused", f"“{VALUE}” is not opened")
 
 
@@ -238,7 +238,7 @@ async def test_what_a_replay_lacked_is_told_without_secrets() -> None:
 class _Sending(Telling):
     """A page that sends a secret whatever is done on it."""
 
-    async def perform(self, action: Action, **given: Any) -> Outcome:
+    async def perform(self, action: Action, **given: Any) -> ActionOutcome:
         outcome = await super().perform(action, **given)
         return msgspec.structs.replace(outcome, sent=(effect_of("POST", f"{ORIGIN}/of/{VALUE}"),))
 

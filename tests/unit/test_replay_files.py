@@ -15,8 +15,8 @@ from node.sessions.showing.markdown import markdown
 from node.sessions.showing.report import render_replay
 from node.sessions.showing.seen import Performed, ReplayFiles, ReplaySeen
 from node.sessions.showing.suite import write_suite
-from node.sessions.showing.told import Ended, Told, tell
-from node.verbs.sessions.session_results import Replayed, Shown
+from node.sessions.showing.told import Told, UnreportedReplay, tell
+from node.verbs.sessions.session_results import ReplayedSession, ShownSession
 from protocol import ids
 from protocol.errors import MeshError
 from protocol.recording.records.findings import Difference
@@ -48,7 +48,7 @@ def told(*matches: StepMatch, verdict: Verdict = Verdict.PARTIAL, **more: Any) -
         duration_ms=100,
     )
     given: dict[str, Any] = {"differences": (), "secrets_missing": (), "replayable": 4} | more
-    replayed = Replayed(report=report, described=(), signed_by=NODE, **given)
+    replayed = ReplayedSession(report=report, described=(), signed_by=NODE, **given)
     return tell(more.pop("session", SESSION), STEPS, replayed)
 
 
@@ -135,7 +135,7 @@ def test_a_replay_that_did_not_pass_is_never_green_whatever_its_steps_say() -> N
 
 def test_a_login_that_does_not_hold_is_one_error_and_no_step_has_a_result(tmp_path: Path) -> None:
     error = MeshError("capsule.logged_out", "led on to <b>")
-    ended = Ended(session=SESSION, steps=((1, "open"), (2, "click")), error=error, at_ms=1_700_000_000_000)
+    ended = UnreportedReplay(session=SESSION, steps=((1, "open"), (2, "click")), error=error, at_ms=1_700_000_000_000)
     files = ReplayFiles(junit=str(tmp_path / "ended.xml"), markdown=str(tmp_path / "ended.md"))
     write_ended(files, ended)
     data = (tmp_path / "ended.xml").read_bytes()
@@ -210,15 +210,19 @@ def test_a_recording_has_a_case_a_step_and_is_red_exactly_if_it_did_not_pass() -
     error = MeshError("action.target_missing", "no button “Buy”", step=3)
     partial = msgspec.structs.replace(session, verdict=Verdict.PARTIAL, reason="step 2: a request failed")
     ends = [
-        (Shown(session=session, steps=tuple(STEPS), described=described), Performed(), [""] * 4),
+        (ShownSession(session=session, steps=tuple(STEPS), described=described), Performed(), [""] * 4),
         (
-            Shown(session=partial, steps=(*STEPS[:2], failed), described=described[:3]),
+            ShownSession(session=partial, steps=(*STEPS[:2], failed), described=described[:3]),
             Performed(left=("d",), error=error),
             ["", "", "failure no button “Buy”", "skipped not reached"],
         ),
-        (Shown(session=partial, steps=(slow,), described=("c",)), Performed(error=error), ["error browser.launch"]),
         (
-            Shown(session=partial, steps=(STEPS[0],), described=("a",)),
+            ShownSession(session=partial, steps=(slow,), described=("c",)),
+            Performed(error=error),
+            ["error browser.launch"],
+        ),
+        (
+            ShownSession(session=partial, steps=(STEPS[0],), described=("a",)),
             Performed(),
             ["", "failure partial: step 2: a request failed"],
         ),

@@ -16,7 +16,7 @@ from adapters.schedule_records import ScheduleRecord
 from node.base.serving import Serving
 from node.capsules.mount import Mounting
 from node.explorer import Parts
-from node.schedules import Ended, ScheduledSearches
+from node.schedules import ScheduledSearches, ScheduledSearchResult
 from node.sessions.serving.sessions import Sessions
 from node.verbs.capsules.capsule import CaptureParams
 from protocol import audit, ids
@@ -46,7 +46,7 @@ class Desk:
         self.searches = ScheduledSearches(parts, node.witness, node.log_exchange, self.serving, clock)
         self.told: list[dict[str, Any]] = []
 
-    async def search(self, until: Condition = FOUND, search_id: str = "", **changes: Any) -> Ended:
+    async def search(self, until: Condition = FOUND, search_id: str = "", **changes: Any) -> ScheduledSearchResult:
         return await self.searches.search(
             record(until=until, **changes), search_id or self.searches.new_id(), self.told.append
         )

@@ -12,7 +12,7 @@ import pytest
 from adapters.schedule_records import RunSpend
 from node.live.browsers import CapsuleNames
 from node.live.browsers.mounting import NoCapsules
-from node.schedules import Ended
+from node.schedules import ScheduledSearchResult
 from node.schedules.triggers import Trigger
 from node.schedules.verbs import ScheduleVerbs
 from node.verbs.capsules.capsule import CapsuleParams
@@ -225,8 +225,8 @@ async def test_the_state_of_a_schedule_and_as_many_times_and_runs_as_are_asked_f
     bench = desk.bench
     spend = (RunSpend(node="N", name="anna", visits=1, steps=2, cost_ms=3),)
 
-    async def found(*given: Any) -> Ended:
-        return Ended(session="ses-1", spend=spend)
+    async def found(*given: Any) -> ScheduledSearchResult:
+        return ScheduledSearchResult(session="ses-1", spend=spend)
 
     bench.searches.search = found  # type: ignore[method-assign,assignment]
     added = await desk.add(expires_s=START_S + 5 * 3_600)

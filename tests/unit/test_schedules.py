@@ -10,7 +10,7 @@ import pytest
 from adapters.schedule_records import RunRecord
 from protocol import limits
 from protocol.errors import MeshError
-from protocol.feed import Kind
+from protocol.feed import FeedKind
 from protocol.schedule import Misfire, RunStatus
 from tests.schedules import HOUR_MS, SCHEDULE, Bench
 from tests.twins.clock import START_MS
@@ -327,7 +327,7 @@ async def test_a_schedule_that_is_never_due_and_one_too_many_are_refused(bench: 
 # --- what the feed tells ---------------------------------------------------------------------------------------------
 
 
-async def told(bench: Bench) -> list[tuple[Kind, tuple[str, ...]]]:
+async def told(bench: Bench) -> list[tuple[FeedKind, tuple[str, ...]]]:
     return [(change.kind, change.ids) for change in (await bench.store.feed(after=0, limit=1_000)).changes]
 
 
@@ -350,17 +350,17 @@ async def test_the_feed_tells_of_a_schedule_and_of_the_beginning_and_end_of_each
     await bench.room.remove(SCHEDULE)
     done, failed, stopped = [(SCHEDULE, search) for search in bench.searches.began]
     assert await told(bench) == [
-        (Kind.SCHEDULE_ADDED, (SCHEDULE,)),
-        (Kind.RUN_STARTED, done),
-        (Kind.RUN_DONE, done),
-        (Kind.RUN_STARTED, failed),
-        (Kind.RUN_FAILED, failed),
-        (Kind.RUN_STARTED, stopped),
-        (Kind.RUN_SKIPPED, (SCHEDULE,)),
-        (Kind.RUN_INTERRUPTED, stopped),
-        (Kind.SCHEDULE_PAUSED, (SCHEDULE,)),
-        (Kind.SCHEDULE_RESUMED, (SCHEDULE,)),
-        (Kind.SCHEDULE_REMOVED, (SCHEDULE,)),
+        (FeedKind.SCHEDULE_ADDED, (SCHEDULE,)),
+        (FeedKind.RUN_STARTED, done),
+        (FeedKind.RUN_DONE, done),
+        (FeedKind.RUN_STARTED, failed),
+        (FeedKind.RUN_FAILED, failed),
+        (FeedKind.RUN_STARTED, stopped),
+        (FeedKind.RUN_SKIPPED, (SCHEDULE,)),
+        (FeedKind.RUN_INTERRUPTED, stopped),
+        (FeedKind.SCHEDULE_PAUSED, (SCHEDULE,)),
+        (FeedKind.SCHEDULE_RESUMED, (SCHEDULE,)),
+        (FeedKind.SCHEDULE_REMOVED, (SCHEDULE,)),
     ]
     runs = [f"schedule:{SCHEDULE}"] * 7
     assert await tellers(bench) == ["owner", *runs, "owner", "owner", "owner"], "a run is the deed of its schedule"
@@ -368,15 +368,20 @@ async def test_the_feed_tells_of_a_schedule_and_of_the_beginning_and_end_of_each
 
 @pytest.mark.parametrize(
     ("misfire", "expected"),
-    [(Misfire.RUN_ONCE, [Kind.RUN_COALESCED, Kind.RUN_STARTED, Kind.RUN_DONE]), (Misfire.SKIP, [Kind.RUN_MISSED])],
+    [
+        (Misfire.RUN_ONCE, [FeedKind.RUN_COALESCED, FeedKind.RUN_STARTED, FeedKind.RUN_DONE]),
+        (Misfire.SKIP, [FeedKind.RUN_MISSED]),
+    ],
 )
-async def test_many_due_times_that_passed_are_told_once(bench: Bench, misfire: Misfire, expected: list[Kind]) -> None:
+async def test_many_due_times_that_passed_are_told_once(
+    bench: Bench, misfire: Misfire, expected: list[FeedKind]
+) -> None:
     await bench.add(misfire=misfire)
     bench.clock.advance(50 * HOUR_MS + HOUR_MS // 2)
     bench.room.start()
     await bench.clock.run(60_000)
     assert len(await bench.runs()) == 50
-    assert [kind for kind, _ in await told(bench)] == [Kind.SCHEDULE_ADDED, *expected]
+    assert [kind for kind, _ in await told(bench)] == [FeedKind.SCHEDULE_ADDED, *expected]
     assert await tellers(bench) == ["owner", *[f"schedule:{SCHEDULE}"] * len(expected)]
 
 
@@ -386,7 +391,7 @@ async def test_the_feed_tells_of_what_a_crash_interrupted(bench: Bench) -> None:
     bench.room.start()
     await bench.clock.run(HOUR_MS)
     after = await next_life(bench)
-    assert (await told(after))[-1] == (Kind.RUN_INTERRUPTED, (SCHEDULE, bench.searches.began[0]))
+    assert (await told(after))[-1] == (FeedKind.RUN_INTERRUPTED, (SCHEDULE, bench.searches.began[0]))
     await after.room.close()
 
 
@@ -396,5 +401,5 @@ async def test_the_feed_tells_once_that_the_node_paused_a_schedule_whose_runs_fa
     bench.room.start()
     await bench.clock.run((limits.SCHEDULE_FAILURES_MAX + 2) * HOUR_MS)
     kinds = [kind for kind, _ in await told(bench)]
-    assert kinds.count(Kind.RUN_FAILED) == limits.SCHEDULE_FAILURES_MAX
-    assert kinds[-2:] == [Kind.RUN_FAILED, Kind.SCHEDULE_PAUSED]
+    assert kinds.count(FeedKind.RUN_FAILED) == limits.SCHEDULE_FAILURES_MAX
+    assert kinds[-2:] == [FeedKind.RUN_FAILED, FeedKind.SCHEDULE_PAUSED]

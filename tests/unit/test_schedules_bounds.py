@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 
 from adapters.schedule_records import RunRecord, ScheduleRecord
-from node.schedules import Ended
+from node.schedules import ScheduledSearchResult
 from protocol import ids, limits
 from protocol.errors import MeshError
-from protocol.feed import Kind
+from protocol.feed import FeedKind
 from protocol.schedule import Misfire, RunStatus, delay_ms
 from tests.schedules import HOUR_MS, SCHEDULE, Bench, schedule
 from tests.twins.clock import START_MS
@@ -210,7 +210,7 @@ async def test_a_search_that_breaks_in_an_unforeseen_way_fails_its_run(
 ) -> None:
     await bench.add()
 
-    async def broken(*given: Any) -> Ended:
+    async def broken(*given: Any) -> ScheduledSearchResult:
         raise ZeroDivisionError
 
     bench.searches.search = broken  # type: ignore[method-assign,assignment]
@@ -218,7 +218,7 @@ async def test_a_search_that_breaks_in_an_unforeseen_way_fails_its_run(
     assert (run.status, run.reason) == (RunStatus.FAILED, "internal.fault")
     assert f"defect in a run of {SCHEDULE}" in caplog.text
     assert (await bench.room.get(SCHEDULE)).failures == 1
-    assert await kinds(bench) == [Kind.SCHEDULE_ADDED, Kind.RUN_STARTED, Kind.RUN_FAILED]
+    assert await kinds(bench) == [FeedKind.SCHEDULE_ADDED, FeedKind.RUN_STARTED, FeedKind.RUN_FAILED]
 
 
 # --- others that are faster, and a store that fails ------------------------------------------------------------------
@@ -259,7 +259,7 @@ async def test_a_run_whose_record_was_changed_meanwhile_is_told_to_nobody(
     waits = by_hand(bench)
     await bench.clock.run(10_000)
     assert (await waits).status is RunStatus.DONE
-    assert await kinds(bench) == [Kind.SCHEDULE_ADDED, Kind.RUN_STARTED]
+    assert await kinds(bench) == [FeedKind.SCHEDULE_ADDED, FeedKind.RUN_STARTED]
     assert f"the record of a run of {SCHEDULE} was changed or removed in the meantime" in caplog.text
 
 
@@ -301,9 +301,9 @@ async def test_failures_are_counted_until_one_run_succeeds(bench: Bench) -> None
         assert await run("browser.missing") == (count, False, "")
     assert await run("browser.missing") == (most, True, "schedule.failing")
     told = [(change.kind, change.who) for change in (await bench.store.feed(after=0, limit=1_000)).changes]
-    assert told[-1] == (Kind.SCHEDULE_PAUSED, "node")
+    assert told[-1] == (FeedKind.SCHEDULE_PAUSED, "node")
     assert await run("browser.missing") == (most + 1, True, "schedule.failing")
-    assert (await kinds(bench)).count(Kind.SCHEDULE_PAUSED) == 1
+    assert (await kinds(bench)).count(FeedKind.SCHEDULE_PAUSED) == 1
     assert (await bench.room.pause(SCHEDULE)).reason == "schedule.failing"
     assert await run("") == (0, True, "schedule.failing")
 
@@ -318,7 +318,7 @@ async def test_a_schedule_that_its_owner_paused_is_not_paused_again_by_its_failu
         await waits
     record = await bench.room.get(SCHEDULE)
     assert (record.failures, record.paused, record.reason) == (limits.SCHEDULE_FAILURES_MAX, True, "")
-    assert (await kinds(bench)).count(Kind.SCHEDULE_PAUSED) == 1
+    assert (await kinds(bench)).count(FeedKind.SCHEDULE_PAUSED) == 1
 
 
 # --- verbs -----------------------------------------------------------------------------------------------------------
@@ -345,7 +345,7 @@ async def test_what_is_paused_or_resumed_already_stays_as_it_is(bench: Bench) ->
     again = await bench.room.pause(SCHEDULE)
     assert (again.paused, again.decided_ms, await bench.runs()) == (True, START_MS, [])
     assert (await bench.room.resume(SCHEDULE)).decided_ms == START_MS + HOUR_MS + 1_000
-    assert await kinds(bench) == [Kind.SCHEDULE_ADDED, Kind.SCHEDULE_PAUSED, Kind.SCHEDULE_RESUMED]
+    assert await kinds(bench) == [FeedKind.SCHEDULE_ADDED, FeedKind.SCHEDULE_PAUSED, FeedKind.SCHEDULE_RESUMED]
 
 
 async def test_the_next_due_times_are_as_many_as_are_asked_for(bench: Bench) -> None:
@@ -380,9 +380,9 @@ async def test_who_waits_for_a_run_is_told_that_the_node_stopped(bench: Bench) -
 async def test_a_schedule_can_be_run_by_hand_until_it_expires_and_says_what_its_search_tells(bench: Bench) -> None:
     told: list[dict[str, Any]] = []
 
-    async def telling(record: ScheduleRecord, search: str, tell: Any) -> Ended:
+    async def telling(record: ScheduleRecord, search: str, tell: Any) -> ScheduledSearchResult:
         tell({"visited": 1})
-        return Ended()
+        return ScheduledSearchResult()
 
     bench.searches.search = telling  # type: ignore[method-assign,assignment]
     await bench.add(every_s=60, expires_s=START_MS // 1000 + 90)

@@ -18,7 +18,7 @@ from node.sessions.showing.files import write_recording, write_replay
 from node.sessions.showing.pictures import compare_pictures
 from node.sessions.showing.report import render_recording, render_replay
 from node.sessions.showing.seen import ReplayFiles, ReplaySeen, Signature
-from node.verbs.sessions.session_results import Shown
+from node.verbs.sessions.session_results import ShownSession
 from protocol import limits
 from protocol.errors import MeshError
 from protocol.page.actions.action import describe
@@ -166,7 +166,7 @@ def test_nothing_that_a_page_says_becomes_markup_or_an_address_to_load() -> None
         ),
     )
     evil = (Signature(what=EVIL, by=NODE, name=EVIL, fault=EVIL),)
-    recording = Shown(session=session, steps=tuple(steps), described=(EVIL,) * len(steps), signed_by=NODE)
+    recording = ShownSession(session=session, steps=tuple(steps), described=(EVIL,) * len(steps), signed_by=NODE)
     svg = b"<svg onload=alert(1)>"
     for html in (
         render_replay(replay, {STEPS[0].screenshot: svg}, ReplaySeen(pictures={4: svg}), evil, made_ms=0),
@@ -182,7 +182,7 @@ def test_nothing_that_a_page_says_becomes_markup_or_an_address_to_load() -> None
 def test_a_recording_shows_every_step_with_its_picture_and_outcome() -> None:
     failed = msgspec.structs.replace(STEPS[3], ok=False, error="action.target_missing")
     steps = (*STEPS[:2], msgspec.structs.replace(STEPS[2], unseen=True, console=("x is undefined",)), failed)
-    shown = Shown(
+    shown = ShownSession(
         session=sample_session(steps),
         steps=steps,
         described=tuple(describe(step.action) for step in steps),
@@ -260,7 +260,7 @@ async def test_the_page_is_for_its_owner_only_and_a_lost_picture_is_left_out(tmp
     files, other_file = ReplayFiles(html=str(tmp_path / "a.html")), tmp_path / "b.html"
     await write_replay(files, RED, blob, PICTURES, SIGNED, made_ms=0)
     steps = (msgspec.structs.replace(STEPS[0], screenshot=bytes(32)), *STEPS[1:])
-    shown = Shown(session=sample_session(steps), steps=steps, described=("a", "b", "c", "d"))
+    shown = ShownSession(session=sample_session(steps), steps=steps, described=("a", "b", "c", "d"))
     await write_recording(ReplayFiles(html=str(other_file)), shown, blob, (), made_ms=0)
     assert check(tmp_path) == {"a.html": 0o600, "b.html": 0o600}
     assert read(tmp_path / "a.html") == HTML
@@ -326,7 +326,7 @@ def test_the_document_of_the_page_is_shown_with_a_link_to_each_element_that_a_wa
     ways = (WayShown("css=b", 1, (1,)), WayShown("", 1, (1,)))
     found = MarkupShown(lines, ways, "3 elements and texts after these are not shown")
     index = RED.steps[-1].step.index
-    shown = Shown(session=sample_session(STEPS), steps=tuple(STEPS), described=("a", "b", "c", "d"))
+    shown = ShownSession(session=sample_session(STEPS), steps=tuple(STEPS), described=("a", "b", "c", "d"))
     pages = (
         render_replay(RED, {}, ReplaySeen(documents={index: found}), (), made_ms=0),
         render_recording(shown, {}, (), made_ms=0, documents={index: found}),

@@ -11,8 +11,8 @@ import pytest
 from adapters.ports.records import SearchRecord
 from node.live.sessions.stored import LIVES, LiveRecord
 from node.sessions.keeping.archive import Archive
-from node.verbs.sessions.session_results import RecordedSession, SessionList, Shown
-from protocol.feed import Kind
+from node.verbs.sessions.session_results import RecordedSession, SessionList, ShownSession
+from protocol.feed import FeedKind
 from protocol.page.actions.action import Click, Fill, Goto
 from protocol.page.seen.observation import Element, Traits
 from protocol.recording.records.session import Verdict
@@ -146,7 +146,7 @@ async def test_an_archived_session_is_kept_and_left_out_of_the_list(bench: Bench
     assert not (await bench.call("archive", session=first.id)).changed
     assert (await listed(), await listed(archived=True)) == ([second.id], [first.id])
     assert (await listed(limit=1), await listed(text="order")) == ([second.id], [second.id])
-    shown: Shown = await bench.call("show", session=first.id)
+    shown: ShownSession = await bench.call("show", session=first.id)
     assert shown.archived and not (await bench.call("show", session=second.id)).archived
     assert (await bench.call("replay", session=first.id)).report.verdict == "pass"
     # Another process of the same store knows it too.
@@ -156,7 +156,7 @@ async def test_an_archived_session_is_kept_and_left_out_of_the_list(bench: Bench
     assert not (await bench.call("unarchive", session=first.id)).changed
     assert (await listed(), await listed(archived=True)) == ([second.id, first.id], [])
     kinds = [kind for kind, ids in await bench.kinds() if ids == (first.id,)]
-    assert kinds == [Kind.SESSION_RECORDED, Kind.SESSION_ARCHIVED, Kind.SESSION_UNARCHIVED]
+    assert kinds == [FeedKind.SESSION_RECORDED, FeedKind.SESSION_ARCHIVED, FeedKind.SESSION_UNARCHIVED]
     assert (await bench.refused("archive", session=UNKNOWN)).code == "input.not_found"
 
 

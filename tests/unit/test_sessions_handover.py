@@ -17,10 +17,16 @@ from node.sessions.keeping.handover import export_session, import_bundle
 from node.sessions.keeping.reports import open_report
 from node.sessions.keeping.working import own_start
 from node.sessions.shared.replay_plan import Recorded
-from node.verbs.sessions.session_results import Exported, RecordedSession, Replayed, Shown, Verified
+from node.verbs.sessions.session_results import (
+    ExportedFile,
+    RecordedSession,
+    ReplayedSession,
+    SessionVerification,
+    ShownSession,
+)
 from protocol import ids, limits
 from protocol.errors import MeshError
-from protocol.feed import Kind
+from protocol.feed import FeedKind
 from protocol.messages import KIND_REPLAY_REPORT
 from protocol.page.actions.action import describe
 from protocol.recording.records.session import Session, Verdict
@@ -77,7 +83,7 @@ async def test_a_session_and_its_bundle_are_verified_to_the_same_facts(
     bench: Bench, done: RecordedSession, tmp_path: Path
 ) -> None:
     out = tmp_path / "mugs.tmsession"
-    shown: Shown = await bench.call("show", session=done.id)
+    shown: ShownSession = await bench.call("show", session=done.id)
     said: dict[str, Any] = {
         "id": done.id,
         "session": done.id,
@@ -87,14 +93,14 @@ async def test_a_session_and_its_bundle_are_verified_to_the_same_facts(
         "steps": 3,
         "verdict": Verdict.PASS,
     }
-    exported: Exported = await bench.call("export", session=done.id, out=str(out))
+    exported: ExportedFile = await bench.call("export", session=done.id, out=str(out))
     issued_s = START_MS // 1000
-    assert exported == Exported(what="bundle", issued_s=issued_s, out=str(out), **said)
+    assert exported == ExportedFile(what="bundle", issued_s=issued_s, out=str(out), **said)
     for target in (done.id, done.id.upper().replace("SES-", "ses-"), done.id.replace("ses-", "SES-")):
-        verified: Verified = await bench.call("verify", target=target)
-        assert verified == Verified(what="session", issued_s=issued_s, **said)
+        verified: SessionVerification = await bench.call("verify", target=target)
+        assert verified == SessionVerification(what="session", issued_s=issued_s, **said)
     verified = await bench.call("verify", target=str(out))
-    assert verified == Verified(what="bundle", issued_s=issued_s, **said)
+    assert verified == SessionVerification(what="bundle", issued_s=issued_s, **said)
     assert (shown.signed_by, shown.standing, len(bytes.fromhex(shown.manifest))) == (bench.node, "", 32)
 
 
@@ -134,17 +140,17 @@ async def test_a_bundle_of_a_peer_is_stored_once_with_all_it_holds(
     assert (await other.refused("import", path=str(out))).code == "envelope.key_unknown"
     assert await other.store.sessions() == []
     await pair(other, bench)
-    verified: Verified = await other.call("import", path=str(out))
+    verified: SessionVerification = await other.call("import", path=str(out))
     assert (verified.what, verified.session, verified.signer_name) == ("bundle", done.id, "bruno")
     assert await other.call("import", path=str(out)) == verified
-    assert await other.kinds() == [(Kind.SESSION_IMPORTED, (done.id,))]
+    assert await other.kinds() == [(FeedKind.SESSION_IMPORTED, (done.id,))]
     assert await other.store.steps(done.id) == await bench.store.steps(done.id)
     assert await other.store.session(done.id) == await bench.store.session(done.id)
     assert await other.call("verify", target=done.id) == msgspec.structs.replace(verified, what="session")
     again = tmp_path / "again"
     await other.call("export", session=done.id, out=str(again))
     assert again.read_bytes() == out.read_bytes()
-    shown: Shown = await other.call("show", session=done.id)
+    shown: ShownSession = await other.call("show", session=done.id)
     assert (shown.signed_by, shown.standing) == (bench.node, "")
 
 
@@ -198,7 +204,7 @@ async def test_a_replay_is_told_step_by_step_signed_stored_and_written(
 ) -> None:
     bench.told.clear()
     out, began_ms = tmp_path / "report", bench.clock.now_ms()
-    replayed: Replayed = await bench.call("replay", session=done.id, out=str(out))
+    replayed: ReplayedSession = await bench.call("replay", session=done.id, out=str(out))
     steps = await bench.store.steps(done.id)
     matched = {"matched": True, "text": "same", "error": "", "instead": ""}
     assert bench.told == [{"step": step.index, "of": 3, "action": describe(step.action), **matched} for step in steps]
@@ -210,12 +216,12 @@ async def test_a_replay_is_told_step_by_step_signed_stored_and_written(
     assert (report.blocked, report.origin, report.browser) == ((), "", done.browser)
     assert (replayed.signed_by, replayed.out, replayed.unreached, replayed.stopped) == (bench.node, str(out), "", "")
     assert (replayed.differences, replayed.secrets_missing, replayed.described[1]) == ((), (), "click link “Mugs”")
-    assert (await bench.kinds())[-1] == (Kind.SESSION_REPLAYED, (done.id, report.id))
-    shown: Shown = await bench.call("show", session=done.id)
+    assert (await bench.kinds())[-1] == (FeedKind.SESSION_REPLAYED, (done.id, report.id))
+    shown: ShownSession = await bench.call("show", session=done.id)
     assert (shown.reports, shown.unreached, shown.reports_refused) == ((report,), {}, ())
     assert (replayed.replayable, replayed.stopped_at, replayed.lacking, shown.replayable) == (3, 0, "", 3)
-    verified: Verified = await bench.call("verify", target=str(out))
-    assert verified == Verified(
+    verified: SessionVerification = await bench.call("verify", target=str(out))
+    assert verified == SessionVerification(
         what="replay-report",
         id=report.id,
         session=done.id,
@@ -240,7 +246,7 @@ async def test_a_site_that_says_something_else_is_reported_and_one_that_is_gone_
 ) -> None:
     mugs = bench.site.documents[f"{ORIGIN}/mugs"]
     bench.site.documents[f"{ORIGIN}/mugs"] = msgspec.structs.replace(mugs, text=("4 mugs",))
-    replayed: Replayed = await bench.call("replay", session=done.id)
+    replayed: ReplayedSession = await bench.call("replay", session=done.id)
     assert [(match.matched, match.text) for match in replayed.report.steps] == [
         (True, "same"),
         (False, "numbers"),
@@ -262,12 +268,12 @@ async def test_a_site_that_says_something_else_is_reported_and_one_that_is_gone_
     assert bench.told[-1]["error"] == "action.target_missing"
     assert (replayed.differences[-1].step, replayed.differences[-1].what) == (3, "action")
     bench.site.documents = {"http://else.test/": Document(title="Else")}
-    gone: Replayed = await bench.call("replay", session=done.id, out=str(tmp_path / "report"))
+    gone: ReplayedSession = await bench.call("replay", session=done.id, out=str(tmp_path / "report"))
     assert (gone.replayable, gone.stopped_at) == (3, 1)
-    verified: Verified = await bench.call("verify", target=str(tmp_path / "report"))
+    verified: SessionVerification = await bench.call("verify", target=str(tmp_path / "report"))
     assert (verified.matched, verified.steps, verified.stopped_at) == (0, 3, 1)
     assert (gone.unreached, gone.report.verdict) == ("browser.navigation", Verdict.FAIL)
-    shown: Shown = await bench.call("show", session=done.id)
+    shown: ShownSession = await bench.call("show", session=done.id)
     assert (len(shown.reports), shown.unreached) == (3, {gone.report.id: "browser.navigation"})
 
 
@@ -276,7 +282,7 @@ async def test_a_replay_elsewhere_says_where_and_keeps_to_the_form_of_an_origin(
 ) -> None:
     there = "http://staging.test:81"
     bench.site.documents |= {there + path: bench.site.documents[ORIGIN + path] for path in ("/", "/mugs")}
-    replayed: Replayed = await bench.call("replay", session=done.id, base_url=there)
+    replayed: ReplayedSession = await bench.call("replay", session=done.id, base_url=there)
     assert (replayed.report.origin, replayed.report.matched) == (there, 3)
     assert (await bench.refused("replay", session=done.id, base_url=f"{there}/mugs")).code == "input.invalid"
     assert (await bench.refused("replay", session=UNKNOWN)).code == "input.not_found"
@@ -336,11 +342,11 @@ async def test_a_report_of_a_peer_is_stored_and_refused_once_the_peer_is_distrus
     await bench.call("export", session=done.id, out=str(bundle))
     await other.call("import", path=str(bundle))
     report = (await other.call("replay", session=done.id, out=str(out))).report
-    verified: Verified = await bench.call("verify", target=str(out))
+    verified: SessionVerification = await bench.call("verify", target=str(out))
     assert (verified.signer, verified.signer_name, verified.id) == (other.node, "bruno", report.id)
     assert (await bench.call("show", session=done.id)).reports == (report,)
     await pair(bench, other, distrusted_ms=START_MS + 1)
-    shown: Shown = await bench.call("show", session=done.id)
+    shown: ShownSession = await bench.call("show", session=done.id)
     assert shown.reports == ()
     assert [(one.node, one.name) for one in shown.reports_refused] == [(other.node, "bruno")]
     assert shown.reports_refused[0].code == (await bench.refused("verify", target=str(out))).code
@@ -351,7 +357,7 @@ async def test_a_report_of_a_peer_is_stored_and_refused_once_the_peer_is_distrus
 
 async def test_a_report_that_names_another_node_than_its_signer_is_refused(bench: Bench, done: RecordedSession) -> None:
     report = (await bench.call("replay", session=done.id)).report
-    shown: Shown = await bench.call("show", session=done.id)
+    shown: ShownSession = await bench.call("show", session=done.id)
     recorded = Recorded(session=shown.session, steps=shown.steps, manifest=bytes.fromhex(shown.manifest))
     forged = msgspec.structs.replace(report, node=ids.node_id(bytes(32)))
     for record, code in ((report, ""), (forged, "envelope.issuer"), (Session, "report.invalid")):

@@ -21,11 +21,18 @@ from node.signing.identity import Identity
 from node.signing.witness import Witness
 from node.trust.peers import Peers
 from node.verbs.caller import OWNER, Caller, CallerKind, called_by, current_caller
-from node.verbs.sessions.session_results import RecordedSession, Remains, Replayed, SessionList, Shown, WasRemoved
+from node.verbs.sessions.session_results import (
+    RecordedSession,
+    Remains,
+    ReplayedSession,
+    SessionList,
+    ShownSession,
+    WasRemoved,
+)
 from node.verbs.sessions.session_upkeep import Purged
 from protocol import ids
 from protocol.errors import MeshError
-from protocol.feed import Kind
+from protocol.feed import FeedKind
 from protocol.page.seen.observation import Element, Traits
 from protocol.recording.records.manifest import effect_of
 from protocol.recording.records.session import Profile, Session, Verdict
@@ -170,7 +177,7 @@ async def test_what_was_recorded_is_told_step_by_step_and_given_whole(bench: Ben
         ("e1", 1, True),
         ("e1", 1, True),
     ]
-    assert await bench.kinds() == [(Kind.SESSION_RECORDED, (done.id,))]
+    assert await bench.kinds() == [(FeedKind.SESSION_RECORDED, (done.id,))]
     assert bench.browsers.contexts == 0
 
 
@@ -199,7 +206,7 @@ async def test_where_the_owner_begins_is_not_judged_by_the_words_of_its_address(
     bench.site.documents[end] = Document(title="End", text=("The end",))
     done = await bench.record(f"start: {end}\n{ends}")
     assert (done.verdict, [step.risk for step in await bench.store.steps(done.id)]) == (Verdict.PASS, [1, 1])
-    replayed: Replayed = await bench.call("replay", session=done.id)
+    replayed: ReplayedSession = await bench.call("replay", session=done.id)
     assert replayed.report.verdict == Verdict.PASS
     assert (await bench.refused("record", by=ANNA, actions=f"start: {end}\n{ends}")).code == "risk.refused"
     later = f"start: {ORIGIN}/\nsteps:\n- goto: {end}"
@@ -308,7 +315,7 @@ async def test_an_address_that_is_refused_is_told_of_a_recording_and_of_a_replay
     session = (await bench.record(by=here)).id
     assert noted.who == []
     assert (await bench.refused("record", actions=BROWSE, by=elsewhere)).code == "browser.refused"
-    replayed: Replayed = await bench.call("replay", session=session, by=elsewhere)
+    replayed: ReplayedSession = await bench.call("replay", session=session, by=elsewhere)
     assert (replayed.report.steps[0].error, replayed.unreached) == ("browser.refused", "browser.refused")
     assert noted.who == ["agent:a browser.refused"] * 2
 
@@ -393,7 +400,7 @@ async def test_a_session_that_a_crash_left_open_is_shown_as_interrupted_with_its
     for index, (started_ms, duration_ms) in enumerate(((0, 900), (200, 300), (600, 100))):
         step = msgspec.structs.replace(steps[index], started_ms=started_ms, duration_ms=duration_ms)
         await bench.store.append_step(before.id, step)
-    shown: Shown = await bench.call("show", session=before.id)
+    shown: ShownSession = await bench.call("show", session=before.id)
     assert shown.session == msgspec.structs.replace(before, verdict=Verdict.INTERRUPTED, steps=3, duration_ms=900)
     assert (len(shown.steps), shown.described[0]) == (3, "open http://shop.example:8000/")
     assert (shown.signed_by, shown.manifest, shown.reports, shown.standing) == ("", "", (), "")
@@ -412,7 +419,7 @@ async def test_a_session_that_a_crash_left_open_is_shown_as_interrupted_with_its
 
 async def test_of_a_removed_session_its_manifest_is_kept_and_nothing_of_its_pages(bench: Bench) -> None:
     done = await bench.record()
-    before: Shown = await bench.call("show", session=done.id)
+    before: ShownSession = await bench.call("show", session=done.id)
     assert await bench.room.reading.remains(done.id) is None
     removed_ms = bench.clock.now_ms()
     purged: Purged = await bench.call("purge", session=done.id)
@@ -435,7 +442,7 @@ async def test_of_a_removed_session_its_manifest_is_kept_and_nothing_of_its_page
         assert refused.message == f"session {done.id} was removed: `trailmesh session show` tells what is kept of it"
     assert (await bench.refused("verify", target=UNKNOWN)).message == f"no session {UNKNOWN}"
     assert (await bench.call("list")).sessions == []
-    assert await bench.kinds() == [(Kind.SESSION_RECORDED, (done.id,)), (Kind.SESSION_REMOVED, (done.id,))]
+    assert await bench.kinds() == [(FeedKind.SESSION_RECORDED, (done.id,)), (FeedKind.SESSION_REMOVED, (done.id,))]
     assert await bench.room.reading.remains(UNKNOWN) is None
 
 

@@ -65,7 +65,7 @@ async def _put(store: Store) -> None:
             created_ms=1,
             seed=0,
         )
-        header = envelope.Header(issuer=NODE, issued_s=1, unique=b"u" * 16)
+        header = envelope.EnvelopeHeader(issuer=NODE, issued_s=1, unique=b"u" * 16)
         sealed = envelope.seal(cbor.encode(spec), kind=KIND_SEARCH, key=KEY, header=header)
         await store.put_search(
             SearchRecord(

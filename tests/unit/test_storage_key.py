@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from node.capsules.seal.browser_state import from_browser, to_browser
 from protocol.capsule.flows.portability import findings
-from protocol.capsule.state import CapsuleState, Item, OriginStorage
+from protocol.capsule.state import CapsuleState, OriginStorage, StorageItem
 from protocol.capsule.storage_key import site_on_top
 from tests.tables import each
 
@@ -38,7 +38,7 @@ def test_only_the_key_of_a_frame_below_a_site_has_a_site_on_top(origin: str, key
 
 
 def test_a_key_of_another_form_stays_in_the_capsule_is_named_and_is_given_to_no_browser() -> None:
-    items = (Item(name="x", value="y"),)
+    items = (StorageItem(name="x", value="y"),)
     odd = OriginStorage(origin=FRAME, key=f"{FRAME}/^31", local=items)
     state = CapsuleState(storage=(OriginStorage(origin=FRAME, key=KEY, local=items, session=items), odd))
     given = to_browser(state, now_s=0)

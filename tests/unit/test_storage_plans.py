@@ -13,8 +13,8 @@ from adapters.audit_records import AuditQuery
 from adapters.log_records import LeafRecord, LogRecord
 from adapters.ports.store import Store
 from adapters.storage.sqlite import SqliteStore
-from protocol.audit import Draft, Outcome
-from protocol.feed import Kind, News
+from protocol.audit import AuditDraft, AuditOutcome
+from protocol.feed import FeedKind, News
 from tests.contract.test_store import artefact, delta, lease, peer, search, session, step
 from tests.contract.test_store_agents import agent
 from tests.contract.test_store_capsules import capsule, ledger, taken
@@ -194,7 +194,7 @@ async def _logs(store: Store) -> None:
 
 
 async def _audit(store: Store) -> None:
-    draft = Draft(at_ms=1, what="node.invite", who="owner", outcome=Outcome.BEGUN, key="", key_events=0)
+    draft = AuditDraft(at_ms=1, what="node.invite", who="owner", outcome=AuditOutcome.BEGUN, key="", key_events=0)
     await store.append_audit(draft)
     await store.audit_head()
     await store.audit_lines()
@@ -205,7 +205,7 @@ async def _audit(store: Store) -> None:
 
 
 async def _feed(store: Store) -> None:
-    await store.append_feed(News(at_ms=1, kind=Kind.NODE_SERVING, ids=("A",), who="node"))
+    await store.append_feed(News(at_ms=1, kind=FeedKind.NODE_SERVING, ids=("A",), who="node"))
     for after in (None, 0):
         for kind in ("", "node"):
             await store.feed(after=after, kind=kind)

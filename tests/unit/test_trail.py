@@ -11,9 +11,9 @@ from nacl.signing import SigningKey
 from adapters.audit_records import AuditLine
 from node.signing.identity import Identity
 from node.signing.trail import Doing, Trail
-from node.verbs import Row
+from node.verbs import AuditedPart
 from protocol import audit, limits
-from protocol.audit import Draft, Outcome
+from protocol.audit import AuditDraft, AuditOutcome
 from protocol.errors import MeshError, PeerError
 from protocol.page.actions.action import Click, Locator
 from protocol.risk.pressing.classes import Risk
@@ -29,7 +29,7 @@ class Failing(MemoryStore):
 
     left = 99
 
-    async def append_audit(self, draft: Draft) -> AuditLine:
+    async def append_audit(self, draft: AuditDraft) -> AuditLine:
         """``adapters.ports.AuditStore.append_audit``."""
         if not self.left:
             raise MeshError("store.full")
@@ -66,31 +66,31 @@ async def test_an_action_has_a_row_before_it_and_one_after_it(trail: Trail, stor
     assert (doing.over, trail.who) == (True, "node")
     same = {"what": "session.record", "who": "owner"}
     assert await rows(store) == [
-        same | {"outcome": Outcome.BEGUN, "subject": "ses-1", "note": {"a": "b"}},
-        same | {"outcome": Outcome.DONE, "subject": "ses-2", "of": 1},
+        same | {"outcome": AuditOutcome.BEGUN, "subject": "ses-1", "note": {"a": "b"}},
+        same | {"outcome": AuditOutcome.DONE, "subject": "ses-2", "of": 1},
     ]
 
 
 @pytest.mark.parametrize(
     ("error", "outcome", "code"),
     [
-        (MeshError("input.invalid"), Outcome.FAILED, "input.invalid"),
-        (PeerError("input.invalid", peer="B"), Outcome.FAILED, "peer.failed"),
-        (KeyError("x"), Outcome.FAILED, "internal.fault"),
-        (asyncio.CancelledError(), Outcome.INTERRUPTED, ""),
-        (KeyboardInterrupt(), Outcome.INTERRUPTED, ""),
+        (MeshError("input.invalid"), AuditOutcome.FAILED, "input.invalid"),
+        (PeerError("input.invalid", peer="B"), AuditOutcome.FAILED, "peer.failed"),
+        (KeyError("x"), AuditOutcome.FAILED, "internal.fault"),
+        (asyncio.CancelledError(), AuditOutcome.INTERRUPTED, ""),
+        (KeyboardInterrupt(), AuditOutcome.INTERRUPTED, ""),
     ],
     ids=lambda value: type(value).__name__ if isinstance(value, BaseException) else "",
 )
 async def test_the_second_row_says_how_it_ended(
-    trail: Trail, store: Failing, error: BaseException, outcome: Outcome, code: str
+    trail: Trail, store: Failing, error: BaseException, outcome: AuditOutcome, code: str
 ) -> None:
     with pytest.raises(type(error)):
         async with trail.doing("x", who="owner", risk=3):
             raise error
     same = {"what": "x", "who": "owner", "risk": 3, "approved_by": "owner"}
     end = same | {"outcome": outcome, "of": 1} | ({"code": code} if code else {})
-    assert await rows(store) == [same | {"outcome": Outcome.BEGUN}, end]
+    assert await rows(store) == [same | {"outcome": AuditOutcome.BEGUN}, end]
 
 
 async def test_an_action_whose_first_row_cannot_be_written_is_not_begun(trail: Trail, store: Failing) -> None:
@@ -105,7 +105,7 @@ async def test_an_action_whose_last_row_cannot_be_written_was_done_all_the_same(
     store.left = 1
     async with trail.doing("x", who="owner"):
         pass
-    assert [row["outcome"] for row in await rows(store)] == [Outcome.BEGUN]
+    assert [row["outcome"] for row in await rows(store)] == [AuditOutcome.BEGUN]
 
 
 async def test_rows_within_an_action_belong_to_it_and_to_its_caller(trail: Trail, store: Failing) -> None:
@@ -132,15 +132,15 @@ async def test_rows_within_an_action_belong_to_it_and_to_its_caller(trail: Trail
 
 
 async def test_of_a_verb_that_is_declared_the_row_takes_what_it_names(trail: Trail, store: Failing) -> None:
-    row = Row(subject=lambda given: given["id"], risk=lambda given: 4, note=lambda given: {"why": given["why"]})
+    row = AuditedPart(subject=lambda given: given["id"], risk=lambda given: 4, note=lambda given: {"why": given["why"]})
     async with trail.declared("verb", row, "owner", {"id": "ses-1", "why": "so", "secret": "s"}) as doing:
         assert isinstance(doing, Doing)
     same = {"what": "verb", "who": "owner", "subject": "ses-1", "risk": 4, "approved_by": "owner"}
     assert await rows(store) == [
-        same | {"outcome": Outcome.BEGUN, "note": {"why": "so"}},
-        same | {"outcome": Outcome.DONE, "of": 1},
+        same | {"outcome": AuditOutcome.BEGUN, "note": {"why": "so"}},
+        same | {"outcome": AuditOutcome.DONE, "of": 1},
     ]
-    assert Row().risk({}) == 0
+    assert AuditedPart().risk({}) == 0
 
 
 async def test_a_row_keeps_no_token_of_an_address_that_its_caller_gave(trail: Trail, store: Failing) -> None:
@@ -163,9 +163,9 @@ async def test_the_gate_tells_the_class_and_the_kind_of_action_but_no_text(
     await trail.gate(Click(target=Locator(role="button", name="Pay 9.90")), risk, admitted)
     told: dict[str, Any] = {"what": "action", "who": "node", "risk": 5, "note": {"did": "click", "reason": "buys"}}
     verdict: dict[str, Any] = (
-        {"outcome": Outcome.APPROVED, "approved_by": "owner"}
+        {"outcome": AuditOutcome.APPROVED, "approved_by": "owner"}
         if admitted
-        else {"outcome": Outcome.REFUSED, "code": "risk.refused"}
+        else {"outcome": AuditOutcome.REFUSED, "code": "risk.refused"}
     )
     assert await rows(store) == [told | verdict]
 

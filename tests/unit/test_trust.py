@@ -54,7 +54,7 @@ def test_an_envelope_of_a_trusted_peer_verifies_and_one_in_its_name_does_not() -
     Guard: protocol/trust/trust_set.py, TrustSet.find_key.
     """
     peers = TrustSet([peer(ALICE), peer(BOB)])
-    header = envelope.Header(issuer=node_of(ALICE), issued_s=1, unique=b"u" * 16)
+    header = envelope.EnvelopeHeader(issuer=node_of(ALICE), issued_s=1, unique=b"u" * 16)
     real = envelope.seal(b"x", kind="delta", key=ALICE, header=header)
     assert envelope.verify(real, kinds=frozenset({"delta"}), find_key=peers.find_key).payload == b"x"
     forged = envelope.seal(b"x", kind="delta", key=BOB, header=header)

@@ -14,7 +14,7 @@ from protocol import ids, limits
 from protocol.errors import MeshError
 from protocol.refusals import CONTROL, Counts, Refusals
 from protocol.wire import cbor
-from protocol.wire.envelope import UNIQUE_ID_BYTES, Header
+from protocol.wire.envelope import UNIQUE_ID_BYTES, EnvelopeHeader
 from tests.socket_nodes import SetClock
 from tests.twins.storage import MemoryStore
 
@@ -213,8 +213,8 @@ async def marked(store: CountedStore, clock: SetClock) -> ClockMark:
     return mark
 
 
-def said(issued_s: int, by: str = "bruno") -> Header:
-    return Header(issuer=by, issued_s=issued_s, unique=bytes(UNIQUE_ID_BYTES), expires_s=issued_s + 60)
+def said(issued_s: int, by: str = "bruno") -> EnvelopeHeader:
+    return EnvelopeHeader(issuer=by, issued_s=issued_s, unique=bytes(UNIQUE_ID_BYTES), expires_s=issued_s + 60)
 
 
 async def test_a_mark_is_set_ahead_and_exact_at_the_end(store: CountedStore, clock: SetClock) -> None:

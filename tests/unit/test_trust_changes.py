@@ -12,7 +12,7 @@ from adapters.ports.records import PeerRecord
 from node.base.listeners import Listeners
 from protocol import audit, ids
 from protocol.errors import MeshError
-from protocol.feed import Kind
+from protocol.feed import FeedKind
 from protocol.keys.keylog import KeyLog
 from protocol.pairing.by_invite import Paired
 from protocol.trust.grants import parse_grants
@@ -65,7 +65,7 @@ async def test_a_new_peer_is_stored_told_and_audited(anna: MemoryNode) -> None:
         paired_ms=anna.mesh.clock.now_ms(),
     )
     assert await stored(anna) == anna.peers.records() == [record]
-    assert await news(anna) == [(Kind.PEER_PAIRED, (LOG.node,), LOG.node)]
+    assert await news(anna) == [(FeedKind.PEER_PAIRED, (LOG.node,), LOG.node)]
     note = {"name": "bruno", "peer": "new", "granted": "session:read"}
     assert await rows(anna) == [("peer.paired", LOG.node, LOG.node, note)]
 
@@ -123,7 +123,7 @@ async def test_a_key_log_that_is_new_is_kept_and_told_of(
     assert told == ([LOG.node] if ended else [])
     note = {"became": became, "events": str(len(merged))}
     assert (await rows(anna))[1:] == [("peer.keys", LOG.node, LOG.node, note)]
-    assert (await news(anna))[1:] == [(Kind.PEER_KEYS, (LOG.node,), LOG.node)]
+    assert (await news(anna))[1:] == [(FeedKind.PEER_KEYS, (LOG.node,), LOG.node)]
 
 
 async def test_a_first_key_log_begins_with_the_key_of_the_pairing(anna: MemoryNode) -> None:
@@ -171,9 +171,9 @@ async def test_distrust_is_stored_with_its_time_and_ends_only_by_the_owner(anna:
     assert await stored(anna) == anna.peers.records() == [before]
     assert await anna.changes.trust(LOG.node) == before
     assert await news(anna) == [
-        (Kind.PEER_PAIRED, (LOG.node,), LOG.node),
-        *[(Kind.PEER_DISTRUSTED, (LOG.node,), "node")] * 3,
-        (Kind.PEER_TRUSTED, (LOG.node,), "node"),
+        (FeedKind.PEER_PAIRED, (LOG.node,), LOG.node),
+        *[(FeedKind.PEER_DISTRUSTED, (LOG.node,), "node")] * 3,
+        (FeedKind.PEER_TRUSTED, (LOG.node,), "node"),
     ]
 
 
@@ -210,7 +210,7 @@ async def test_grants_change_by_what_was_asked_and_before_and_after_are_told(ann
     found = await anna.changes.regrant(LOG.node, lambda before: EXPLORE if before == READ else {})
     assert found == (READ, EXPLORE)
     assert [record.grants for record in await stored(anna)] == [EXPLORE]
-    assert (await news(anna))[1:] == [(Kind.PEER_GRANTS, (LOG.node,), "node")]
+    assert (await news(anna))[1:] == [(FeedKind.PEER_GRANTS, (LOG.node,), "node")]
 
 
 async def test_our_grants_at_a_peer_are_noted_once(anna: MemoryNode) -> None:
@@ -218,7 +218,7 @@ async def test_our_grants_at_a_peer_are_noted_once(anna: MemoryNode) -> None:
     for _ in range(2):
         await anna.changes.heard_grants(LOG.node, READ)
     assert [record.granted_us for record in await stored(anna)] == [READ]
-    assert (await news(anna))[1:] == [(Kind.PEER_GRANTED_US, (LOG.node,), "node")]
+    assert (await news(anna))[1:] == [(FeedKind.PEER_GRANTED_US, (LOG.node,), "node")]
     await anna.changes.distrust(LOG.node, "")
     await anna.changes.heard_grants(LOG.node, EXPLORE)
     assert [record.granted_us for record in await stored(anna)] == [READ]

@@ -18,8 +18,8 @@ from node.process.wiring import open_node
 from node.verbs import Tell, Verb
 from node.verbs.catalogue import CATALOGUE, GROUPS
 from node.verbs.nodes import audit as audit_verbs
-from node.verbs.searches.explore import Freed, Removed
-from node.verbs.sessions.session_results import Shown, WasRemoved
+from node.verbs.searches.explore import Freed, RemovedSearch
+from node.verbs.sessions.session_results import ShownSession, WasRemoved
 from protocol.errors import MeshError
 from scripts.docs import commands
 from scripts.docs_verbs import verbs_page
@@ -123,13 +123,13 @@ def made(tmp_path: Path) -> Path:
 
 
 def test_a_result_that_is_not_as_declared_is_found() -> None:
-    removed = Removed(search="sea-A", status="done", freed=[Freed(node="N", name="bruno", bytes=5)])
-    assert fault_of((Removed,), removed) == ""
-    assert fault_of((Removed,), msgspec.structs.replace(removed, status=7))
-    assert fault_of((Removed,), msgspec.structs.replace(removed, freed=[{"node": "N", "name": "bruno"}]))
-    assert fault_of((Removed,), {"search": "sea-A", "status": "done", "freed": [], "more": 1})
-    assert fault_of((Removed,), {"search": "sea-A", "status": "done"})
-    assert fault_of((Shown, WasRemoved), removed)
+    removed = RemovedSearch(search="sea-A", status="done", freed=[Freed(node="N", name="bruno", bytes=5)])
+    assert fault_of((RemovedSearch,), removed) == ""
+    assert fault_of((RemovedSearch,), msgspec.structs.replace(removed, status=7))
+    assert fault_of((RemovedSearch,), msgspec.structs.replace(removed, freed=[{"node": "N", "name": "bruno"}]))
+    assert fault_of((RemovedSearch,), {"search": "sea-A", "status": "done", "freed": [], "more": 1})
+    assert fault_of((RemovedSearch,), {"search": "sea-A", "status": "done"})
+    assert fault_of((ShownSession, WasRemoved), removed)
 
 
 async def test_every_result_of_a_node_in_a_test_is_held_against_its_declaration(
@@ -137,7 +137,7 @@ async def test_every_result_of_a_node_in_a_test_is_held_against_its_declaration(
 ) -> None:
     async with open_node(made(tmp_path)) as node:
         listed = await node.dispatch("audit.list", b"{}", lambda event: None)
-        assert isinstance(listed, audit_verbs.Listed)
+        assert isinstance(listed, audit_verbs.AuditListing)
 
         async def other(params: Any, tell: Tell) -> Any:
             return {"rows": []}

@@ -18,7 +18,7 @@ from node.signing.identity import Identity
 from node.signing.log_check import audit_own
 from node.signing.witness import Witness, open_opening
 from protocol.errors import MeshError
-from protocol.feed import Kind
+from protocol.feed import FeedKind
 from protocol.keys import keylog
 from protocol.keys.key_event import EVENT_RANDOM_BYTES
 from protocol.log import log_proof, note, witness_log
@@ -206,8 +206,8 @@ async def test_a_log_restored_from_a_copy_is_noticed_and_nothing_is_signed_until
     assert (await audit_own(copied, made.node, made.public_keys)).sound
     told = (await copied.feed(after=0)).changes
     assert [(change.kind, change.ids) for change in told] == [
-        (Kind.LOG_LOST, (made.node,)),
-        (Kind.LOG_RENEWED, (made.node,)),
+        (FeedKind.LOG_LOST, (made.node,)),
+        (FeedKind.LOG_RENEWED, (made.node,)),
     ]
 
 

@@ -82,7 +82,7 @@ def other_offset() -> bytes:
 def hidden_in_front() -> bytes:
     """An entry before the first, which the directory does not know; its offsets are moved along."""
     hidden = io.BytesIO()
-    writer = flat_zip.Writer(hidden)
+    writer = flat_zip.ZipWriter(hidden)
     writer.add("hidden", b"payload")
     extra = hidden.getvalue()[: 30 + len("hidden") + len(b"payload")]
     directory = bytearray(BUNDLE[DIRECTORY:-22])
@@ -98,7 +98,7 @@ def hidden_in_front() -> bytes:
 def hidden_behind() -> bytes:
     """An entry between the last content and the directory, which the directory does not know."""
     hidden = io.BytesIO()
-    writer = flat_zip.Writer(hidden)
+    writer = flat_zip.ZipWriter(hidden)
     writer.add("hidden", b"payload")
     extra = hidden.getvalue()[: 30 + len("hidden") + len(b"payload")]
     end = bytearray(BUNDLE[-22:])
@@ -109,7 +109,7 @@ def hidden_behind() -> bytes:
 def second_archive_in_comment() -> bytes:
     """A whole second archive in the comment of the first: readers that look for the last directory see that one."""
     other = io.BytesIO()
-    writer = flat_zip.Writer(other)
+    writer = flat_zip.ZipWriter(other)
     writer.add("mimetype", b"another archive altogether")
     writer.finish()
     end = bytearray(BUNDLE[-22:])

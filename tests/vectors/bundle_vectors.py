@@ -33,7 +33,7 @@ def _parts(data: bytes) -> list[tuple[str, bytes]]:
 
 def _archive(parts: list[tuple[str, bytes]]) -> bytes:
     out = io.BytesIO()
-    writer = flat_zip.Writer(out)
+    writer = flat_zip.ZipWriter(out)
     for name, data in parts:
         writer.add(name, data)
     writer.finish()

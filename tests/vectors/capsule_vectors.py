@@ -188,7 +188,7 @@ def terms(made: Fields) -> bytes:
 
 
 def capsule(made: Fields, state: bytes, *, told: Fields | None = None, **changes: Any) -> tuple[Fields, bytes]:
-    """``Sealed`` and the stream. told: the header that is shown, if it is another one than the sealed one."""
+    """``SealedPayload`` and the stream. told: the header that is shown, if it is another one than the sealed one."""
     raw = encoded(made)
     info = b"trailmesh-capsule-key-v1\0" + bound(raw)
     keys = [

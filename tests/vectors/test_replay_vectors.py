@@ -45,7 +45,7 @@ def test_a_report_is_believed_or_refused_as_written(case: dict[str, Any]) -> Non
     bundle = verify_bundle(io.BytesIO(base64.b64decode(BUNDLE)), find_key)
     manifest = hashlib.sha256(bundle.manifest_bytes).digest()
     recorded = Recorded(session=bundle.session, steps=bundle.steps(), manifest=manifest)
-    header = envelope.Header(issuer=NODE, issued_s=1_700_000_101, unique=bytes(16))
+    header = envelope.EnvelopeHeader(issuer=NODE, issued_s=1_700_000_101, unique=bytes(16))
     sealed = envelope.seal(bytes.fromhex(case["hex"]), kind=KIND_REPLAY_REPORT, key=KEY, header=header)
     if "code" in case:
         with pytest.raises(MeshError) as caught:

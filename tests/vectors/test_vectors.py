@@ -96,7 +96,7 @@ def test_envelopes(case: dict[str, Any]) -> None:
 
 def test_sealing_gives_the_bytes_of_the_vector() -> None:
     alice, bob = (SigningKey(bytes([seed]) * 32) for seed in (1, 2))
-    header = envelope.Header(
+    header = envelope.EnvelopeHeader(
         issuer=ids.node_id(bytes(alice.verify_key)),
         audience=ids.node_id(bytes(bob.verify_key)),
         issued_s=1_000,

@@ -44,7 +44,7 @@ class Task(msgspec.Struct, frozen=True, kw_only=True):
     """True if the goal is so far away that no peer finds it before every other peer has visited a page."""
 
 
-class Outcome(msgspec.Struct, kw_only=True):
+class JourneySummary(msgspec.Struct, kw_only=True):
     """``summary.json``."""
 
     nodes: int = 0
@@ -70,13 +70,13 @@ class Journey:
     def __init__(self, directory: Path, task: Task) -> None:
         self.directory = directory
         self.task = task
-        self.outcome = Outcome()
+        self.outcome = JourneySummary()
         self.search: dict[str, Any] = {}
         self.text = ""
         """How the text of the steps compared in the re-drive, in words."""
         self._chapter = 0
 
-    def run(self) -> Outcome:
+    def run(self) -> JourneySummary:
         """The whole journey; what did not hold is in ``broken_promises``."""
         began = time.monotonic()
         names = [COORDINATOR, *WORKERS, AUDITOR, STRANGER]

@@ -3,16 +3,16 @@
 from trailmesh.shop.app import make_app, serve_shop
 from trailmesh.shop.catalogue import Product, cheapest_blue_mug_over_four, load_catalogue
 from trailmesh.shop.config import ShopConfig
-from trailmesh.shop.effects import EFFECTS, Effect
+from trailmesh.shop.effects import EFFECTS, ShopEffect
 from trailmesh.shop.serving import serve_until_stopped, write_ready_file
 from trailmesh.shop.traps import TRAPS, Trap
 
 __all__ = [
     "EFFECTS",
     "TRAPS",
-    "Effect",
     "Product",
     "ShopConfig",
+    "ShopEffect",
     "Trap",
     "cheapest_blue_mug_over_four",
     "load_catalogue",

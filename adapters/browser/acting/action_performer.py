@@ -81,7 +81,7 @@ _NO_LINES: Final = "only a text area takes several lines, and no field a control
 _AT_ONCE: Final = "a secret is filled at once, since a page could lead its keys to another field"
 
 
-class Hands:
+class ActionPerformer:
     """Acts on the elements of one page."""
 
     def __init__(self, page: Page, activity: Activity, worlds: Worlds) -> None:

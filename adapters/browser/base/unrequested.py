@@ -13,7 +13,7 @@ Kept = Literal["off", "asked", "noted"]
 """``off``: absent or refused. ``asked``: needs a yes or a given means. ``noted``: happens, and is reported with the action."""
 
 
-class Deed(NamedTuple):
+class UnrequestedEffect(NamedTuple):
     """One row of the table."""
 
     name: str
@@ -40,7 +40,7 @@ _NOT_GRANTED: Final = "a context is granted no permission, so it is refused at o
 _WITHOUT_WORKER: Final = "service workers are refused, and the permission with them"
 
 DEEDS: Final = (
-    Deed(
+    UnrequestedEffect(
         name="payment",
         kept="off",
         how="`PaymentRequest` is not there",
@@ -48,7 +48,7 @@ DEEDS: Final = (
         features=("WebPayments",),
         removed=("PaymentRequest",),
     ),
-    Deed(
+    UnrequestedEffect(
         name="signing in by the browser (FedCM)",
         kept="off",
         how="`navigator.credentials` refuses it",
@@ -62,7 +62,7 @@ DEEDS: Final = (
             "Navigator.prototype.credentials",
         ),
     ),
-    Deed(
+    UnrequestedEffect(
         name="digital credentials, codes by text message",
         kept="off",
         how="`navigator.credentials` refuses them",
@@ -70,14 +70,14 @@ DEEDS: Final = (
         blink=("WebIdentityDigitalCredentials", "WebIdentityDigitalCredentialsCreation", "WebOTP"),
         removed=("Navigator.prototype.credentials",),
     ),
-    Deed(
+    UnrequestedEffect(
         name="passkeys and security keys (WebAuthn)",
         kept="asked",
         how="none answers but those of a mounted [capsule](capsules.md); a security key of this machine wants to be touched",
         why="They sign in.",
         removed=("Navigator.prototype.credentials",),
     ),
-    Deed(
+    UnrequestedEffect(
         name="devices: USB, HID, serial, Bluetooth, NFC, headsets",
         kept="off",
         how="the interfaces are not there",
@@ -85,7 +85,7 @@ DEEDS: Final = (
         blink=("WebUSB", "WebHID", "Serial", "WebBluetooth", "WebNFC", "SmartCard", "WebXR"),
         removed=tuple(f"Navigator.prototype.{each}" for each in ("usb", "hid", "serial", "bluetooth", "xr")),
     ),
-    Deed(
+    UnrequestedEffect(
         name="files of this machine (file system access)",
         kept="off",
         how="the pickers are not there; sites fall back to a file field",
@@ -93,37 +93,37 @@ DEEDS: Final = (
         blink=("FileSystemAccessLocal",),
         removed=("showOpenFilePicker", "showSaveFilePicker", "showDirectoryPicker"),
     ),
-    Deed(
+    UnrequestedEffect(
         name="file chooser",
         kept="noted",
         how="it gets no file",
         why="What a page may have is what an upload hands over.",
     ),
-    Deed(
+    UnrequestedEffect(
         name="upload",
         kept="asked",
         how="class 4, files of `browser.upload_folders` only",
         why="A script can read a file before anything is sent.",
     ),
-    Deed(
+    UnrequestedEffect(
         name="download",
         kept="noted",
         how="hashed, told with the step, deleted",
         why="What came is part of what the step led to.",
     ),
-    Deed(
+    UnrequestedEffect(
         name="dialogs: alert, confirm, prompt, leaving a page",
         kept="asked",
         how="dismissed and told; accepting one has the class of what it says, and one that asks for more is dismissed",
         why="A script can do anything once it hears yes.",
     ),
-    Deed(
+    UnrequestedEffect(
         name="typing a secret",
         kept="asked",
         how="class 6, into fields of the sites it is for",
         why="A script can read it before anything is sent.",
     ),
-    Deed(
+    UnrequestedEffect(
         name="print",
         kept="noted",
         how="there is no printer in a browser without a window; with one a person is asked",
@@ -131,7 +131,7 @@ DEEDS: Final = (
         events=("beforeprint",),
         note="the page asked to print",
     ),
-    Deed(
+    UnrequestedEffect(
         name="share, contacts",
         kept="off",
         how="`navigator.share` and `navigator.contacts` are not there",
@@ -139,13 +139,13 @@ DEEDS: Final = (
         blink=("WebShare", "ContactsManager"),
         removed=("Navigator.prototype.share", "Navigator.prototype.canShare", "Navigator.prototype.contacts"),
     ),
-    Deed(
+    UnrequestedEffect(
         name="clipboard",
         kept="off",
         how=_NOT_GRANTED,
         why="All sessions of a browser share one.",
     ),
-    Deed(
+    UnrequestedEffect(
         name="copying by a command of the page",
         kept="noted",
         how="the command of old (`execCommand`) needs no permission; pasting by it is refused",
@@ -153,20 +153,20 @@ DEEDS: Final = (
         events=("copy", "cut"),
         note="the page put something on the clipboard",
     ),
-    Deed(
+    UnrequestedEffect(
         name="location, camera, microphone, notifications, MIDI, idle detection, windows and screens, fonts, sensors",
         kept="off",
         how=_NOT_GRANTED,
         why="They tell of the person and of the machine.",
         blink=("GeolocationElement", "UserMediaElement"),
     ),
-    Deed(
+    UnrequestedEffect(
         name="storage that is kept, storage of another site",
         kept="off",
         how=_NOT_GRANTED,
         why="A frame would become the person that its site knows.",
     ),
-    Deed(
+    UnrequestedEffect(
         name="screen capture",
         kept="off",
         how="`getDisplayMedia` is not there",
@@ -174,7 +174,7 @@ DEEDS: Final = (
         blink=("GetDisplayMedia",),
         removed=("MediaDevices.prototype.getDisplayMedia",),
     ),
-    Deed(
+    UnrequestedEffect(
         name="speech recognition",
         kept="off",
         how="it ends with `not-allowed`",
@@ -182,13 +182,13 @@ DEEDS: Final = (
         arguments=("--disable-speech-api",),
         removed=("SpeechRecognition", "webkitSpeechRecognition"),
     ),
-    Deed(
+    UnrequestedEffect(
         name="push, background sync and fetch",
         kept="off",
         how=_WITHOUT_WORKER,
         why="They act when no page is open.",
     ),
-    Deed(
+    UnrequestedEffect(
         name="WebRTC",
         kept="off",
         how="it finds no way to anybody: no datagram leaves, and no name is looked up for it",
@@ -196,7 +196,7 @@ DEEDS: Final = (
         arguments=("--webrtc-ip-handling-policy=disable_non_proxied_udp",),
         removed=("RTCPeerConnection", "webkitRTCPeerConnection", "WebTransport"),
     ),
-    Deed(
+    UnrequestedEffect(
         name="becoming the program for a kind of address",
         kept="off",
         how="`registerProtocolHandler` is not there",
@@ -204,7 +204,7 @@ DEEDS: Final = (
         blink=("NavigatorContentUtils",),
         removed=("Navigator.prototype.registerProtocolHandler", "Navigator.prototype.unregisterProtocolHandler"),
     ),
-    Deed(
+    UnrequestedEffect(
         name="other programs: `mailto:`, `tel:` and their like",
         kept="noted",
         how="none is started on Linux; elsewhere `mailto:` starts the mail program with a draft",
@@ -212,7 +212,7 @@ DEEDS: Final = (
         note="the page wanted another program for an address",
         attached="the browser of its owner starts the mail program",
     ),
-    Deed(
+    UnrequestedEffect(
         name="tools for agents of the browser (`WebMCP`)",
         kept="off",
         how="`modelContext` is not there, also for a site with a token for its trial",
@@ -221,7 +221,7 @@ DEEDS: Final = (
         removed=("Navigator.prototype.modelContext", "Document.prototype.modelContext"),
         attached="a site with a token has it",
     ),
-    Deed(
+    UnrequestedEffect(
         name="language models of the browser",
         kept="off",
         how="the interfaces are not there",
@@ -236,7 +236,7 @@ DEEDS: Final = (
         ),
         removed=("LanguageModel", "Summarizer", "Writer", "Rewriter", "Translator", "LanguageDetector"),
     ),
-    Deed(
+    UnrequestedEffect(
         name="presentation, casting",
         kept="off",
         how="the interfaces are not there",
@@ -245,7 +245,7 @@ DEEDS: Final = (
         blink=("Presentation", "RemotePlayback"),
         removed=("PresentationRequest", "Navigator.prototype.presentation", "HTMLMediaElement.prototype.remote"),
     ),
-    Deed(
+    UnrequestedEffect(
         name="installing a web application",
         kept="off",
         how="`navigator.install` is not there",
@@ -253,7 +253,7 @@ DEEDS: Final = (
         blink=("WebAppInstallation",),
         removed=("Navigator.prototype.install",),
     ),
-    Deed(
+    UnrequestedEffect(
         name="windows over others, picking a colour of the screen",
         kept="off",
         how="the interfaces are not there",
@@ -261,13 +261,13 @@ DEEDS: Final = (
         blink=("DocumentPictureInPictureAPI", "EyeDropperAPI"),
         removed=("documentPictureInPicture", "EyeDropper"),
     ),
-    Deed(
+    UnrequestedEffect(
         name="wake lock",
         kept="off",
         how=_NOT_GRANTED,
         why="It keeps the machine awake.",
     ),
-    Deed(
+    UnrequestedEffect(
         name="full screen, lock of pointer and keys",
         kept="noted",
         how="it lasts as long as the page",

@@ -20,7 +20,7 @@ from adapters.browser.egress.holding import Held
 from adapters.browser.egress.network import NetworkGuard, answer, kind_of, permitted
 from adapters.browser.egress.plain import PlainReads
 from adapters.browser.egress.windows import Windows
-from adapters.browser.wall import Turned, Wall
+from adapters.browser.wall import TunnelRefusal, Wall
 from protocol import limits
 
 
@@ -166,7 +166,7 @@ class BrowserJudge:
         finally:
             self._waiting -= 1
 
-    def _turned_away(self, turned: Turned) -> None:
+    def _turned_away(self, turned: TunnelRefusal) -> None:
         """The tunnel refused a connection that no guard let through. The page is informed if it is the only one that can have sent
         it.
         """

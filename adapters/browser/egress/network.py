@@ -24,7 +24,7 @@ from adapters.browser.egress.sending import ReadRequest, Sending
 from adapters.browser.egress.sockets import pass_on, refuse
 from adapters.browser.egress.streams import Streams, is_stream
 from adapters.browser.egress.windows import Windows
-from adapters.browser.wall import Attempt, Destinations, Turned, choosing, said
+from adapters.browser.wall import Attempt, Destinations, TunnelRefusal, choosing, said
 from adapters.ports.browser import Given, Leaving
 from protocol import limits
 from protocol.approval.forms import RequestForm, request_form
@@ -326,7 +326,7 @@ class NetworkGuard:
         """A window beside the page requests its document, but there are too many windows."""
         self._refuse(refused(method, url, WINDOW), "")
 
-    def turned_away(self, turned: Turned) -> None:
+    def turned_away(self, turned: TunnelRefusal) -> None:
         """The tunnel refused a request that never reached this guard."""
         self._refuse(refused(turned.method, turned.url, UNSEEN), "")
 

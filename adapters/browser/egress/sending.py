@@ -28,7 +28,7 @@ from protocol.page.actions.action import (
     Reload,
     Wait,
 )
-from protocol.recording.records.manifest import Effect, Listed, SentFile, effect_of
+from protocol.recording.records.manifest import Effect, SentFile, StepRequests, effect_of
 from protocol.risk.pressing.pressing import only_reads, reading
 from protocol.risk.requests.refused import UNASKED, UNLISTED, graver, may_be_allowed
 from protocol.risk.requests.requests import EVERY_CLASS, GuardPolicy, judge_request
@@ -63,7 +63,7 @@ class Sending:
     def __init__(self, activity: Activity) -> None:
         self._activity = activity
         self._acts = self._opens = self._left = False
-        self._listed: Listed | None = None
+        self._listed: StepRequests | None = None
         self._level_min, self._level_max = NOTHING.level_min, NOTHING.level_max
         self._own: set[tuple[object, ...]] = set()
         """Writes that no action caused."""

@@ -7,7 +7,7 @@ from __future__ import annotations
 from playwright.async_api import Browser, Playwright
 
 from adapters.browser.launch.arguments import own_way
-from adapters.browser.launch.attached_tunnel import Beside
+from adapters.browser.launch.attached_tunnel import AttachedTunnel
 from adapters.browser.launch.browser import ChromiumBrowser, connected
 from adapters.browser.launch.settings import BrowserSettings
 from adapters.ports.browser import OpenBrowser
@@ -27,7 +27,7 @@ def attacher(settings: BrowserSettings) -> OpenBrowser:
         async def connect(driver: Playwright) -> Browser:
             return await driver.chromium.connect_over_cdp(settings.cdp_url, timeout=settings.launch_timeout_ms)
 
-        ground = Beside(tunnel=not own_way(settings))
+        ground = AttachedTunnel(tunnel=not own_way(settings))
         return await connected(
             connect, ground=ground, otherwise="browser.unreachable", doing="connecting to the running browser"
         )

@@ -16,7 +16,7 @@ _PROOF_S: Final = 5.0
 _OWN_WAYS: Final = ("--proxy-server", "--proxy-pac-url", "--proxy-auto-detect", "--host-resolver-rules", "--host-rules")
 
 
-class Beside:
+class AttachedTunnel:
     """A tunnel that ends when the browser is released. The browser, its other contexts and their connections stay unchanged."""
 
     def __init__(self, *, tunnel: bool) -> None:

@@ -16,13 +16,13 @@ from playwright.async_api import TimeoutError as PlaywrightTimeoutError
 from adapters.browser.base.faults import is_gone, translated
 from adapters.browser.base.text import started
 from adapters.browser.egress import Activity, BrowserJudge
-from adapters.browser.launch.attached_tunnel import Beside
-from adapters.browser.launch.browser_resources import Ground
+from adapters.browser.launch.attached_tunnel import AttachedTunnel
+from adapters.browser.launch.browser_resources import BrowserResources
 from adapters.browser.observing.label_scripts import ENGINES
 from adapters.browser.page.context import ChromiumContext
 from adapters.browser.state.seeding import seeded
 from adapters.browser.state.state import StoredState, of_tabs, plain_state, read_state
-from adapters.browser.wall import Turned
+from adapters.browser.wall import TunnelRefusal
 from adapters.ports.browser import BrowserState
 from protocol import limits
 from protocol.errors import MeshError
@@ -41,7 +41,7 @@ class ChromiumBrowser:
         browser: Browser,
         backend: str,
         judge: BrowserJudge | None,
-        ground: Ground | Beside,
+        ground: BrowserResources | AttachedTunnel,
     ) -> None:
         """judge: judges every request of the browser; None if somebody else uses the browser too. ground: resources that end with
         the browser.
@@ -74,7 +74,7 @@ class ChromiumBrowser:
     @property
     def profile_directory(self) -> Path:
         """Where a launched browser keeps its files."""
-        assert isinstance(self._ground, Ground), "an attached browser has a directory of its owner's choice"
+        assert isinstance(self._ground, BrowserResources), "an attached browser has a directory of its owner's choice"
         return self._ground.profile_directory
 
     @property
@@ -98,7 +98,7 @@ class ChromiumBrowser:
         self._lost()
         self._begin_to_close()
 
-    def _turned_away(self, turned: Turned) -> None:
+    def _turned_away(self, turned: TunnelRefusal) -> None:
         """The tunnel of an attached browser refused a connection that no guard let through."""
         asking = [context for context in self._contexts.values() if context.pages]
         if not turned.own and len(asking) == 1:
@@ -189,7 +189,7 @@ class ChromiumBrowser:
         self._lost()
 
     def _options(self, profile: Profile) -> dict[str, Any]:
-        return context_options(profile) | (self._ground.options if isinstance(self._ground, Beside) else {})
+        return context_options(profile) | (self._ground.options if isinstance(self._ground, AttachedTunnel) else {})
 
 
 def context_options(profile: Profile) -> dict[str, Any]:
@@ -242,14 +242,15 @@ def _outliving_faults() -> Iterator[None]:
 async def connected(
     connect: Callable[[Playwright], Awaitable[Browser]],
     *,
-    ground: Ground | Beside,
+    ground: BrowserResources | AttachedTunnel,
     otherwise: str,
     doing: str,
     kind: type[ChromiumBrowser] = ChromiumBrowser,
 ) -> ChromiumBrowser:
     """A browser over a fresh Playwright driver.
 
-    ground: resources that end with the browser. A ``Ground`` belongs to a browser that nobody else uses, so all its requests may
+    ground: resources that end with the browser. A ``BrowserResources`` belongs to a browser that nobody else uses, so all its
+    requests may
     be paused. Errors: ``otherwise`` for any error of Playwright.
     """
     try:
@@ -277,9 +278,9 @@ async def connected(
     return kind(driver, browser, _backend(ground), judge, ground)
 
 
-async def _grounded(browser: Browser, ground: Ground | Beside) -> BrowserJudge | None:
+async def _grounded(browser: Browser, ground: BrowserResources | AttachedTunnel) -> BrowserJudge | None:
     """Begin to judge the requests of ``browser``. Returns the judge of all its requests, if nobody else uses it."""
-    if isinstance(ground, Beside):
+    if isinstance(ground, AttachedTunnel):
         await ground.prove(browser)
         return None
     judge = BrowserJudge(await browser.new_browser_cdp_session(), ground.wall)
@@ -287,7 +288,7 @@ async def _grounded(browser: Browser, ground: Ground | Beside) -> BrowserJudge |
     return judge
 
 
-def _backend(ground: Ground | Beside) -> str:
-    if isinstance(ground, Ground):
+def _backend(ground: BrowserResources | AttachedTunnel) -> str:
+    if isinstance(ground, BrowserResources):
         return LAUNCHED
     return ATTACHED_WALLED if ground.walled else ATTACHED

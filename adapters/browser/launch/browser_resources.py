@@ -18,7 +18,7 @@ from adapters.browser.wall import Destinations, Entries, Tunnel, Wall
 from protocol.errors import MeshError
 
 
-class Ground:
+class BrowserResources:
     """Resources that end with their browser."""
 
     def __init__(
@@ -38,7 +38,7 @@ class Ground:
         """None without a tunnel: names are then resolved elsewhere, and only literal addresses can be judged."""
 
     @classmethod
-    async def made(cls, *, tunnel: bool) -> Ground:
+    async def made(cls, *, tunnel: bool) -> BrowserResources:
         """Fresh resources. Errors: ``browser.launch``."""
         await asyncio.to_thread(remove_abandoned)
         with contextlib.ExitStack() as undo:

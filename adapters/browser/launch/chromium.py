@@ -12,7 +12,7 @@ from playwright.async_api import Browser, Playwright
 from adapters.browser.launch import leash
 from adapters.browser.launch.arguments import launch_args, own_way
 from adapters.browser.launch.browser import ChromiumBrowser, connected
-from adapters.browser.launch.browser_resources import Ground
+from adapters.browser.launch.browser_resources import BrowserResources
 from adapters.browser.launch.profile_directory import environment
 from adapters.browser.launch.settings import BrowserSettings, find_executable
 from adapters.ports.browser import OpenBrowser
@@ -27,7 +27,7 @@ def leashed(*command: str) -> list[str]:
     return [sys.executable, "-I", "-S", _LEASH, str(os.getpid()), *command]
 
 
-def launch_options(settings: BrowserSettings, ground: Ground, driver: Playwright) -> dict[str, Any]:
+def launch_options(settings: BrowserSettings, ground: BrowserResources, driver: Playwright) -> dict[str, Any]:
     """Playwright's options to start a Chromium on ``ground``. Errors: ``browser.missing``."""
     program, *arguments = leashed(
         find_executable(settings, driver.chromium.executable_path),
@@ -56,7 +56,7 @@ def launcher(settings: BrowserSettings) -> OpenBrowser:
 
     async def launch() -> ChromiumBrowser:
         launch_args(settings, profile_directory="")  # refuse before any file is created
-        ground = await Ground.made(tunnel=not own_way(settings))
+        ground = await BrowserResources.made(tunnel=not own_way(settings))
 
         async def connect(driver: Playwright) -> Browser:
             return await driver.chromium.launch(**launch_options(settings, ground, driver))

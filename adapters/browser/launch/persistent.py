@@ -17,7 +17,7 @@ from playwright.async_api import Browser, BrowserContext, Playwright
 
 from adapters.browser.launch.arguments import launch_args, own_way
 from adapters.browser.launch.browser import ChromiumBrowser, connected, context_options
-from adapters.browser.launch.browser_resources import Ground
+from adapters.browser.launch.browser_resources import BrowserResources
 from adapters.browser.launch.chromium import launch_options
 from adapters.browser.launch.profile_directory import browser_processes
 from adapters.browser.launch.settings import BrowserSettings
@@ -96,7 +96,7 @@ def persistent_launcher(settings: BrowserSettings) -> OpenPersistent:
 
     async def launch(profile: Profile, given: Slice) -> ChromiumBrowser:
         launch_args(settings, profile_directory="")  # refuse before any file is created
-        ground = await Ground.made(tunnel=not own_way(settings))
+        ground = await BrowserResources.made(tunnel=not own_way(settings))
         try:
             await asyncio.to_thread(write_slice, ground.profile_directory, given)
         except BaseException:

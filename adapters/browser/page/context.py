@@ -22,8 +22,8 @@ from adapters.browser.state.passkeys import opened as opened_authenticator
 from adapters.browser.state.state import write_state
 from adapters.browser.state.tab_storage import TabStorage
 from adapters.browser.state.unexportable_state import untaken
-from adapters.browser.wall import Destinations, Turned
-from adapters.ports.browser import BrowserState, HearPasskey, Passkey, Untaken, deaf
+from adapters.browser.wall import Destinations, TunnelRefusal
+from adapters.ports.browser import BrowserState, HearPasskey, Passkey, UnexportableState, deaf
 from protocol import limits
 from protocol.capsule.slices import Slice
 from protocol.errors import MeshError
@@ -172,7 +172,7 @@ class ChromiumContext:
             wall.opens(self._policy)
             activity.gone.add_done_callback(lambda _: wall.closes(self._policy))
 
-    def turned_away(self, turned: Turned) -> None:
+    def turned_away(self, turned: TunnelRefusal) -> None:
         """The tunnel refused a connection that no guard of this context let through."""
         for guard in self._guards:
             guard.turned_away(turned)
@@ -240,10 +240,10 @@ class ChromiumContext:
             return await asyncio.to_thread(write_state, stored)
         return await asyncio.to_thread(write_state, stored, tabs, (*lost, *self.apart.untaken), self.apart.held)
 
-    async def _plainly(self) -> tuple[Any, dict[str, dict[str, str]], tuple[Untaken, ...]]:
+    async def _plainly(self) -> tuple[Any, dict[str, dict[str, str]], tuple[UnexportableState, ...]]:
         return await self._context.storage_state(indexed_db=False), {}, ()
 
-    async def _held(self) -> tuple[Any, dict[str, dict[str, str]], tuple[Untaken, ...]]:
+    async def _held(self) -> tuple[Any, dict[str, dict[str, str]], tuple[UnexportableState, ...]]:
         """Playwright's state, the sessionStorage of the pages, and the parts that the state leaves out; all are requested at
         once.
         """

@@ -19,7 +19,7 @@ from adapters.browser.page.closing import close
 from adapters.browser.page.downloads import Downloads
 from adapters.browser.page.following import Following
 from adapters.browser.page.readable import SLOW, ReadablePage
-from adapters.ports.browser import NOTHING, Blocked, Given, Leaving, Outcome
+from adapters.ports.browser import NOTHING, ActionOutcome, Blocked, Given, Leaving
 from protocol import limits
 from protocol.approval.leaving import Fate
 from protocol.errors import MeshError
@@ -153,7 +153,7 @@ class ChromiumPage(ReadablePage):
         secrets: Secrets | None = None,
         timeout_ms: int = 0,
         given: Given = NOTHING,
-    ) -> Outcome:
+    ) -> ActionOutcome:
         """``adapters.ports.Page.perform``."""
         try:
             return await self._performed(action, ref, expect, secrets, timeout_ms, given)
@@ -175,7 +175,7 @@ class ChromiumPage(ReadablePage):
         secrets: Secrets | None,
         timeout_ms: int,
         given: Given,
-    ) -> Outcome:
+    ) -> ActionOutcome:
         self._secrets = self._guard.secrets = secrets or self._secrets
         if self._activity.gone.done():
             raise MeshError("browser.crashed")
@@ -233,7 +233,7 @@ class ChromiumPage(ReadablePage):
         self._guard.holding.end(late=given.decides is None)
         blocked = self.blocked()
         basic, unanswered = self._guard.challenged()
-        return Outcome(
+        return ActionOutcome(
             observation=self._view.observation,
             extracted=await asyncio.to_thread(mask, extracted) if extracted else "",
             blocked=blocked.requests,

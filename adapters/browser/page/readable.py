@@ -11,7 +11,7 @@ from playwright.async_api import CDPSession
 from playwright.async_api import Error as PlaywrightError
 from playwright.async_api import Page as PlaywrightPage
 
-from adapters.browser.acting.action_performer import Hands
+from adapters.browser.acting.action_performer import ActionPerformer
 from adapters.browser.acting.far_labels import read_far_labels
 from adapters.browser.acting.options import label_of
 from adapters.browser.base.faults import hiding
@@ -64,7 +64,7 @@ class ReadablePage:
         self._worlds = Worlds(session)
         self._reading = PageReader(page, self._worlds, activity)
         self._patience = Patience(self._worlds)
-        self._hands = Hands(page, activity, self._worlds)
+        self._hands = ActionPerformer(page, activity, self._worlds)
         self._closed = Closed(page, session, self._worlds, self._hands.finding)
         self._navigation = Navigation(page, session, self._worlds, activity, guard)
         self._camera = Camera(page, session, self._worlds)

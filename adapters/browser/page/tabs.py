@@ -15,7 +15,7 @@ import msgspec
 
 from adapters.browser.egress import Windows
 from adapters.browser.page.page import ChromiumPage, arrival_ms
-from adapters.ports.browser import NOTHING, Blocked, Given, Leaving, Outcome
+from adapters.ports.browser import NOTHING, ActionOutcome, Blocked, Given, Leaving
 from protocol import limits
 from protocol.approval.leaving import Fate
 from protocol.errors import MeshError
@@ -82,12 +82,12 @@ class Tabs:
 
     async def _shown(
         self, page: ChromiumPage, action: Action, expect: bytes | None, secrets: Secrets | None
-    ) -> Outcome:
+    ) -> ActionOutcome:
         """The outcome on the tab that ``action`` brought to the front. Its document may take as long as the action allows."""
         await page.to_front()
         return await page.perform(Wait(), expect=expect, secrets=secrets, given=Given(arrival_ms=arrival_ms(action)))
 
-    def _told(self, outcome: Outcome, *, opened: bool = False) -> Outcome:
+    def _told(self, outcome: ActionOutcome, *, opened: bool = False) -> ActionOutcome:
         """``outcome`` with the number of the tab, and with the refusals of other tabs since."""
         rest = self.blocked()
         return msgspec.structs.replace(
@@ -109,7 +109,7 @@ class Tabs:
         secrets: Secrets | None = None,
         timeout_ms: int = 0,
         given: Given = NOTHING,
-    ) -> Outcome:
+    ) -> ActionOutcome:
         """``adapters.ports.Page.perform``; on the tab in front, and on the one that it opens."""
         if isinstance(action, SwitchTab):
             page = await self._tab(action.tab, timeout_ms)
@@ -297,7 +297,7 @@ class Tabs:
                 await page.close()
 
 
-def _both(acted: Outcome, shown: Outcome) -> Outcome:
+def _both(acted: ActionOutcome, shown: ActionOutcome) -> ActionOutcome:
     """One outcome for an action and the tab that it opened."""
     return msgspec.structs.replace(
         shown,

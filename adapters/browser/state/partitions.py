@@ -18,7 +18,7 @@ from playwright.async_api import Error as PlaywrightError
 
 from adapters.browser.state.storage_scripts import READ
 from adapters.browser.state.unexportable_state import WHAT
-from adapters.ports.browser import Untaken
+from adapters.ports.browser import UnexportableState
 from protocol import limits
 from protocol.capsule.storage_key import site_on_top
 from protocol.trust.origin import origin_of
@@ -35,7 +35,7 @@ class Partitions:
 
     def __init__(self) -> None:
         self._held: dict[str, dict[str, Any]] = {}
-        self._untaken: dict[str, tuple[Untaken, ...]] = {}
+        self._untaken: dict[str, tuple[UnexportableState, ...]] = {}
 
     def begin_with(self, stored: Iterable[Mapping[str, Any]]) -> None:
         """Add the storage written before the first page; entries without a ``storageKey`` belong to pages and are skipped."""
@@ -47,7 +47,7 @@ class Partitions:
         return tuple(self._held.values())
 
     @property
-    def untaken(self) -> tuple[Untaken, ...]:
+    def untaken(self) -> tuple[UnexportableState, ...]:
         """The parts that could not be read."""
         return tuple(each for found in self._untaken.values() for each in found)
 
@@ -81,13 +81,15 @@ class Partitions:
             asked = {"expression": f"({_READ})()", "contextId": world["executionContextId"]}
             answer = await session.send("Runtime.evaluate", {**asked, "awaitPromise": True, "returnByValue": True})
             if "exceptionDetails" in answer:
-                self._untaken[key] = (Untaken(origin=origin, what=f"storage within {site_on_top(origin, key)}"),)
+                self._untaken[key] = (
+                    UnexportableState(origin=origin, what=f"storage within {site_on_top(origin, key)}"),
+                )
                 return
             found = await asyncio.to_thread(json.loads, answer["result"]["value"])
             lost = found.pop("lost")
             self._held[key] = {"origin": origin, "storageKey": key, **found}
             self._untaken[key] = tuple(
-                Untaken(origin=origin, what=f"{each} within {site_on_top(origin, key)}")
+                UnexportableState(origin=origin, what=f"{each} within {site_on_top(origin, key)}")
                 for each in lost
                 if WHAT.fullmatch(each)
             )

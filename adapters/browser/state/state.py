@@ -8,7 +8,7 @@ from typing import Annotated, Any, Final, Literal
 
 import msgspec
 
-from adapters.ports.browser import BrowserState, Untaken
+from adapters.ports.browser import BrowserState, UnexportableState
 from protocol import limits
 from protocol.capsule.storage_key import site_on_top
 from protocol.errors import MeshError
@@ -128,7 +128,7 @@ def of_tabs(stored: StoredState) -> dict[str, dict[str, str]]:
 def write_state(
     stored: Any,
     tabs: Mapping[str, Mapping[str, str]] = MappingProxyType({}),
-    untaken: tuple[Untaken, ...] = (),
+    untaken: tuple[UnexportableState, ...] = (),
     apart: Iterable[Mapping[str, Any]] = (),
 ) -> BrowserState:
     """The state, built from Playwright's state, sessionStorage by origin, the parts missing from both, and partitioned storage
@@ -142,7 +142,7 @@ def write_state(
         found = origins.setdefault(origin, {"origin": origin, "localStorage": []})
         found["sessionStorage"] = [{"name": name, "value": value} for name, value in items.items()]
     every = [*origins.values(), *(dict(each) for each in apart)]
-    broken = tuple(Untaken(origin=each["origin"], what=_BROKEN) for each in every if _without_broken(each))
+    broken = tuple(UnexportableState(origin=each["origin"], what=_BROKEN) for each in every if _without_broken(each))
     storage = msgspec.json.encode({**stored, "origins": every})
     return BrowserState(storage=storage, untaken=(*untaken, *broken))
 

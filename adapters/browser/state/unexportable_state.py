@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from playwright.async_api import Error, Page
 
-from adapters.ports.browser import Untaken
+from adapters.ports.browser import UnexportableState
 from protocol import limits
 from protocol.trust.origin import origin_of
 
@@ -46,7 +46,7 @@ _FIND: Final = """async ({stores, records}) => {
 }"""
 
 
-async def untaken(pages: Sequence[Page]) -> tuple[Untaken, ...]:
+async def untaken(pages: Sequence[Page]) -> tuple[UnexportableState, ...]:
     """The omitted data of the origins of these pages, each once. Never raises: a page that does not answer in time adds nothing.
 
     A page can hide such data, or report data that it does not have. Then its login does not work elsewhere, or is reported so.
@@ -55,7 +55,7 @@ async def untaken(pages: Sequence[Page]) -> tuple[Untaken, ...]:
     return tuple(dict.fromkeys(each for found in told for each in found))
 
 
-async def _of(page: Page) -> list[Untaken]:
+async def _of(page: Page) -> list[UnexportableState]:
     origin = origin_of(page.url)
     if not origin:
         return []
@@ -67,4 +67,4 @@ async def _of(page: Page) -> list[Untaken]:
     if not isinstance(found, list):
         return []
     named = [each for each in found[:_STORES_MAX] if isinstance(each, str) and WHAT.fullmatch(each)]
-    return [Untaken(origin=origin, what=each) for each in named]
+    return [UnexportableState(origin=origin, what=each) for each in named]

@@ -3,7 +3,7 @@
 from adapters.browser.wall.destinations import Attempt, Destinations
 from adapters.browser.wall.headers import choosing, said
 from adapters.browser.wall.tunnel import Entries, Tunnel
-from adapters.browser.wall.wall import Destination, Turned, Wall
+from adapters.browser.wall.wall import Destination, TunnelRefusal, Wall
 
 __all__ = [
     "Attempt",
@@ -11,7 +11,7 @@ __all__ = [
     "Destinations",
     "Entries",
     "Tunnel",
-    "Turned",
+    "TunnelRefusal",
     "Wall",
     "choosing",
     "said",

@@ -22,7 +22,7 @@ _COMMANDING: Final = frozenset(
 """Headers that select the operation of a POST, regardless of its address and body."""
 
 
-class Said(NamedTuple):
+class HeaderFacts(NamedTuple):
     """The facts in the headers of a request that matter for its judgement."""
 
     content_type: str
@@ -40,10 +40,10 @@ def choosing(headers: Mapping[str, str]) -> tuple[str, ...]:
     return tuple(f"{name}: {value}" for name, value in lower.items() if name in _COMMANDING and value.strip())
 
 
-def said(method: str, headers: Mapping[str, str]) -> Said:
+def said(method: str, headers: Mapping[str, str]) -> HeaderFacts:
     """Reads the headers of a request."""
     lower = {name.lower(): value for name, value in headers.items()}
     announced = lower.get("access-control-request-method", "") if method.upper() == "OPTIONS" else ""
     replaced = ",".join(value for name, value in lower.items() if name in _REPLACING and value.strip())
     commanded = any(name in _COMMANDING and value.strip() for name, value in lower.items())
-    return Said(lower.get("content-type", ""), announced, replaced, commanded)
+    return HeaderFacts(lower.get("content-type", ""), announced, replaced, commanded)

@@ -29,7 +29,7 @@ _SOCKET_S: Final = 5.0  # from its judgement until the page connects
 _AFTER_S: Final = 5.0  # requests that a page sends as it closes leave after its guard was released
 
 
-class Turned(NamedTuple):
+class TunnelRefusal(NamedTuple):
     """A refusal of the tunnel."""
 
     method: str
@@ -99,7 +99,7 @@ class Wall:
         self._numbers = count()
         self._read: dict[str, tuple[float, GuardPolicy]] = {}
         self._waiting: set[asyncio.Event] = set()
-        self._tell: Callable[[Turned], None] = lambda _: None
+        self._tell: Callable[[TunnelRefusal], None] = lambda _: None
 
     # --- written by the guards ---
 
@@ -133,7 +133,7 @@ class Wall:
             self._read[place.origin] = (self._now() + lasts, policy)
             self._places.note(place, lasts)
 
-    def watch(self, tell: Callable[[Turned], None]) -> None:
+    def watch(self, tell: Callable[[TunnelRefusal], None]) -> None:
         """Call ``tell`` for each refusal."""
         self._tell = tell
 
@@ -239,7 +239,7 @@ class Wall:
         place = place_of(url)
         own = not self._policies or place is None or place.host.endswith(_SERVICES)
         self.refused["browser" if own else "page", method if method in _METHODS else "other"] += 1
-        self._tell(Turned(method, url, own))
+        self._tell(TunnelRefusal(method, url, own))
 
 
 def place_of(url: str) -> Destination | None:

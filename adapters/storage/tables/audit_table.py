@@ -7,7 +7,7 @@ import sqlite3
 from adapters.audit_records import AuditLine, AuditQuery, stored
 from adapters.storage.files import records
 from protocol import audit
-from protocol.audit import START, Draft, Head
+from protocol.audit import START, AuditDraft, Head
 
 _COLUMNS = "number, at_ms, who, what, line, digest"
 
@@ -18,7 +18,7 @@ def head(db: sqlite3.Connection) -> Head:
     return Head(*row) if row else START
 
 
-def append(db: sqlite3.Connection, draft: Draft) -> AuditLine:
+def append(db: sqlite3.Connection, draft: AuditDraft) -> AuditLine:
     """Implements ``Store.append_audit``."""
     line, end = audit.chain(draft, head(db))
     made = stored(line, draft, end.number, end.digest)

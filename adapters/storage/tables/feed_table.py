@@ -14,7 +14,7 @@ from adapters.feed_records import FeedPage
 from adapters.storage.files import records
 from protocol import limits
 from protocol.errors import MeshError
-from protocol.feed import Change, News
+from protocol.feed import FeedChange, News
 
 T = TypeVar("T")
 log = logging.getLogger(__name__)
@@ -27,13 +27,13 @@ NEWEST = f"SELECT {_COLUMNS} FROM feed WHERE {_OF_KIND} ORDER BY number DESC LIM
 """The newest changes, the last one first."""
 
 
-def append(db: sqlite3.Connection, news: News) -> Change:
+def append(db: sqlite3.Connection, news: News) -> FeedChange:
     """Implements ``Store.append_feed``."""
     row = (records.integer(news.at_ms), news.kind.value, " ".join(news.ids), news.who)
     number = db.execute("INSERT INTO feed (at_ms, kind, ids, who) VALUES (?, ?, ?, ?)", row).lastrowid
     assert number is not None, "a row was inserted"
     db.execute("DELETE FROM feed WHERE number <= ?", (number - limits.FEED_ROWS_MAX,))
-    return Change(number=number, **msgspec.structs.asdict(news))
+    return FeedChange(number=number, **msgspec.structs.asdict(news))
 
 
 def page(db: sqlite3.Connection, after: int | None, limit: int, kind: str) -> FeedPage:
@@ -84,12 +84,12 @@ def _number(value: object) -> int:
     return value
 
 
-def _change(row: tuple[object, ...]) -> Change:
+def _change(row: tuple[object, ...]) -> FeedChange:
     """The change in ``row``. Errors: ``store.corrupt``."""
     number, at_ms, kind, ids, who = row
     named = ids.split() if isinstance(ids, str) else ids  # a damaged page gives values of any type
     fields = {"number": number, "at_ms": at_ms, "kind": kind, "ids": named, "who": who}
     try:
-        return msgspec.convert(fields, Change)
+        return msgspec.convert(fields, FeedChange)
     except msgspec.ValidationError as error:
         raise MeshError("store.corrupt", f"change {number} of the feed is malformed: {error}") from error

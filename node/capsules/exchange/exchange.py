@@ -44,7 +44,7 @@ from protocol.capsule.artefacts import (
     terms_digest,
     terms_of,
 )
-from protocol.capsule.capsule import Header, Recipient, Sealed
+from protocol.capsule.capsule import CapsuleHeader, Recipient, SealedPayload
 from protocol.capsule.policy import Facts, judge_use
 from protocol.capsule.state import CapsuleState
 from protocol.errors import MeshError
@@ -56,7 +56,7 @@ from protocol.trust.origin import fits
 log = logging.getLogger(__name__)
 
 
-Expects = Callable[[Header, CapsuleState], Awaitable[None]]
+Expects = Callable[[CapsuleHeader, CapsuleState], Awaitable[None]]
 
 
 class CapsuleExchange:
@@ -95,7 +95,7 @@ class CapsuleExchange:
             basic=tuple(each.origin for each in header.origins if each.basic),
         )
 
-    async def _on_terms(self, text: str, to: str, owner: str) -> tuple[CapsuleRecord, Header]:
+    async def _on_terms(self, text: str, to: str, owner: str) -> tuple[CapsuleRecord, CapsuleHeader]:
         """A capsule of this node, and its header for this node and ``to``, with its owner."""
         record = await self._kept.find(text)
         header = self._kept.open(record).header
@@ -117,7 +117,7 @@ class CapsuleExchange:
         record, header = await self._on_terms(given.capsule, given.to, given.owner)
         self._kept.witness.trail.about(record.id)
         key, signed = _bytes(given.owner), _bytes(given.signed)
-        blank = Sealed(header=b"", keys=(), stream=bytes(32), consent_key=key, consent=signed)
+        blank = SealedPayload(header=b"", keys=(), stream=bytes(32), consent_key=key, consent=signed)
         if consent_until_ms(header, blank) <= self._kept.clock.now_ms():
             raise MeshError("capsule.consent", "the consent is over already")
         terms = terms_digest(terms_of(header))
@@ -169,7 +169,7 @@ class CapsuleExchange:
         )
 
     async def sealed_to(
-        self, record: CapsuleRecord, certificate: SealingCertificate, header: Header, state: CapsuleState
+        self, record: CapsuleRecord, certificate: SealingCertificate, header: CapsuleHeader, state: CapsuleState
     ) -> bytes:
         """A file with ``state`` under ``header`` for the node of a sealing key. Errors: ``capsule.consent``, as ``seal``."""
         others = {certificate.node: certificate.key}
@@ -358,18 +358,18 @@ class CapsuleExchange:
 
     # --- parts -------------------------------------------------------------------------------------------------------
 
-    def _check_own(self, header: Header) -> None:
+    def _check_own(self, header: CapsuleHeader) -> None:
         if header.tenant != self._kept.witness.node:
             raise MeshError("capsule.issuer", "only the node that captured a capsule does that", tenant=header.tenant)
 
-    def check_granted(self, node: str, scope: Scope, header: Header) -> None:
+    def check_granted(self, node: str, scope: Scope, header: CapsuleHeader) -> None:
         """Check that a peer has a scope here, for all origins of the policy. Errors: ``peer.scope``, ``peer.*``, ``keylog.*``."""
         patterns = self._kept.peers.require(node, scope).grants[scope]
         missing = [each for each in header.policy.origins if not fits(patterns, each)]
         if missing:
             raise MeshError("peer.scope", f"{scope} is not granted to it for {missing[0]}", node=node, scope=scope)
 
-    def check_granted_here(self, node: str, scope: Scope, header: Header) -> None:
+    def check_granted_here(self, node: str, scope: Scope, header: CapsuleHeader) -> None:
         """As ``check_granted``, for a command of the owner.
 
         The error has the name of the peer and the command that grants the scope. A peer never learns its name here.

@@ -26,7 +26,7 @@ from node.verbs.capsules.capsule_handle import OfferedCapsule, OfferParams, Requ
 from protocol import limits
 from protocol.capsule.artefacts import open_certificate
 from protocol.capsule.attestation import KIND_ATTESTATION, open_attestation
-from protocol.capsule.capsule import Header
+from protocol.capsule.capsule import CapsuleHeader
 from protocol.capsule.handle import check_handle, cookies_of, is_handle
 from protocol.capsule.state import CapsuleState
 from protocol.errors import MeshError, PeerError
@@ -174,7 +174,7 @@ class CookieHandles:
         certificate = (await self._kept.keys.current()).certificate
         told = await self._called(peer.node, CookiesAsk(origin=origin, certificate=certificate))
 
-        async def expects(header: Header, state: CapsuleState) -> None:
+        async def expects(header: CapsuleHeader, state: CapsuleState) -> None:
             try:
                 await self._accept(peer.node, origin, header, state, told.attestation)
             except MeshError as error:
@@ -201,7 +201,9 @@ class CookieHandles:
                 raise MeshError(error.code, told, node=node) from error
             raise
 
-    async def _accept(self, node: str, origin: str, header: Header, state: CapsuleState, attestation: bytes) -> None:
+    async def _accept(
+        self, node: str, origin: str, header: CapsuleHeader, state: CapsuleState, attestation: bytes
+    ) -> None:
         """Check that an answer is what was requested. Errors: ``capsule.origin``, ``capsule.attestation``, ``peer.scope``, ..."""
         if header.tenant != node or not fits(header.policy.origins, origin):
             raise MeshError("capsule.origin", f"it is no login of that node for {origin}", capsule=header.id)

@@ -12,7 +12,7 @@ from node.capsules.seal.endings import Endings
 from node.capsules.seal.kept import Kept
 from node.trust import Calls
 from protocol import limits
-from protocol.capsule.capsule import Capsule, Header
+from protocol.capsule.capsule import Capsule, CapsuleHeader
 from protocol.errors import MeshError, PeerError
 from protocol.messages import CapsuleStands, CapsuleUsed
 
@@ -47,7 +47,7 @@ class Reporting:
         return True
 
 
-def ledger_row(header: Header, **more: Any) -> LedgerRecord:
+def ledger_row(header: CapsuleHeader, **more: Any) -> LedgerRecord:
     """The row of the ledger about a capsule with ``header``."""
     expires_ms = header.captured_ms + limits.CAPSULE_DAYS_MAX * 86_400_000
     row = LedgerRecord(id=header.id, tenant=header.tenant, expires_ms=expires_ms)

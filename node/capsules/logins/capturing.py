@@ -18,7 +18,7 @@ from node.verbs import Bound, Tell
 from node.verbs.capsules import capsule as verbs
 from node.verbs.capsules.capsule import CapturedCapsule, CaptureParams, PolicyParams
 from protocol import ids
-from protocol.capsule.capsule import SUITE, BrowserProfile, Header
+from protocol.capsule.capsule import SUITE, BrowserProfile, CapsuleHeader
 from protocol.capsule.minimal import parts_of
 from protocol.capsule.state import CapsuleState
 from protocol.errors import MeshError
@@ -65,7 +65,7 @@ class Capturing:
             found = read.state
         return Source(state=found, browser=BrowserProfile(user_agent=given.user_agent))
 
-    async def replaced(self, given: PolicyParams) -> Header | None:
+    async def replaced(self, given: PolicyParams) -> CapsuleHeader | None:
         """The header of the capsule that newer state replaces; None for a new capsule. Called before anybody logs in for it.
 
         Errors: ``input.not_found``, ``input.invalid``, ``capsule.issuer``, ``capsule.expired``.
@@ -106,7 +106,7 @@ class Capturing:
         policy = policy_of(given, found, now_ms)
         id = ids.make_id("cap", self._kept.clock.random(ids.ID_RANDOM_BYTES))
         origins = counted(shown.state, policy)
-        header = Header(
+        header = CapsuleHeader(
             suite=SUITE,
             id=id,
             generation=1,
@@ -127,7 +127,7 @@ class Capturing:
         self._kept.witness.trail.about(id)
         return await self._captured(header, shown, within(found, policy.origins), found, None)
 
-    async def _renew(self, given: CaptureParams, before: Header, source: Source, tell: Tell) -> CapturedCapsule:
+    async def _renew(self, given: CaptureParams, before: CapsuleHeader, source: Source, tell: Tell) -> CapturedCapsule:
         """Seal newer state of a capsule of this node, after it was shown to the page that proves its login."""
         record = await self._kept.find(before.id)
         if not given.page and not source.url:
@@ -151,7 +151,12 @@ class Capturing:
             return await self._captured(header, shown, within(found, before.policy.origins), found, record)
 
     async def _captured(
-        self, header: Header, shown: ProvenState, whole: CapsuleState, found: CapsuleState, before: CapsuleRecord | None
+        self,
+        header: CapsuleHeader,
+        shown: ProvenState,
+        whole: CapsuleState,
+        found: CapsuleState,
+        before: CapsuleRecord | None,
     ) -> CapturedCapsule:
         """whole: the part of ``found`` that belongs to the origins of the policy."""
         record = await self._capsules.sealed(header, shown.state, before, shown.looks)

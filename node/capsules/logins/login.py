@@ -26,7 +26,7 @@ from node.verbs.capsules import capsule_login as verbs
 from node.verbs.capsules.capsule import PolicyParams
 from node.verbs.capsules.capsule_login import KeepParams, LoggedIn, LoginParams
 from node.verbs.sessions.session_results import RecordedSession
-from protocol.capsule.capsule import BrowserProfile, Header
+from protocol.capsule.capsule import BrowserProfile, CapsuleHeader
 from protocol.capsule.flows.login import Look, judge_login
 from protocol.capsule.hidden import hidden_values
 from protocol.capsule.state import CapsuleState
@@ -198,7 +198,7 @@ class Logins:
         return LoggedIn(**msgspec.structs.asdict(kept), session=login.session)
 
 
-def _origins(given: PolicyParams, before: Header | None, url: str) -> tuple[str, ...]:
+def _origins(given: PolicyParams, before: CapsuleHeader | None, url: str) -> tuple[str, ...]:
     """Patterns of the origins whose state a login at ``url`` keeps. before: the capsule that newer state is for."""
     if before is not None:
         return before.policy.origins

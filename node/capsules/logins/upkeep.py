@@ -10,7 +10,7 @@ from typing import Final, NamedTuple
 import msgspec
 
 from adapters.capsule_records import CapsuleRecord, held_error
-from adapters.ports.browser import BrowserState, Outcome
+from adapters.ports.browser import ActionOutcome, BrowserState
 from node.capsules.seal.basic_login import hiding
 from node.capsules.seal.browser_state import from_browser, same, to_browser
 from node.capsules.seal.capsules import Capsules
@@ -22,7 +22,7 @@ from node.verbs import Bound
 from node.verbs.capsules import capsule_upkeep as verbs
 from node.verbs.capsules.capsule import CapsuleParams
 from node.verbs.capsules.capsule_upkeep import CheckedCapsule, LookParams, Noted, RefreshedCapsule
-from protocol.capsule.capsule import Header
+from protocol.capsule.capsule import CapsuleHeader
 from protocol.capsule.flows.portability import Standing, findings, logout_control, place_of, standing, verdict_of
 from protocol.capsule.state import CapsuleState
 from protocol.errors import MeshError
@@ -176,18 +176,18 @@ class Upkeep:
     def _profile(self) -> Profile:
         return self._config.browser.profile
 
-    async def _found(self, text: str) -> tuple[CapsuleRecord, Header]:
+    async def _found(self, text: str) -> tuple[CapsuleRecord, CapsuleHeader]:
         record = await self._kept.find(text)
         self._kept.witness.trail.about(record.id)
         return record, self._kept.open(record).header
 
-    async def _own(self, text: str) -> tuple[CapsuleRecord, Header]:
+    async def _own(self, text: str) -> tuple[CapsuleRecord, CapsuleHeader]:
         record, header = await self._found(text)
         if header.tenant != self._kept.witness.node:
             raise MeshError("capsule.issuer", "only the node that captured a capsule changes it", tenant=header.tenant)
         return record, header
 
-    def _wish(self, header: Header, page: str) -> Wish:
+    def _wish(self, header: CapsuleHeader, page: str) -> Wish:
         # A look needs the lowest rights of all work, so any task that the policy names covers it.
         task = header.policy.tasks[0]
         return Wish(task=task, guard=guard_for(self._config.policy), start_url=page, risk_max=1)
@@ -208,7 +208,7 @@ class Upkeep:
         secrets: Secrets,
         mount: Mount | None = None,
         offers: list[str] | None = None,
-    ) -> list[Outcome]:
+    ) -> list[ActionOutcome]:
         """Open a page in a fresh browser with ``state``, and in others without. Errors: ``browser.*``, ``risk.refused``."""
         looks = [self._look(guard, state, page, secrets, mount, offers)]
         looks += [self._look(guard, None, page, secrets.answering({})) for _ in range(_STRANGERS)]
@@ -228,7 +228,7 @@ class Upkeep:
         secrets: Secrets,
         mount: Mount | None = None,
         offers: list[str] | None = None,
-    ) -> Outcome:
+    ) -> ActionOutcome:
         """Open a page in a fresh browser. mount: takes the state of the browser at its end. offers: gets the origins that offer to
         bind sessions.
         """
@@ -240,7 +240,7 @@ class Upkeep:
             except MeshError as error:
                 if not (asked := tuple(error.detail.get("challenges", ()))):
                     raise
-                return Outcome(observation=msgspec.structs.replace(BLANK, url=page), challenges=asked)
+                return ActionOutcome(observation=msgspec.structs.replace(BLANK, url=page), challenges=asked)
             if offers is not None:
                 offers += noted
             if mount is not None:
@@ -248,7 +248,7 @@ class Upkeep:
             return outcome
 
 
-def _stands(looks: Sequence[Outcome], shows: str, secrets: Secrets) -> tuple[Standing, str]:
+def _stands(looks: Sequence[ActionOutcome], shows: str, secrets: Secrets) -> tuple[Standing, str]:
     """Judge whether the site accepts the login. Only the first of ``looks`` had it. Returns the standing, and its evidence."""
     seen, *strangers = looks
     url = seen.observation.url
@@ -262,7 +262,7 @@ def _is_newer(held: BrowserState | None, before: CapsuleState) -> bool:
     return held is not None and not same(from_browser(held, before), before)
 
 
-def _page(page: str, header: Header) -> str:
+def _page(page: str, header: CapsuleHeader) -> str:
     """The address of the page to open. Errors: ``input.invalid``, ``capsule.origin``."""
     if not page:
         named = [each for each in header.policy.origins if "://*." not in each]

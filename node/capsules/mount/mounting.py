@@ -24,7 +24,7 @@ from node.capsules.seal.uses import Mounted, Wanted
 from node.live.browsers import End, LoginShown, Mount, NewestState, Wish
 from node.verbs import CallerKind, current_caller
 from protocol import limits
-from protocol.capsule.capsule import Header
+from protocol.capsule.capsule import CapsuleHeader
 from protocol.capsule.hidden import hidden_values
 from protocol.capsule.policy import Policy, Task
 from protocol.capsule.state import CapsuleState
@@ -124,7 +124,7 @@ class Mounting:
                 finally:
                     finds.cancel()
 
-    async def _check_version(self, header: Header) -> None:
+    async def _check_version(self, header: CapsuleHeader) -> None:
         """Check that the browser can read the slice of a capsule, if it has one.
 
         Called before the use is counted, and again for the browser that was started. Errors: ``capsule.slice_version``,

@@ -25,7 +25,7 @@ from protocol import ids
 from protocol.capsule.slices import NO_SLICE
 from protocol.capsule.state import CapsuleState
 from protocol.errors import MeshError
-from protocol.feed import Kind
+from protocol.feed import FeedKind
 
 _LEASE_S: Final = 60
 _FLAGS: Final = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
@@ -73,7 +73,7 @@ class Unsealing:
         # Noted before the first byte: nobody would know of a copy without a row.
         note = {"generation": str(header.generation), "number": str(mounted.number)}
         await self._kept.witness.trail.write("capsule.unsealed", subject=header.id, note=note)
-        await self._kept.witness.feed.tell(Kind.CAPSULE_UNSEALED, header.id)
+        await self._kept.witness.feed.tell(FeedKind.CAPSULE_UNSEALED, header.id)
         try:
             await asyncio.to_thread(_fill, file, data)
         except OSError as error:

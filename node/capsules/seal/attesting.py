@@ -8,7 +8,7 @@ import contextlib
 from adapters.capsule_records import CapsuleRecord
 from node.capsules.seal.kept import Kept
 from protocol.capsule.attestation import KIND_ATTESTATION, Attestation, open_attestation
-from protocol.capsule.capsule import Header
+from protocol.capsule.capsule import CapsuleHeader
 from protocol.capsule.contents import KIND_CONTENTS, Contents, named
 from protocol.capsule.handle import attested
 from protocol.capsule.minimal import parts_of
@@ -23,7 +23,7 @@ class Attesting:
     def __init__(self, kept: Kept) -> None:
         self._kept = kept
 
-    async def attest(self, header: Header, state: CapsuleState) -> None:
+    async def attest(self, header: CapsuleHeader, state: CapsuleState) -> None:
         """Sign the findings in ``state`` and the names of its parts, before it is kept under ``header``.
 
         Errors: ``keylog.*``, ``log.rollback``, ``store.*``.
@@ -38,7 +38,7 @@ class Attesting:
             made = await self._kept.witness.artefact(kind, _subject(header.id, header.generation), record)
             await self._kept.store.put_artefact(made)
 
-    async def of_cookies(self, header: Header, state: CapsuleState) -> bytes:
+    async def of_cookies(self, header: CapsuleHeader, state: CapsuleState) -> bytes:
         """The signed attestation about the cookies of a capsule.
 
         It is made once for each generation. It stays valid when the witness key changes, because readers follow the key log.

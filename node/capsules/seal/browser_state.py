@@ -17,7 +17,16 @@ from adapters.ports.browser import BrowserState
 from node.capsules.seal.reading import state_of
 from protocol import limits
 from protocol.capsule.slices import Slice, same_content
-from protocol.capsule.state import CapsuleState, Cookie, Database, Entry, Index, Lost, ObjectStore, OriginStorage
+from protocol.capsule.state import (
+    CapsuleState,
+    Cookie,
+    Index,
+    IndexedDatabase,
+    Lost,
+    ObjectStore,
+    ObjectStoreRecord,
+    OriginStorage,
+)
 from protocol.capsule.storage_key import site_on_top
 from protocol.trust.origin import origin_of
 
@@ -122,7 +131,7 @@ def _storage(stored: OriginStorage, given: Slice) -> dict[str, Any]:
     return made
 
 
-def _database(database: Database) -> dict[str, Any]:
+def _database(database: IndexedDatabase) -> dict[str, Any]:
     stores = [_object_store(each) for each in database.stores]
     return {"name": database.name, "version": database.version, "stores": stores}
 
@@ -148,7 +157,7 @@ def _key_path(path: str) -> dict[str, Any]:
     return {"keyPathArray": said} if isinstance(said, list) else {"keyPath": said}
 
 
-def _entry(entry: Entry) -> dict[str, Any]:
+def _entry(entry: ObjectStoreRecord) -> dict[str, Any]:
     # It is not stored which of the two was written in the longer form, because a plain value has the same meaning there.
     end = "Encoded" if entry.form == "encoded" else ""
     made = {f"value{end}": json.loads(entry.value)}

@@ -30,7 +30,7 @@ from node.verbs.capsules.capsule import (
 )
 from protocol import limits
 from protocol.capsule.artefacts import KIND_REVOCATION, KIND_USE, Use
-from protocol.capsule.capsule import Capsule, Header
+from protocol.capsule.capsule import Capsule, CapsuleHeader
 from protocol.capsule.flows.portability import is_carried
 from protocol.capsule.minimal import as_minimal
 from protocol.capsule.policy import Facts, judge_use
@@ -100,18 +100,18 @@ class Capsules:
     # --- verbs -------------------------------------------------------------------------------------------------------
 
     async def sealed(
-        self, header: Header, state: CapsuleState, before: CapsuleRecord | None, looks: Mapping[str, Any]
+        self, header: CapsuleHeader, state: CapsuleState, before: CapsuleRecord | None, looks: Mapping[str, Any]
     ) -> CapsuleRecord:
         """Scan the state, sign the findings and the contents, seal the state, and store the capsule."""
         await self.attesting.attest(header, state)
         capsule, stream = await self.kept.seal(state, header, {}, before.consents if before else ())
         return await self.kept.keep(capsule, stream, before, **looks)
 
-    async def seal_next(self, header: Header, state: CapsuleState, before: CapsuleRecord) -> CapsuleRecord:
+    async def seal_next(self, header: CapsuleHeader, state: CapsuleState, before: CapsuleRecord) -> CapsuleRecord:
         """Seal the next generation of an own capsule, while ``changing`` is held. Errors: as ``renew_state``."""
         return await self.sealed(header, state, before, {})
 
-    def check_own(self, header: Header) -> None:
+    def check_own(self, header: CapsuleHeader) -> None:
         """Check that this node has captured it. Errors: ``capsule.issuer``."""
         if header.tenant != self.kept.witness.node:
             raise MeshError("capsule.issuer", "only the node that captured a capsule changes it", tenant=header.tenant)
@@ -226,7 +226,7 @@ class Capsules:
         self._judge(mounted.capsule, row, wanted, now_ms, counted=1)
         await self._reported(mounted.capsule, row, mounted.use)
 
-    async def _signed(self, header: Header, wanted: Wanted, number: int) -> bytes:
+    async def _signed(self, header: CapsuleHeader, wanted: Wanted, number: int) -> bytes:
         """Sign a use, and write its row of the audit trail."""
         note = {"task": wanted.task, "number": str(number), "generation": str(header.generation)}
         await self.kept.witness.trail.write("capsule.used", subject=header.id, note=note)

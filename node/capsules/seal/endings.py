@@ -8,7 +8,7 @@ import msgspec
 
 from adapters.capsule_records import LedgerRecord
 from node.capsules.seal.kept import Kept
-from protocol.feed import Kind
+from protocol.feed import FeedKind
 
 
 class Endings:
@@ -30,7 +30,7 @@ class Endings:
     async def forget(self, capsule_id: str) -> None:
         """Delete a capsule, if it is here."""
         await self._kept.witness.feed.along(
-            lambda news: self._kept.store.remove_capsule(capsule_id, news=news), Kind.CAPSULE_REMOVED, capsule_id
+            lambda news: self._kept.store.remove_capsule(capsule_id, news=news), FeedKind.CAPSULE_REMOVED, capsule_id
         )
 
     async def revoke(self, row: LedgerRecord) -> None:
@@ -39,6 +39,6 @@ class Endings:
         row = msgspec.structs.replace(row, name=await self._kept.name_of(row.id))
         await self._kept.store.raise_ledger(row)
         if before is None or not before.revoked_ms:
-            await self._kept.witness.feed.tell(Kind.CAPSULE_REVOKED, row.id)
+            await self._kept.witness.feed.tell(FeedKind.CAPSULE_REVOKED, row.id)
         await self.forget(row.id)
         await self.tell(row.id)

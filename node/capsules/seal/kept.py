@@ -21,12 +21,20 @@ from node.verbs.capsules.capsule import name_taken
 from protocol import ids, limits
 from protocol.approval.owners import owner_id
 from protocol.capsule.artefacts import KIND_REVOCATION, KIND_USE, consent_until_ms, terms_digest, terms_of
-from protocol.capsule.capsule import KIND_CAPSULE, Capsule, Header, LogHead, Recipient, open_capsule, sealing_key_id
+from protocol.capsule.capsule import (
+    KIND_CAPSULE,
+    Capsule,
+    CapsuleHeader,
+    LogHead,
+    Recipient,
+    open_capsule,
+    sealing_key_id,
+)
 from protocol.capsule.policy import Task
 from protocol.capsule.state import CapsuleState
 from protocol.capsule.stream import CONTENT_KEY_BYTES
 from protocol.errors import MeshError
-from protocol.feed import Kind
+from protocol.feed import FeedKind
 from protocol.log.witness_log import Opening
 from protocol.trust.origin import fits
 from protocol.wire import cbor, envelope
@@ -126,7 +134,7 @@ class Kept:
             if header.tenant == self.witness.node and now_ms < header.policy.expires_ms
         }
 
-    async def _holding(self) -> list[tuple[CapsuleRecord, Header]]:
+    async def _holding(self) -> list[tuple[CapsuleRecord, CapsuleHeader]]:
         """Every valid capsule. A capsule of a node that is no longer trusted is skipped, so that it blocks no other."""
         found = []
         for record in await self.store.capsules():
@@ -174,7 +182,7 @@ class Kept:
         """A stored capsule, verified again. Errors: those of ``open_capsule``, ``peer.distrusted``."""
         return open_capsule(record.envelope, self.peers.find_key)
 
-    async def check_leaves(self, record: CapsuleRecord, header: Header) -> None:
+    async def check_leaves(self, record: CapsuleRecord, header: CapsuleHeader) -> None:
         """Check that a capsule may leave this node at all. Errors: ``capsule.revoked``, ``.installation``, ``.expired``."""
         row = await self.store.ledger(record.id)
         if row is not None and row.revoked_ms:
@@ -239,7 +247,11 @@ class Kept:
         return cbor.decode_as(envelope.peek(now.opening).payload, Opening).opened_ms
 
     async def seal(
-        self, state: CapsuleState, header: Header, others: Mapping[str, bytes], consents: tuple[ConsentRecord, ...]
+        self,
+        state: CapsuleState,
+        header: CapsuleHeader,
+        others: Mapping[str, bytes],
+        consents: tuple[ConsentRecord, ...],
     ) -> tuple[Capsule, bytes]:
         """Seal ``state`` to this node and ``others`` (public sealing keys, by node), and sign it. Returns the capsule and its
         stream.
@@ -286,7 +298,7 @@ class Kept:
             stored_ms=self.clock.now_ms(),
             **more,
         )
-        kind = Kind.CAPSULE_KEPT if before is None else Kind.CAPSULE_RENEWED
+        kind = FeedKind.CAPSULE_KEPT if before is None else FeedKind.CAPSULE_RENEWED
         expires_ms = header.captured_ms + limits.CAPSULE_DAYS_MAX * 86_400_000
         await self.recount(header.id, header.tenant)
         await self.witness.feed.along(

@@ -9,7 +9,7 @@ import msgspec
 from node.capsules.seal.sealing import origins_of
 from node.verbs.capsules.capsule import PolicyParams
 from protocol import limits
-from protocol.capsule.capsule import Header
+from protocol.capsule.capsule import CapsuleHeader
 from protocol.capsule.policy import TASKS, Policy, check_policy
 from protocol.capsule.state import CapsuleState
 from protocol.errors import MeshError
@@ -23,7 +23,7 @@ _OF_EACH_STATE: Final = ("replaces", "mfa_now", "whole")
 """Parameters about the state and not about its use."""
 
 
-def check_renews(given: PolicyParams, before: Header, now_ms: int) -> None:
+def check_renews(given: PolicyParams, before: CapsuleHeader, now_ms: int) -> None:
     """Check that newer state keeps the policy of ``before``. Policy parameters beside it are refused, because they would have no
     effect.
 

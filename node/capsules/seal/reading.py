@@ -24,12 +24,12 @@ from protocol import limits
 from protocol.capsule.state import (
     CapsuleState,
     Cookie,
-    Database,
-    Entry,
     Index,
-    Item,
+    IndexedDatabase,
     ObjectStore,
+    ObjectStoreRecord,
     OriginStorage,
+    StorageItem,
 )
 from protocol.errors import MeshError
 
@@ -228,14 +228,16 @@ def _storage(found: dict[str, Any]) -> OriginStorage:
     return OriginStorage(
         origin=found["origin"],
         key=found.get("storageKey", ""),
-        local=tuple(Item(name=each["name"], value=each["value"]) for each in found.get("localStorage", ())),
-        session=tuple(Item(name=each["name"], value=each["value"]) for each in found.get("sessionStorage", ())),
+        local=tuple(StorageItem(name=each["name"], value=each["value"]) for each in found.get("localStorage", ())),
+        session=tuple(StorageItem(name=each["name"], value=each["value"]) for each in found.get("sessionStorage", ())),
         databases=tuple(_database(each) for each in found.get("indexedDB", ())),
     )
 
 
-def _database(found: dict[str, Any]) -> Database:
-    return Database(name=found["name"], version=found["version"], stores=tuple(map(_object_store, found["stores"])))
+def _database(found: dict[str, Any]) -> IndexedDatabase:
+    return IndexedDatabase(
+        name=found["name"], version=found["version"], stores=tuple(map(_object_store, found["stores"]))
+    )
 
 
 def _object_store(found: dict[str, Any]) -> ObjectStore:
@@ -261,13 +263,13 @@ def _key_path(found: dict[str, Any]) -> str:
     return "" if path is None else json.dumps(path, ensure_ascii=False)
 
 
-def _entry(found: dict[str, Any]) -> Entry:
+def _entry(found: dict[str, Any]) -> ObjectStoreRecord:
     encoded = "valueEncoded" in found or "keyEncoded" in found
     key = found.get("keyEncoded", found.get("key"))
     value = found["valueEncoded"] if "valueEncoded" in found else found.get("value")
     if encoded and "valueEncoded" not in found:
         value = _in_full(value)
-    return Entry(
+    return ObjectStoreRecord(
         key="" if key is None else json.dumps(key, ensure_ascii=False),
         value=json.dumps(value, ensure_ascii=False),
         form="encoded" if encoded else "plain",

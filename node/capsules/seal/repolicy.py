@@ -11,7 +11,7 @@ from node.verbs import Bound
 from node.verbs.capsules import capsule_policy as verbs
 from node.verbs.capsules.capsule_policy import ChangedPolicy, ChangePolicyParams
 from protocol import limits
-from protocol.capsule.capsule import Header
+from protocol.capsule.capsule import CapsuleHeader
 from protocol.capsule.policy import Policy, check_policy, widened
 from protocol.errors import MeshError
 from protocol.trust.origin import parse_pattern, widest
@@ -56,7 +56,9 @@ class Repolicy:
         )
 
 
-def _check(given: ChangePolicyParams, before: Header, policy: Policy, more: tuple[str, ...], now_ms: int) -> None:
+def _check(
+    given: ChangePolicyParams, before: CapsuleHeader, policy: Policy, more: tuple[str, ...], now_ms: int
+) -> None:
     if policy == before.policy:
         raise MeshError("input.invalid", "nothing of the policy is another: name what is to change")
     if now_ms >= before.policy.expires_ms:

@@ -13,9 +13,9 @@ from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey, X
 from protocol import limits
 from protocol.capsule import stream as streams
 from protocol.capsule.capsule import (
-    Header,
+    CapsuleHeader,
     OriginState,
-    Sealed,
+    SealedPayload,
     check_sliced,
     check_stream,
     key_info,
@@ -37,12 +37,16 @@ _INLINE_BYTES_MAX: Final = 64 * limits.KIB
 class SealedState(msgspec.Struct, frozen=True, kw_only=True):
     """The part that is signed, and the stream."""
 
-    sealed: Sealed
+    sealed: SealedPayload
     stream: bytes
 
 
 async def seal(
-    state: CapsuleState, header: Header, keys: Mapping[str, bytes], content_key: bytes, consent: tuple[bytes, bytes]
+    state: CapsuleState,
+    header: CapsuleHeader,
+    keys: Mapping[str, bytes],
+    content_key: bytes,
+    consent: tuple[bytes, bytes],
 ) -> SealedState:
     """``state`` sealed under ``header``, whose ``state_bytes`` is set here.
 
@@ -63,7 +67,7 @@ async def seal(
         stream = await asyncio.to_thread(streams.seal_stream, data, encoded, content_key)
     else:
         stream = streams.seal_stream(data, encoded, content_key)
-    sealed = Sealed(
+    sealed = SealedPayload(
         header=encoded,
         keys=wrapped,
         stream=hashlib.sha256(stream).digest(),
@@ -80,7 +84,9 @@ def _encoded(state: CapsuleState) -> bytes:
     return data
 
 
-async def unseal(sealed: Sealed, header: Header, stream: bytes, *, node: str, key: X25519PrivateKey) -> CapsuleState:
+async def unseal(
+    sealed: SealedPayload, header: CapsuleHeader, stream: bytes, *, node: str, key: X25519PrivateKey
+) -> CapsuleState:
     """The opened state. Errors: ``capsule.*``."""
 
     def run() -> CapsuleState:

@@ -8,7 +8,7 @@ from typing import NamedTuple
 import msgspec
 
 from adapters.capsule_records import CapsuleRecord
-from protocol.capsule.capsule import Capsule, Header
+from protocol.capsule.capsule import Capsule, CapsuleHeader
 from protocol.capsule.policy import Task
 from protocol.capsule.state import CapsuleState
 
@@ -40,7 +40,7 @@ class Mounted(msgspec.Struct, frozen=True, kw_only=True):
     """The signed record of the use."""
 
     @property
-    def header(self) -> Header:
+    def header(self) -> CapsuleHeader:
         """The header of the capsule."""
         return self.capsule.header
 

@@ -68,7 +68,7 @@ def _show_learned(r: Result) -> None:
 
 
 def _show_session(r: Result) -> None:
-    """What is stored of it, then what follows from that: what is not compared, personal data, how replays ended."""
+    """The stored facts of the session, then their consequences: parts that are not compared, personal data, results of replays."""
     render(verbs.SHOW.kinds, r)
     if "removed" in r:
         click.echo("its title, pages and steps are gone")

@@ -7,13 +7,13 @@ import logging
 from collections.abc import Awaitable, Callable
 
 from adapters.ports.clock import Clock
-from node.explorer.progress import Progress, Verified
+from node.explorer.progress import Progress, VerifiedSuccess
 from node.explorer.working.worker import BROWSER_GONE
 from node.signing import Feed
 from node.verbs import Tell
 from protocol import ids, limits
 from protocol.errors import MeshError
-from protocol.feed import Kind
+from protocol.feed import FeedKind
 from protocol.messages import Assignment, BranchResult
 from protocol.search.lease import check_claim
 
@@ -28,7 +28,7 @@ _OURS = ("store.", "agent.", "caller.", "control.")
 _PAUSE_S = 3.0
 _LATER_S = 30.0
 
-VerifyClaim = Callable[[tuple[bytes, ...], str], Awaitable[Verified | None]]
+VerifyClaim = Callable[[tuple[bytes, ...], str], Awaitable[VerifiedSuccess | None]]
 """Replays a claimed path in a fresh context and records it; None if the claim did not hold."""
 
 
@@ -67,7 +67,7 @@ class Claims:
             await self._refuse(worker, result)
             raise
 
-    async def judge(self, worker: str, result: BranchResult) -> Verified | None:
+    async def judge(self, worker: str, result: BranchResult) -> VerifiedSuccess | None:
         """Replay a claim and return the result. An unconfirmed claim counts against its worker.
 
         A claim is unconfirmed if one of its actions fails, the condition is not met at its end, it takes longer than
@@ -99,7 +99,7 @@ class Claims:
             self.open += 1
             self.postponed -= 1
 
-    async def _replay(self, worker: str, path: tuple[bytes, ...]) -> Verified | None:
+    async def _replay(self, worker: str, path: tuple[bytes, ...]) -> VerifiedSuccess | None:
         """Replay the claim; None if it is not confirmed. Errors: ``browser.*`` or ``store.*`` if this node cannot judge it."""
         crashes = 0
         failure: MeshError | None = None
@@ -129,4 +129,4 @@ class Claims:
         self._progress.claims_checked.append(result.lease)
         self._progress.claims_false[worker] = self._progress.claims_false.get(worker, 0) + 1
         self._tell({"claim_refused": len(result.claim), "peer": worker})
-        await self._feed.tell(Kind.CLAIM_REFUSED, result.lease, result.search, worker)
+        await self._feed.tell(FeedKind.CLAIM_REFUSED, result.lease, result.search, worker)

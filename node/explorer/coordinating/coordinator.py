@@ -28,7 +28,7 @@ from node.trust import Calls
 from node.verbs import Tell
 from protocol import ids
 from protocol.errors import MeshError
-from protocol.feed import Kind
+from protocol.feed import FeedKind
 from protocol.messages import (
     KIND_RESULT,
     Assignment,
@@ -229,7 +229,7 @@ class Coordinator:
         if status == "running":
             await self._store.put_search(self.record)
         else:
-            await put_search(self._store, self._witness.feed, self.record, Kind.SEARCH_ENDED)
+            await put_search(self._store, self._witness.feed, self.record, FeedKind.SEARCH_ENDED)
 
     def snapshot(self) -> dict[str, Any]:
         """The progress of the search, for display; ``best``: the value of the most promising page, 0 to 1."""
@@ -392,7 +392,7 @@ class Coordinator:
                 if verified is not None:
                     self.progress.verified = verified
                     self._finished = True
-                    await self._witness.feed.tell(Kind.CLAIM_VERIFIED, result.lease, result.search, worker)
+                    await self._witness.feed.tell(FeedKind.CLAIM_VERIFIED, result.lease, result.search, worker)
                     return
                 with contextlib.suppress(MeshError):  # the next tick saves it again
                     await self._save("running")

@@ -14,7 +14,7 @@ from node.explorer.kept import put_lease
 from node.explorer.sharing.replica import Replica
 from protocol import ids
 from protocol.errors import MeshError
-from protocol.feed import Kind
+from protocol.feed import FeedKind
 from protocol.messages import Assignment, Spend
 from protocol.search.lease import Event, Lease, LeaseBook
 from protocol.wire import cbor, envelope
@@ -59,7 +59,7 @@ class LeaseDesk:
             except MeshError as error:
                 log.info("lease %s was replaced: %s", record.id, error)
                 over = msgspec.structs.replace(record, status="expired")
-                await put_lease(self._store, self._replica.feed, over, Kind.LEASE_ENDED)
+                await put_lease(self._store, self._replica.feed, over, FeedKind.LEASE_ENDED)
         live = self.live()
         known = {lease.id for lease in live}
         for branch, entry in self._replica.own.live_leases().items():
@@ -111,7 +111,7 @@ class LeaseDesk:
             )
             self._replica.own.note_lease(lease.branch, lease.entry())
             if lease.live:
-                await put_lease(self._store, self._replica.feed, record, Kind.LEASE_GRANTED)
+                await put_lease(self._store, self._replica.feed, record, FeedKind.LEASE_GRANTED)
             else:
                 await self._store.put_lease(record)
         await self._replica.flush()
@@ -169,7 +169,7 @@ class LeaseDesk:
             else:
                 changed = msgspec.structs.replace(changed, status=_status(lease), expires_ms=lease.expires_ms)
             if record.status == "live" and changed.status != "live":
-                await put_lease(self._store, self._replica.feed, changed, Kind.LEASE_ENDED)
+                await put_lease(self._store, self._replica.feed, changed, FeedKind.LEASE_ENDED)
             else:
                 await self._store.put_lease(changed)
 

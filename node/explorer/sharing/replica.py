@@ -22,7 +22,7 @@ from node.explorer.sharing.tree_view import TreeView
 from node.signing import Feed, Witness
 from protocol import ids, limits
 from protocol.errors import MeshError
-from protocol.feed import Kind
+from protocol.feed import FeedKind
 from protocol.messages import SearchSpec, ShareHead
 from protocol.search.delta import KIND, Decoded, Delta, DeltaReader, decode_chunk, decode_delta, encode_delta
 from protocol.search.entry import TreeUpdate, root_key
@@ -280,7 +280,7 @@ class Replica:
         self.expelled.setdefault(peer, code)
         await self._expulsions.add(self.spec.id, peer, code)
         await self._witness.trail.write("peer.expelled", subject=peer, code=code, note={"search": self.spec.id})
-        await self.feed.tell(Kind.SEARCH_EXPELLED, self.spec.id, peer)
+        await self.feed.tell(FeedKind.SEARCH_EXPELLED, self.spec.id, peer)
         await self._forget(peer)
         await self._store.drop_deltas(self.spec.id, peer)
 

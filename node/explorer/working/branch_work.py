@@ -21,7 +21,7 @@ from node.trust import Calls
 from node.verbs import current_caller
 from protocol import ids, limits
 from protocol.errors import MeshError
-from protocol.feed import Kind
+from protocol.feed import FeedKind
 from protocol.messages import (
     KIND_ASSIGNMENT,
     KIND_RESULT,
@@ -119,7 +119,7 @@ class BranchWork:
             assignment=sealed,
             caller=str(current_caller()),
         )
-        await put_lease(self._store, self._witness.feed, lease, Kind.LEASE_GRANTED)
+        await put_lease(self._store, self._witness.feed, lease, FeedKind.LEASE_GRANTED)
         task = asyncio.create_task(self._work(lease, assignment), name=f"branch {lease.id}")
         self._tasks[lease.id] = task
         self._exploring.add(lease.id)
@@ -146,7 +146,7 @@ class BranchWork:
         if record is not None and record.status == "live":
             spend = keeper.spent if keeper else Spend()
             over = msgspec.structs.replace(record, status="revoked", spend=spend)
-            await put_lease(self._store, self._witness.feed, over, Kind.LEASE_ENDED)
+            await put_lease(self._store, self._witness.feed, over, FeedKind.LEASE_ENDED)
 
     async def close(self) -> None:
         """Stop all work, even if the end cannot be stored. A second call does nothing."""
@@ -192,7 +192,7 @@ class BranchWork:
         try:
             artefact = await self._witness.artefact(KIND_RESULT, lease.id, result)
             done = msgspec.structs.replace(lease, status="done", result=artefact.envelope, spend=result.spend)
-            await put_lease(self._store, self._witness.feed, done, Kind.LEASE_ENDED)
+            await put_lease(self._store, self._witness.feed, done, FeedKind.LEASE_ENDED)
         except MeshError as error:
             log.error("result of %s is lost: %s", lease.id, error)
             return

@@ -7,7 +7,7 @@ import contextlib
 from collections.abc import Awaitable, Callable
 from typing import Any, Final, TypeVar
 
-from adapters.ports.browser import Outcome, Page
+from adapters.ports.browser import ActionOutcome, Page
 from node.explorer.working.mounted import SharedMount
 from node.explorer.working.worker import Worker
 from node.live.browsers import Browsers, Lent
@@ -28,7 +28,7 @@ class KeptPage:
     def __init__(self, browsers: Browsers, profile: Profile, mounted: SharedMount) -> None:
         self.mounted = mounted
         self.secrets = mounted.secrets()
-        self.begun: Outcome | None = None
+        self.begun: ActionOutcome | None = None
         """The outcome of opening the start page, until a worker continues from there."""
         self.worker: Worker | None = None
         self.busy = self.over = False

@@ -9,11 +9,11 @@ from functools import partial
 
 import msgspec
 
-from adapters.ports.browser import Outcome, Page
+from adapters.ports.browser import ActionOutcome, Page
 from adapters.ports.clock import Clock
 from adapters.ports.store import SessionStore
 from node.config import Config
-from node.explorer.progress import Progress, Verified
+from node.explorer.progress import Progress, VerifiedSuccess
 from node.explorer.sharing.replica import Replica
 from node.explorer.working.frontier import Frontier
 from node.explorer.working.kept_pages import KeptPage, KeptPages
@@ -127,7 +127,7 @@ class PageWork:
         mounted = self._mounted.get(spec.id) or SharedMount(Mount(guard=guard_for(self._config.policy)))
         kept = self._kept.take(spec.id, spec.profile, mounted)
 
-        async def begin(_: Lent, page: Page) -> Outcome:
+        async def begin(_: Lent, page: Page) -> ActionOutcome:
             return await Driver(page, mounted.mount.gate(self._gate), kept.secrets).act(Goto(url=spec.start_url))
 
         try:
@@ -193,7 +193,7 @@ class PageWork:
         self._frontiers.pop(search, None)
         await self._kept.leave(search)
 
-    async def replay_claim(self, spec: SearchSpec, path: tuple[bytes, ...], peer: str) -> Verified | None:
+    async def replay_claim(self, spec: SearchSpec, path: tuple[bytes, ...], peer: str) -> VerifiedSuccess | None:
         """Replay a claimed path in a fresh context, and record it; None unless the condition holds at its end.
 
         If an action was refused because it would change something, the condition must also hold after the page is opened again
@@ -235,4 +235,4 @@ class PageWork:
                 anew = (await Driver(page, gate, secrets).act(Reload())).observation
                 if not holds(spec.condition, await with_closed(page, anew, spec.condition)):
                     return None
-        return Verified(session=recorder.session.id, path=path, claimed_by=peer)
+        return VerifiedSuccess(session=recorder.session.id, path=path, claimed_by=peer)

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 import msgspec
 
-from adapters.ports.browser import Outcome, Page
+from adapters.ports.browser import ActionOutcome, Page
 from node.explorer.sharing.visit import WalkStep
 from node.live.acting import Driver, Gate, Makes
 from protocol import limits
@@ -50,7 +50,7 @@ class Walker:
         secrets: Secrets = NO_SECRETS,
         makes: Makes | None = None,
         addresses: Mapping[bytes, str] | None = None,
-        begun: Outcome | None = None,
+        begun: ActionOutcome | None = None,
         would_send: list[str] | None = None,
     ) -> None:
         """secrets, makes: as ``Worker``. addresses: of seen links, by the node that they lead to.
@@ -175,7 +175,9 @@ class Walker:
             self._known[step.key] = Reopening(url=page.url, state=page.state)
         return page
 
-    async def _confirmed(self, step: WalkStep, before: Observation, outcome: Outcome, unsure: bool) -> Outcome:
+    async def _confirmed(
+        self, step: WalkStep, before: Observation, outcome: ActionOutcome, unsure: bool
+    ) -> ActionOutcome:
         """``outcome`` of ``step``; or the page opened again by its address, if it may show a change that was not made.
 
         Errors: ``risk.refused`` if the action did nothing but try to change something.
@@ -208,12 +210,12 @@ class Walker:
         """``unsent``, redacted for showing and storing."""
         return redacted(unsent, Redaction(self._secrets))
 
-    def _writes(self, outcome: Outcome) -> tuple[str, ...]:
+    def _writes(self, outcome: ActionOutcome) -> tuple[str, ...]:
         """The refused requests of an action that may change something."""
         found = zip(outcome.blocked, outcome.blocked_by, strict=True)
         return tuple(line for line, rule in found if may_change(rule) and line not in self._by_itself)
 
-    async def _do(self, action: Action, *, expect: bytes = b"") -> Outcome:
+    async def _do(self, action: Action, *, expect: bytes = b"") -> ActionOutcome:
         # Until the action has succeeded, the position of the page is unknown.
         self._path = None
         self._count_step()

@@ -15,7 +15,7 @@ from typing import Final, NamedTuple
 
 import msgspec
 
-from adapters.ports.browser import Outcome, Page
+from adapters.ports.browser import ActionOutcome, Page
 from adapters.ports.clock import Clock
 from node.config import Config
 from node.explorer.sharing.replica import Replica
@@ -90,7 +90,7 @@ class Worker:
         seed: int,
         secrets: Secrets = NO_SECRETS,
         makes: Makes | None = None,
-        begun: Outcome | None = None,
+        begun: ActionOutcome | None = None,
         frontier: Frontier | None = None,
     ) -> None:
         """secrets: hidden from pages. makes: adds a login's renewed values to them after each step. begun: as ``Walker``.

@@ -13,7 +13,7 @@ from typing import Final
 
 import msgspec
 
-from adapters.ports.browser import NOTHING, Given, Leaving, Outcome, Page
+from adapters.ports.browser import NOTHING, ActionOutcome, Given, Leaving, Page
 from node.live.acting.allowing import Allowing
 from node.live.acting.asking import Sought, askable, seek
 from node.live.acting.codes import NO_CODES, Codes
@@ -51,7 +51,7 @@ from protocol.page.actions.action import (
 )
 from protocol.page.actions.assertion import condition_of, of_one_element
 from protocol.page.actions.dialogs import Answer, require_expected
-from protocol.page.actions.evidence import Evidence
+from protocol.page.actions.evidence import ElementEvidence
 from protocol.page.actions.fits import Fit, Grade
 from protocol.page.actions.values import filled_in, is_typed, require_value
 from protocol.page.secrets.comparing import comparable
@@ -59,7 +59,7 @@ from protocol.page.secrets.redaction import reveal_address
 from protocol.page.secrets.secrets import NO_SECRETS, Secrets
 from protocol.page.seen.observation import BLANK, Observation
 from protocol.page.seen.whole import require_loaded
-from protocol.recording.records.manifest import Listed
+from protocol.recording.records.manifest import StepRequests
 from protocol.risk.pressing.answers import accepts, with_answer
 from protocol.risk.pressing.classes import Risk
 from protocol.risk.pressing.pressing import PRESSES, is_grave, raised
@@ -158,12 +158,12 @@ class Driver:
         action: Action,
         *,
         expect: bytes | None = None,
-        evidence: Evidence | None = None,
-        evidence_onto: Evidence | None = None,
+        evidence: ElementEvidence | None = None,
+        evidence_onto: ElementEvidence | None = None,
         answer: Answer | None = None,
         said: Grade = "part",
-        lists: Callable[[Prepared], Listed] | None = None,
-    ) -> Outcome:
+        lists: Callable[[Prepared], StepRequests] | None = None,
+    ) -> ActionOutcome:
         """Do one action: observe, find its element, ask the gate, perform.
 
         ``expect``: the state hash to wait for, if one is known. ``evidence``: the recorded evidence of the element.
@@ -284,7 +284,7 @@ class Driver:
             if new:
                 self._doubted.add(tab)
 
-    def _confirm(self, prepared: Prepared, outcome: Outcome, unsent: set[int]) -> None:
+    def _confirm(self, prepared: Prepared, outcome: ActionOutcome, unsent: set[int]) -> None:
         """Update the set of tabs whose page may show something untrue. A new document is believed, with two exceptions: one that
         an action led to while some of its requests were held or refused, and one that was loaded while nobody acted. unsent:
         the tabs on which a request was held or refused.
@@ -314,7 +314,7 @@ class Driver:
         return error
 
     async def _ready(
-        self, action: Action, evidence: Evidence | None, onto: Evidence | None, observation: Observation
+        self, action: Action, evidence: ElementEvidence | None, onto: ElementEvidence | None, observation: Observation
     ) -> tuple[Prepared, Observation]:
         """As ``prepare``; for a drag, also finds the element that it ends on."""
         prepared, observation = await prepare(self._page, observation, action, evidence=evidence, secrets=self._secrets)
@@ -324,7 +324,7 @@ class Driver:
             prepared = await self._fitted(prepared, action)
         return prepared, observation
 
-    def _unsent(self, outcome: Outcome) -> bool:
+    def _unsent(self, outcome: ActionOutcome) -> bool:
         """True if a request was refused that a yes could let through, or that no yes could. Requests that the page sends by itself
         do not count.
         """
@@ -368,7 +368,7 @@ class Driver:
         onto = await fits_of(self._page, seen, action.onto, prepared.onto)
         return msgspec.structs.replace(prepared, fits=fits, fits_onto=onto)
 
-    async def _hold(self, condition: Assert, action: Action, evidence: Evidence | None) -> None:
+    async def _hold(self, condition: Assert, action: Action, evidence: ElementEvidence | None) -> None:
         known = evidence if isinstance(action, Assert) and of_one_element(action) else None
         # Evidence without a role says only how texts were matched.
         known = known if known is not None and known.role else None

@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable
 
 import msgspec
 
-from adapters.ports.browser import Outcome
+from adapters.ports.browser import ActionOutcome
 from node.live.acting.asking import Asking, Sought
 from protocol.approval.forms import RequestForm
 from protocol.approval.question import Cover
@@ -126,7 +126,7 @@ class Gate(msgspec.Struct, frozen=True, kw_only=True):
         return await self.asking.ask(sought, refused, exacts) if self.asking is not None and refused else ""
 
 
-def unsent(risk: Risk, outcome: Outcome, *, held: bool = False) -> MeshError:
+def unsent(risk: Risk, outcome: ActionOutcome, *, held: bool = False) -> MeshError:
     """The error of an action that was performed, but whose requests the guard holds or has refused."""
     asks = f"; the owner is asked: {outcome.question}" if outcome.question else ""
     return _refused(

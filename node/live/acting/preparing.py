@@ -32,7 +32,7 @@ from protocol.page.actions.action import (
     target_of,
     with_target,
 )
-from protocol.page.actions.evidence import Evidence, collect
+from protocol.page.actions.evidence import ElementEvidence, collect
 from protocol.page.actions.fits import Fit, Pins
 from protocol.page.actions.keys import require_key
 from protocol.page.actions.locator import (
@@ -73,15 +73,15 @@ class Prepared(msgspec.Struct, frozen=True, kw_only=True):
     fits_onto: tuple[Fit, ...] = ()
 
     @property
-    def evidence(self) -> Evidence | None:
+    def evidence(self) -> ElementEvidence | None:
         """The evidence that distinguishes the element from others, not redacted."""
         aim = self.aim or self.element
         if aim is None:
-            return Evidence(fits=self.fits) if self.fits else None
+            return ElementEvidence(fits=self.fits) if self.fits else None
         return msgspec.structs.replace(collect(aim, self.observation), fits=self.fits)
 
     @property
-    def evidence_onto(self) -> Evidence | None:
+    def evidence_onto(self) -> ElementEvidence | None:
         """The evidence of the element that a drag ends on."""
         if self.onto is None:
             return None
@@ -98,7 +98,7 @@ async def prepare(
     observation: Observation,
     action: Action,
     *,
-    evidence: Evidence | None = None,
+    evidence: ElementEvidence | None = None,
     secrets: Secrets = NO_SECRETS,
 ) -> tuple[Prepared, Observation]:
     """``action`` with its element found and its risk classified, and the observation the element was found in.
@@ -154,7 +154,7 @@ def unaimed(action: Action, observation: Observation) -> Prepared:
     return Prepared(action=action, element=None, risk=classify(action, None, observation), observation=observation)
 
 
-async def with_onto(page: Page, prepared: Prepared, evidence: Evidence | None, secrets: Secrets) -> Prepared:
+async def with_onto(page: Page, prepared: Prepared, evidence: ElementEvidence | None, secrets: Secrets) -> Prepared:
     """``prepared`` with the element that a drag ends on, found on the same observation: the refs of both hold in it only.
 
     Errors: as ``prepare``.
@@ -210,7 +210,7 @@ def _called(control: Element, label: str) -> Element:
 
 
 def _require_recorded(
-    evidence: Evidence, element: Element, observation: Observation, action: Action, secrets: Secrets
+    evidence: ElementEvidence, element: Element, observation: Observation, action: Action, secrets: Secrets
 ) -> None:
     """Return if the element that the author's selector found is the recorded one. Errors: ``action.target_differs``."""
     writes = judged(action, element, observation).level >= WRITE_CLASS
@@ -220,7 +220,7 @@ def _require_recorded(
 
 
 async def _named(
-    page: Page, observation: Observation, action: Action, evidence: Evidence | None, secrets: Secrets
+    page: Page, observation: Observation, action: Action, evidence: ElementEvidence | None, secrets: Secrets
 ) -> tuple[Element, Observation]:
     target = target_of(action)
     assert target is not None
@@ -241,7 +241,7 @@ async def _resolved(
     observation: Observation,
     action: Action,
     target: Locator,
-    evidence: Evidence | None,
+    evidence: ElementEvidence | None,
     secrets: Secrets,
 ) -> Element:
     pins = pins_of(evidence, observation.url, secrets)
@@ -254,7 +254,7 @@ def _chosen(
     observation: Observation,
     action: Action,
     target: Locator,
-    evidence: Evidence | None,
+    evidence: ElementEvidence | None,
     secrets: Secrets,
     pins: Pins,
 ) -> Element:

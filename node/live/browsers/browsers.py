@@ -9,13 +9,13 @@ from functools import partial
 
 from adapters.ports.browser import (
     NOTHING,
+    ActionOutcome,
     Browser,
     BrowserState,
     Context,
     Given,
     OpenBrowser,
     OpenPersistent,
-    Outcome,
     Page,
     no_persistent,
 )
@@ -309,7 +309,7 @@ class _PatientPage:
         secrets: Secrets | None = None,
         timeout_ms: int = 0,
         given: Given = NOTHING,
-    ) -> Outcome:
+    ) -> ActionOutcome:
         """``adapters.ports.Page.perform``."""
         timeout_ms = timeout_ms or self._patience(action)
         perform = partial(self._page.perform, expect=expect, secrets=secrets, timeout_ms=timeout_ms, given=given)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 
-from adapters.ports.browser import Outcome
+from adapters.ports.browser import ActionOutcome
 from node.live.browsers.metering import End
 from protocol.capsule.flows.portability import Standing
 from protocol.capsule.flows.probe import Probe, judge_page, plain
@@ -17,7 +17,7 @@ from protocol.page.actions.action import Goto
 from protocol.page.secrets.secrets import refuses
 
 _NOT_SEEN = NOT_LOADED | {"browser.refused"}
-Open = Callable[[Goto], Awaitable[Outcome]]
+Open = Callable[[Goto], Awaitable[ActionOutcome]]
 """Opens an address in the page at hand."""
 
 
@@ -31,7 +31,7 @@ class LoginShown:
         self.dead = False
         """True if the site was seen to refuse the login: the browser then holds no newer state of it."""
 
-    async def opened(self, first: Goto, open_: Open) -> Outcome:
+    async def opened(self, first: Goto, open_: Open) -> ActionOutcome:
         """Open the first page of a context, and judge it. Errors: ``capsule.logged_out``, those of ``open_``."""
         try:
             outcome = await open_(first)
@@ -63,7 +63,7 @@ class LoginShown:
             return "dead" if refused or in_vain else "unknown"
         return self._standing(self._page, outcome)
 
-    def _standing(self, asked: str, outcome: Outcome) -> Standing:
+    def _standing(self, asked: str, outcome: ActionOutcome) -> Standing:
         if self._unanswered(outcome.challenges, asked):
             return "dead"
         return judge_page(self._probe, self._page, asked, outcome.observation)

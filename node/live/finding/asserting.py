@@ -18,7 +18,7 @@ from node.live.finding.time_limit import NOT_FOUND
 from protocol.errors import MeshError
 from protocol.page.actions.action import Assert, Locator
 from protocol.page.actions.assertion import Seen, count_named, failed, holds
-from protocol.page.actions.evidence import Evidence
+from protocol.page.actions.evidence import ElementEvidence
 from protocol.page.actions.fits import UNPINNED, Pins
 from protocol.page.actions.locator import disagrees, fitting, resolve
 from protocol.page.actions.scope import part
@@ -48,7 +48,7 @@ async def hold(
     page: Page,
     assertion: Assert,
     secrets: Secrets,
-    evidence: Evidence | None = None,
+    evidence: ElementEvidence | None = None,
     pins: Pins = UNPINNED,
 ) -> tuple[Element | None, Observation]:
     """The element for which ``assertion`` holds, and the observation in which it was found.
@@ -137,7 +137,7 @@ def _reading(pins: Pins) -> Find:
     return found
 
 
-def _agreeing(find: Find, evidence: Evidence | None, secrets: Secrets, pins: Pins) -> Find:
+def _agreeing(find: Find, evidence: ElementEvidence | None, secrets: Secrets, pins: Pins) -> Find:
     """As ``find``, but the element must agree with the evidence. Among several that look alike, the evidence decides, not the
     position.
     """

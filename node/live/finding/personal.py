@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Sequence
 import msgspec
 
 from protocol.page.actions.action import Action, Assert, Drag, Locator, target_of, with_target
-from protocol.page.actions.evidence import Evidence, Judge
+from protocol.page.actions.evidence import ElementEvidence, Judge
 from protocol.page.actions.fits import UNPINNED, Pins
 from protocol.page.secrets.comparing import comparable, comparable_address, comparable_text
 from protocol.page.secrets.personal import TOKEN
@@ -112,7 +112,7 @@ def shown_name(locator: Locator, observation: Observation, secrets: Secrets) -> 
     return locator
 
 
-def judge_of(evidence: Evidence, observation: Observation, secrets: Secrets) -> Judge:
+def judge_of(evidence: ElementEvidence, observation: Observation, secrets: Secrets) -> Judge:
     """Compares the elements of a page with ``evidence``; both sides are redacted as they are stored."""
     stored = _stored_of(evidence, observation.url, secrets)
     return Judge(
@@ -123,7 +123,7 @@ def judge_of(evidence: Evidence, observation: Observation, secrets: Secrets) -> 
     )
 
 
-def pins_of(evidence: Evidence | None, url: str, secrets: Secrets) -> Pins:
+def pins_of(evidence: ElementEvidence | None, url: str, secrets: Secrets) -> Pins:
     """How closely the texts of a target must match on the page at ``url``, according to the recorded evidence."""
     if evidence is None:
         return UNPINNED
@@ -131,12 +131,12 @@ def pins_of(evidence: Evidence | None, url: str, secrets: Secrets) -> Pins:
     return Pins(evidence.fits, lambda text: comparable_text(text, stored))
 
 
-def _stored_of(evidence: Evidence, url: str, secrets: Secrets) -> SecretsAndTokens:
+def _stored_of(evidence: ElementEvidence, url: str, secrets: Secrets) -> SecretsAndTokens:
     # Evidence recorded with tokens is compared with tokens, even if the owner's policy no longer demands them.
     return secrets.stored if any(map(TOKEN.search, _texts(evidence))) else secrets.stored_at(url)
 
 
-def _texts(evidence: Evidence) -> Iterator[str]:
+def _texts(evidence: ElementEvidence) -> Iterator[str]:
     yield from (evidence.name, evidence.label, *evidence.cells, *evidence.links)
     yield from (value for _, value in evidence.attributes)
     yield from (fit.text for fit in evidence.fits)

@@ -8,17 +8,18 @@ from collections.abc import Iterator, Mapping
 from adapters.ports.browser import Page
 from protocol.errors import MeshError
 from protocol.page.actions.action import Action, Drag, Locator, target_of
-from protocol.page.actions.evidence import Evidence
+from protocol.page.actions.evidence import ElementEvidence
 from protocol.page.seen.observation import Observation
 from protocol.page.showing.markup import MarkupShown, shown
 from protocol.recording.replays.call_log import likest
 
 
 async def document_of(
-    page: Page, seen: Observation | None, action: Action, evidence: Evidence | None, secrets: Mapping[str, str]
+    page: Page, seen: Observation | None, action: Action, evidence: ElementEvidence | None, secrets: Mapping[str, str]
 ) -> MarkupShown | None:
-    """The document of the page, redacted as in a recording. The elements that the selectors of ``action`` find are marked, and
-    those most similar to the recorded one. seen: the last observation. None if the page does not give its document.
+    """The document of the page, redacted as in a recording. Two kinds of elements are marked in it: those that the selectors of
+    ``action`` find, and those most similar to the recorded element. seen: the last observation. None if the page does not give its
+    document.
     """
     near = await asyncio.to_thread(likest, action, evidence, seen) if seen is not None else []
     try:

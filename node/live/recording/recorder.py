@@ -9,7 +9,7 @@ from typing import TypeVar
 
 import msgspec
 
-from adapters.ports.browser import Leaving, Outcome, Page
+from adapters.ports.browser import ActionOutcome, Leaving, Page
 from adapters.ports.clock import Clock
 from adapters.ports.store import SessionStore
 from node.base.tasks import interruptible
@@ -33,7 +33,7 @@ from protocol import ids, limits
 from protocol.errors import MeshError
 from protocol.page.actions.action import Action, Assert, Back, Extract, Forward, Goto, Reload, Scroll, Wait, describe
 from protocol.page.actions.dialogs import Answer
-from protocol.page.actions.evidence import Evidence
+from protocol.page.actions.evidence import ElementEvidence
 from protocol.page.secrets.comparing import comparable_address
 from protocol.page.secrets.redaction import (
     Redaction,
@@ -105,7 +105,7 @@ class Recorder:
         self.blocked_by: tuple[str, ...] = ()
         """The rules that refused the ``blocked`` requests of the last step."""
         self.challenges: tuple[str, ...] = ()
-        """As ``Outcome.challenges``, of the last step."""
+        """As ``ActionOutcome.challenges``, of the last step."""
         session = opened(
             plan,
             id=ids.make_id("ses", clock.random(ids.ID_RANDOM_BYTES)),
@@ -174,8 +174,8 @@ class Recorder:
         action: Action,
         arrival: Arrival | None = None,
         expect: Expect | None = None,
-        evidence: Evidence | None = None,
-    ) -> Outcome:
+        evidence: ElementEvidence | None = None,
+    ) -> ActionOutcome:
         """Do one action and store it as the next step, whether it succeeded or not. With ``arrival``, the action must lead to that
         page.
 
@@ -214,7 +214,7 @@ class Recorder:
             raise refused
         return outcome
 
-    def _refused(self, action: Action, outcome: Outcome) -> MeshError | None:
+    def _refused(self, action: Action, outcome: ActionOutcome) -> MeshError | None:
         """The error of an action that was performed and counts as failed."""
         if outcome.unsent and self._driver.prepared:
             return unsent(self._driver.prepared.risk, outcome, held=bool(self.held))
@@ -222,7 +222,7 @@ class Recorder:
             return MeshError("page.unconfirmed")
         return None
 
-    async def _look_closer(self, action: Action, evidence: Evidence | None) -> None:
+    async def _look_closer(self, action: Action, evidence: ElementEvidence | None) -> None:
         """Pass the document of the page on which ``action`` failed to ``on_document``. The document is not recorded."""
         if self._plan.on_document is None:
             return
@@ -257,7 +257,7 @@ class Recorder:
         started_ms: int,
         expect: Expect | None,
         *,
-        outcome: Outcome | None = None,
+        outcome: ActionOutcome | None = None,
         error: str = "",
         found: str = "",
     ) -> None:
@@ -407,7 +407,7 @@ def _answer_of(step: Step) -> Answer | None:
     return step.expect.dialog if step.expect else None
 
 
-def _notes(page: Observation | None, outcome: Outcome | None) -> tuple[str, ...]:
+def _notes(page: Observation | None, outcome: ActionOutcome | None) -> tuple[str, ...]:
     """The notes of a step, except those about how it is stored."""
     notes = [f"the page is kept in part: {left_out(page.cut)}"] if page is not None and page.cut else []
     return tuple(filter(None, (*notes, *(outcome.notes if outcome else ()))))[: limits.NOTES_PER_STEP_MAX]

@@ -15,7 +15,7 @@ from node.live.recording.recorder import Progress, Recorder
 from node.live.recording.signer import Signer
 from protocol.errors import MeshError
 from protocol.page.actions.action import Action, Assert
-from protocol.page.actions.evidence import Evidence
+from protocol.page.actions.evidence import ElementEvidence
 from protocol.recording.records.session import Expect
 
 
@@ -47,7 +47,7 @@ async def record_actions(
     actions: list[Action] | tuple[Action, ...],
     arrivals: Mapping[int, Arrival] | None = None,
     expects: Mapping[int, Expect] | None = None,
-    evidence: Mapping[int, Evidence] | None = None,
+    evidence: Mapping[int, ElementEvidence] | None = None,
     goes_on: Callable[[int, MeshError], bool] = lambda number, error: False,
 ) -> None:
     """Perform ``actions`` in order. The first failed action ends the run; the error's detail has its number and text.

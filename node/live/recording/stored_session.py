@@ -13,7 +13,7 @@ from adapters.ports.store import SessionStore
 from node.live.recording.pictures import Pictures
 from node.live.recording.signer import Signer
 from protocol.errors import MeshError
-from protocol.feed import Kind as Changed
+from protocol.feed import FeedKind
 from protocol.page.secrets.redaction import (
     placeholder,
     secrets_named,
@@ -108,7 +108,7 @@ class StoredSession:
         digest = await self._store.put_blob(manifest)
         signed = await self._signer.artefact(KIND, session.id, digest)
         await self._signer.feed.along(
-            lambda news: self._store.commit_session(session, [signed], news=news), Changed.SESSION_RECORDED, session.id
+            lambda news: self._store.commit_session(session, [signed], news=news), FeedKind.SESSION_RECORDED, session.id
         )
         self.session = session
         return session

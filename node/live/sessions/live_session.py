@@ -13,7 +13,7 @@ from typing import Final, NamedTuple, TypeVar
 
 import msgspec
 
-from adapters.ports.browser import BrowserState, Outcome, Page
+from adapters.ports.browser import ActionOutcome, BrowserState, Page
 from adapters.ports.clock import Clock
 from adapters.ports.store import Store
 from node.base.tasks import to_its_end
@@ -240,7 +240,7 @@ class LiveSession:
                 actions = tuple(by_stored_name(action, recorder.stored_at(now.url)) for action in labelled)
         did: list[Prepared] = []
         held: list[HeldRequest] = []
-        outcomes: list[Outcome] = []
+        outcomes: list[ActionOutcome] = []
         notes: list[str] = []
         for action in actions:
             await self._need_room(recorder)
@@ -268,7 +268,7 @@ class LiveSession:
             raise ended(self.record)
 
     async def _acted(
-        self, did: list[Prepared], outcomes: list[Outcome], notes: Sequence[str], held: Sequence[HeldRequest]
+        self, did: list[Prepared], outcomes: list[ActionOutcome], notes: Sequence[str], held: Sequence[HeldRequest]
     ) -> Acted:
         risk = max((each.risk for each in did), key=lambda risk: risk.level)
         last = outcomes[-1]

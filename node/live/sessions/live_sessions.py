@@ -40,7 +40,7 @@ from node.verbs.live.live_params import OpenParams
 from protocol import ids, limits
 from protocol.audit import NODE
 from protocol.errors import MeshError
-from protocol.feed import Kind
+from protocol.feed import FeedKind
 from protocol.page.actions.action import Action, Goto
 from protocol.page.secrets.redaction import redact_url
 from protocol.page.secrets.secrets import Secrets
@@ -86,7 +86,7 @@ class LiveSessions:
         """
         for record in await self._store.rows(LIVES).find(newest=True, ended_ms=0):
             await self._store.rows(LIVES).put(await self._interrupted(record))
-            await self._witness.feed.tell(Kind.LIVE_ENDED, record.id, who=NODE)
+            await self._witness.feed.tell(FeedKind.LIVE_ENDED, record.id, who=NODE)
 
     async def _interrupted(self, record: LiveRecord) -> LiveRecord:
         """``record``, which was never ended, with the end that its recordings show."""
@@ -119,7 +119,7 @@ class LiveSessions:
         with self._counted(caller):
             session = await self._opened(params, profile, caller)
             try:
-                await self._witness.feed.tell(Kind.LIVE_OPENED, session.record.id)
+                await self._witness.feed.tell(FeedKind.LIVE_OPENED, session.record.id)
                 async with session.turn():
                     self._witness.trail.about(session.record.id)
                     await session.new_page()
@@ -312,7 +312,7 @@ class LiveSessions:
     async def _tell_end(self, session: LiveSession) -> None:
         # A session that is due ends within the next call, whoever makes it, so the node itself is named.
         who = "" if session.record.reason == "closed" else NODE
-        kind = Kind.LIVE_CRASHED if session.record.reason == "crashed" else Kind.LIVE_ENDED
+        kind = FeedKind.LIVE_CRASHED if session.record.reason == "crashed" else FeedKind.LIVE_ENDED
         await self._witness.feed.tell(kind, session.record.id, who=who)
 
     async def close(self) -> None:

@@ -18,7 +18,7 @@ from protocol import limits
 from protocol.errors import MeshError
 from protocol.page.actions.action import Action, Goto, Locator, with_target
 from protocol.page.actions.dialogs import Answer
-from protocol.page.actions.evidence import Evidence
+from protocol.page.actions.evidence import ElementEvidence
 from protocol.page.secrets.redaction import is_incomplete, redact_url, secrets_named
 from protocol.recording.records.session import Expect, Input, Profile, Skipped
 
@@ -39,7 +39,7 @@ class ActionFile(msgspec.Struct, frozen=True, kw_only=True):
     """The page that an action must lead to, by the action's number from 1."""
     notes: tuple[str, ...] = ()
     """Differences between this node and the recording's own player in performing the actions."""
-    evidence: Mapping[int, Evidence] = {}
+    evidence: Mapping[int, ElementEvidence] = {}
     """The evidence of an action's element in an earlier recording, by the action's number from 1."""
     inputs: tuple[Input, ...] = ()
     """Values that actions use as ``${name}`` and that a replay can change."""

@@ -9,7 +9,7 @@ from typing import Final
 from node.sessions.exporting.written import Unsaid
 from protocol.page.actions.action import Locator, Within
 from protocol.page.actions.dialogs import Answer
-from protocol.page.actions.evidence import Evidence
+from protocol.page.actions.evidence import ElementEvidence
 from protocol.page.actions.fits import Pins
 from protocol.page.actions.locator import ENTER_FRAME, by_aria
 
@@ -49,7 +49,7 @@ def dialog_lines(answer: Answer) -> tuple[str, str]:
     )
 
 
-def locator(target: Locator, evidence: Evidence | None) -> str:
+def locator(target: Locator, evidence: ElementEvidence | None) -> str:
     """The expression for ``target``. Errors: ``Unsaid``."""
     if target.frame:
         into = next((selector for selector in target.selectors if ENTER_FRAME in selector), "")
@@ -104,7 +104,7 @@ def _by_form(selector: str) -> str:
     return f".{_GETTERS[form]}({quoted(value)}{', exact=True' if exact else ''})"
 
 
-def _within(within: Within, evidence: Evidence | None) -> str:
+def _within(within: Within, evidence: ElementEvidence | None) -> str:
     if within.selectors:
         return _by_selector(Locator(selectors=within.selectors))
     found = _by_role(within.role, within.name)

@@ -37,7 +37,7 @@ from protocol.page.actions.action import (
     describe,
     target_of,
 )
-from protocol.page.actions.evidence import Evidence
+from protocol.page.actions.evidence import ElementEvidence
 from protocol.page.actions.fits import Pins
 from protocol.recording.records.session import Expect, Profile, Session, Step
 
@@ -183,7 +183,7 @@ class _Writer:
             lines = [handler, waited, *(f"    {line}" for line in lines)]
         return lines
 
-    def _statement(self, action: Action, evidence: Evidence | None, onto: Evidence | None = None) -> str:
+    def _statement(self, action: Action, evidence: ElementEvidence | None, onto: ElementEvidence | None = None) -> str:
         match action:
             case Goto(url=url):
                 return f"page.goto({self._text(whole_address(url), address=True)}{_limit(action)})"
@@ -208,7 +208,7 @@ class _Writer:
             case _:
                 return self._on_element(action, evidence)
 
-    def _on_element(self, action: Action, evidence: Evidence | None) -> str:
+    def _on_element(self, action: Action, evidence: ElementEvidence | None) -> str:
         verb, given = self._done(action)
         target = target_of(action)
         assert target is not None, "each of those has one"
@@ -239,7 +239,7 @@ class _Writer:
             case _:
                 raise Unsaid("there is no statement for it")
 
-    def _wait(self, wait: Wait, evidence: Evidence | None) -> str:
+    def _wait(self, wait: Wait, evidence: ElementEvidence | None) -> str:
         timeout = f"timeout={wait.timeout_ms}"
         if wait.target is not None:
             return f"expect({locator(wait.target, evidence)}).to_be_{wait.state}({timeout})"
@@ -250,7 +250,7 @@ class _Writer:
             return f"expect({shown}).to_be_visible({timeout})"
         return "page.wait_for_load_state()"
 
-    def _extract(self, extract: Extract, evidence: Evidence | None) -> str:
+    def _extract(self, extract: Extract, evidence: ElementEvidence | None) -> str:
         self.extracted.add(extract.name)
         kept = f"values[{quoted(extract.name)}]"
         limit = _limit(extract, first=True)
@@ -261,7 +261,7 @@ class _Writer:
             return f"{kept} = {locator(extract.target, evidence)}.evaluate({quoted(_CHOSEN)}, {limit})"
         return f"{kept} = {locator(extract.target, evidence)}.{'input_value' if role in _FIELDS else 'inner_text'}({limit})"
 
-    def _assertion(self, held: Assert, evidence: Evidence | None) -> str:
+    def _assertion(self, held: Assert, evidence: ElementEvidence | None) -> str:
         subject = locator(held.target, evidence) if held.target is not None else "page"
         role = (evidence.role if evidence else "") or (held.target.role if held.target else "")
         timeout, expected = f"timeout={held.timeout_ms}", self._text(held.expected)

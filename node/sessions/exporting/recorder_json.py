@@ -30,7 +30,7 @@ from protocol.page.actions.action import (
     describe,
     target_of,
 )
-from protocol.page.actions.evidence import Evidence
+from protocol.page.actions.evidence import ElementEvidence
 from protocol.page.actions.locator import FORMS
 from protocol.page.actions.values import references
 from protocol.recording.records.session import Expect, Profile, Session, Step
@@ -120,7 +120,7 @@ class _Writer:
             return "main"
         return _text(whole_address(self._addresses.get(self._front, "")))
 
-    def _made(self, action: Action, evidence: Evidence | None) -> list[dict[str, Any]]:
+    def _made(self, action: Action, evidence: ElementEvidence | None) -> list[dict[str, Any]]:
         match action:
             case SwitchTab():
                 return []  # each step names its own tab
@@ -182,7 +182,7 @@ def _keys(key: str) -> list[dict[str, Any]]:
     return down + [{"type": "keyUp", "key": name} for name in reversed(names)]
 
 
-def _wait(wait: Wait, evidence: Evidence | None) -> list[dict[str, Any]]:
+def _wait(wait: Wait, evidence: ElementEvidence | None) -> list[dict[str, Any]]:
     timeout = {"timeout": min(wait.timeout_ms, _TIMEOUT_MS_MAX)}
     if wait.target is not None:
         shown = {} if wait.state == "visible" else {"visible": False}
@@ -194,7 +194,7 @@ def _wait(wait: Wait, evidence: Evidence | None) -> list[dict[str, Any]]:
     return []  # Chrome's player waits by itself
 
 
-def _assertion(held: Assert, evidence: Evidence | None) -> dict[str, Any]:
+def _assertion(held: Assert, evidence: ElementEvidence | None) -> dict[str, Any]:
     made: dict[str, Any] = {"type": "waitForElement", "timeout": min(held.timeout_ms, _TIMEOUT_MS_MAX)}
     expected = _text(held.expected)
     if held.target is None:
@@ -239,7 +239,7 @@ def _text(text: str) -> str:
     return text
 
 
-def _at(target: Locator, evidence: Evidence | None, *, counted: bool = False) -> dict[str, Any]:
+def _at(target: Locator, evidence: ElementEvidence | None, *, counted: bool = False) -> dict[str, Any]:
     """The selectors of an element. Errors: ``Unsaid``."""
     if target.frame:
         raise Unsaid("its element is in a frame, which a recording knows by its place only")

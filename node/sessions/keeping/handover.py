@@ -11,8 +11,8 @@ from adapters.ports.store import Store
 from node.base.files import write_atomic
 from node.signing import Feed, artefact_record, signed_manifest
 from protocol.errors import MeshError
-from protocol.feed import Kind as Changed
-from protocol.recording.records.bundle import KIND, Bundle, Writer, blobs_of, step_index, step_path, verify_bundle
+from protocol.feed import FeedKind
+from protocol.recording.records.bundle import KIND, Bundle, BundleWriter, blobs_of, step_index, step_path, verify_bundle
 from protocol.wire.envelope import KeyFinder, peek
 
 
@@ -23,7 +23,7 @@ async def export_session(store: Store, session_id: str, out: BinaryIO) -> None:
     Errors: ``input.not_found``, ``session.not_committed``, ``blob.missing``, ``bundle.element`` (the store was changed).
     """
     artefact, digest = await signed_manifest(store, session_id)
-    writer = Writer(out, signature=artefact.envelope, manifest=await store.blob(digest))
+    writer = BundleWriter(out, signature=artefact.envelope, manifest=await store.blob(digest))
     steps = await store.step_bodies(session_id)
     for element in writer.elements:
         index = step_index(element.path)
@@ -65,7 +65,7 @@ async def _store(store: Store, bundle: Bundle, feed: Feed) -> None:
     signature = artefact_record(bundle.signature, KIND, bundle.session.id, bundle.header)
     await feed.along(
         lambda news: store.import_session(bundle.session, steps, [signature], bodies=bodies, news=news),
-        Changed.SESSION_IMPORTED,
+        FeedKind.SESSION_IMPORTED,
         bundle.session.id,
     )
 

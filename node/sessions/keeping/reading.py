@@ -25,7 +25,7 @@ from node.sessions.showing.seen import Performed, ReplayFiles, Signature
 from node.signing import Witness, signed_manifest
 from node.trust import Peers
 from node.verbs import CallerKind, current_caller
-from node.verbs.sessions.session_results import FailedPage, RefusedReport, Remains, Shown
+from node.verbs.sessions.session_results import FailedPage, RefusedReport, Remains, ShownSession
 from protocol import ids, limits
 from protocol.errors import MeshError
 from protocol.messages import KIND_REPLAY_REPORT
@@ -83,7 +83,7 @@ class StoredSessions:
                 raise
             return await read_remains(self._store, (await self.session(session_id)).id)
 
-    async def show(self, session_id: str, *, html: str = "") -> Shown:
+    async def show(self, session_id: str, *, html: str = "") -> ShownSession:
         """A session. html: the path to write it to as a file too; empty for none.
 
         Errors: ``input.not_found``, ``id.invalid``, ``input.invalid`` (the file).
@@ -99,7 +99,7 @@ class StoredSessions:
         await self.write(shown, ReplayFiles(html=html), Performed())
         return msgspec.structs.replace(shown, html=html)
 
-    async def write(self, shown: Shown, files: ReplayFiles, performed: Performed) -> None:
+    async def write(self, shown: ShownSession, files: ReplayFiles, performed: Performed) -> None:
         """Write the files of a recording that were requested. Errors: ``input.invalid``, ``store.*``."""
         signed = [self.signature("replay report", report.node) for report in shown.reports]
         signed += [self.signature("replay report", report.node, report.code) for report in shown.reports_refused]
@@ -116,7 +116,7 @@ class StoredSessions:
             return error.code
         return ""
 
-    async def _show(self, session_id: str) -> Shown:
+    async def _show(self, session_id: str) -> ShownSession:
         session = await self.session(session_id)
         steps = await self._store.steps(session.id)
         described = tuple(describe(step.action) for step in steps)
@@ -125,7 +125,7 @@ class StoredSessions:
         try:
             signed, manifest = await signed_manifest(self._store, session.id)
         except MeshError:
-            return Shown(
+            return ShownSession(
                 session=session,
                 steps=tuple(steps),
                 described=described,
@@ -142,7 +142,7 @@ class StoredSessions:
             except MeshError as error:
                 by = artefact.issuer
                 refused.append(RefusedReport(node=by, name=self._peers.name_of(by), code=error.code))
-        return Shown(
+        return ShownSession(
             session=session,
             steps=tuple(steps),
             described=described,

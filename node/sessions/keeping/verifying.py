@@ -18,7 +18,7 @@ from node.sessions.keeping.reading import StoredSessions
 from node.sessions.keeping.reports import open_report
 from node.signing import Witness, artefact_record
 from node.trust import Peers
-from node.verbs.sessions.session_results import Verified
+from node.verbs.sessions.session_results import SessionVerification
 from protocol import limits
 from protocol.errors import MeshError
 from protocol.messages import KIND_REPLAY_REPORT
@@ -39,7 +39,7 @@ class Verifying:
         self._peers = peers
         self._reading = reading
 
-    async def verify(self, target: str) -> Verified:
+    async def verify(self, target: str) -> SessionVerification:
         """Check a stored session (by id), a bundle, or a replay report (by path).
 
         A valid report is stored with its session.
@@ -58,8 +58,8 @@ class Verifying:
             file.seek(0)
             return await self._verify_report(file.read(limits.ARTEFACT_BYTES_MAX + 1))
 
-    def _verified(self, what: Literal["session", "bundle"], bundle: Bundle) -> Verified:
-        return Verified(
+    def _verified(self, what: Literal["session", "bundle"], bundle: Bundle) -> SessionVerification:
+        return SessionVerification(
             what=what,
             id=bundle.session.id,
             session=bundle.session.id,
@@ -72,14 +72,14 @@ class Verifying:
             reason=bundle.session.reason,
         )
 
-    async def _verify_report(self, sealed: bytes) -> Verified:
+    async def _verify_report(self, sealed: bytes) -> SessionVerification:
         claimed = envelope.peek(sealed)
         opened = envelope.verify(sealed, kinds=frozenset({KIND_REPLAY_REPORT}), find_key=self._peers.find_key)
         session_id = msgspec.convert(_field(opened.payload, "session"), str)
         recorded = await self._reading.recorded(session_id)
         report = open_report(sealed, self._peers.find_key, recorded)
         await self._store.put_artefact(artefact_record(sealed, KIND_REPLAY_REPORT, session_id, claimed.header))
-        return Verified(
+        return SessionVerification(
             what="replay-report",
             id=report.id,
             session=session_id,
@@ -100,7 +100,7 @@ class Verifying:
             inputs=report.inputs,
         )
 
-    async def export(self, session_id: str, out: str, *, force: bool) -> Verified:
+    async def export(self, session_id: str, out: str, *, force: bool) -> SessionVerification:
         """Write the bundle of a session to ``out`` atomically; an existing file is replaced only with ``force``.
 
         Errors: ``input.invalid``, ``session.not_committed``, ``blob.missing``, …
@@ -131,7 +131,7 @@ class Verifying:
 
     async def export_as(
         self, form: Literal["recorder", "playwright"], session_id: str, out: str, *, force: bool
-    ) -> tuple[Verified, tuple[str, ...]]:
+    ) -> tuple[SessionVerification, tuple[str, ...]]:
         """Verify a session and write its steps as a file of another tool. Also returns the parts that the file cannot express.
 
         Errors: those of ``verify``; ``input.invalid`` (the file).
@@ -147,7 +147,7 @@ class Verifying:
         await asyncio.to_thread(write_file, path, written.text.encode())
         return verified, written.lost
 
-    async def import_bundle(self, source: str) -> Verified:
+    async def import_bundle(self, source: str) -> SessionVerification:
         """Verify a bundle, then store it. An invalid bundle leaves nothing in the store. Errors: ``bundle.*``, ``envelope.*``,
         ``input.*``.
         """

@@ -12,7 +12,7 @@ from node.live.acting import Sought
 from node.sessions.actions.action_files import ActionFile
 from node.sessions.shared.consent import effects_digest, sends_of
 from node.sessions.shared.replay_plan import Recorded
-from node.verbs.sessions.session_results import Missed, Needs, Sends
+from node.verbs.sessions.session_results import Missed, Needs, ShownEffect
 from protocol.approval.forms import RequestForm, request_words
 from protocol.approval.question import Cover, level_of
 from protocol.errors import MeshError
@@ -69,7 +69,7 @@ class Needing:
         """The requests that the present step tried to send, each with its class."""
         self._own: set[RequestForm] = set()
         """The requests that a page has sent by itself."""
-        self._sends: dict[Sends, None] = {}
+        self._sends: dict[ShownEffect, None] = {}
         self._allow: dict[str, None] = {}
         self._missed: list[Missed] = []
         self._level = 0
@@ -97,7 +97,7 @@ class Needing:
             self._own |= refused.keys()
         caused = {form: level for form, level in refused.items() if form not in self._own}
         for form, level in caused.items():
-            self._sends[Sends(step=step.index, what=request_words(form), level=level)] = None
+            self._sends[ShownEffect(step=step.index, what=request_words(form), level=level)] = None
         for request, rule in zip(step.blocked, rules, strict=True):
             if caused and may_be_allowed(rule):
                 self._allow[allow_entry(request, step.url)] = None

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 
 import msgspec
 
-from adapters.ports.browser import Outcome, Page
+from adapters.ports.browser import ActionOutcome, Page
 from adapters.ports.clock import Clock
 from adapters.ports.store import SessionStore
 from node.live.acting import Driver, unsent
@@ -15,7 +15,7 @@ from node.live.finding import keeping
 from node.live.recording import Signer, covering_on, document_of
 from node.sessions.replaying.alerting import Alerting
 from node.sessions.replaying.replay_tabs import to_front
-from node.sessions.shared.consent import Sends
+from node.sessions.shared.consent import AllowedRequests
 from node.sessions.shared.noticed import Noticed
 from node.sessions.shared.questions import question_about
 from node.sessions.shared.replay_plan import OnStep, Recorded, Replayed, ReplayPlan
@@ -98,7 +98,7 @@ class _Run:
         self._tried: Action | None = None
         """The action of the present step as it is performed here, once it is known."""
         self._challenges: tuple[str, ...] = ()
-        """As ``Outcome.challenges``, for the last step."""
+        """As ``ActionOutcome.challenges``, for the last step."""
         self._tab = 0
         """The tab in which the step was recorded; 0 for the tab in front."""
         self.stopped = ""
@@ -108,7 +108,7 @@ class _Run:
         """The requests in ``allowable`` up to the end of the first step that did not match."""
         self.matches: list[StepMatch] = []
         self.writes = Writes(plan.on_mismatch, plan.ask, plan.gate.risk_max, self.matches)
-        self._sends = Sends(
+        self._sends = AllowedRequests(
             by_manifest=plan.by_manifest,
             gate=gate,
             writes=self.writes,
@@ -219,16 +219,16 @@ class _Run:
             return error
         return failed
 
-    def _unmet(self, step: Step, error: MeshError) -> Outcome | None:
+    def _unmet(self, step: Step, error: MeshError) -> ActionOutcome | None:
         """The page on which the assertion of ``step`` failed; None if the step failed for another reason."""
         page = self._driver.observation
         if not isinstance(step.action, Assert) or error.code != "action.assertion_failed" or page is None:
             return None
         blocked = self._page.blocked()
-        return Outcome(observation=page, blocked=blocked.requests, blocked_by=blocked.rules, held="failed")
+        return ActionOutcome(observation=page, blocked=blocked.requests, blocked_by=blocked.rules, held="failed")
 
     async def _compared(
-        self, step: Step, outcome: Outcome, began_ms: int, expect: bytes | None, unmet: MeshError | None = None
+        self, step: Step, outcome: ActionOutcome, began_ms: int, expect: bytes | None, unmet: MeshError | None = None
     ) -> StepMatch:
         """Compare the page after a step with the recording. unmet: the error of the step's failed assertion."""
         if unmet is not None and self._explains:
@@ -285,7 +285,7 @@ class _Run:
                 lambda risk, why: question_about(step, risk, why, seen, self.differences, self._secrets),
             )
 
-    async def _met(self, outcome: Outcome) -> Met:
+    async def _met(self, outcome: ActionOutcome) -> Met:
         """The page in the redacted form of a recording. Requests that the guard refused are noted."""
         secrets = await self._stored_at(outcome.observation.url)
         met = await asyncio.to_thread(

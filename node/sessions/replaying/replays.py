@@ -22,14 +22,14 @@ from node.sessions.shared.replay_plan import Recorded, ReplayPlan
 from node.sessions.shared.writes import OnMismatch
 from node.sessions.showing.files import write_ended, write_replay
 from node.sessions.showing.seen import ReplayFiles, ReplaySeen
-from node.sessions.showing.told import Ended
+from node.sessions.showing.told import UnreportedReplay
 from node.sessions.showing.told import tell as tell_replay
 from node.verbs import Tell
 from node.verbs.sessions.session_question import Answered
-from node.verbs.sessions.session_results import Replayed
+from node.verbs.sessions.session_results import ReplayedSession
 from protocol import ids
 from protocol.errors import MeshError
-from protocol.feed import Kind as Changed
+from protocol.feed import FeedKind
 from protocol.page.actions.action import describe
 from protocol.page.secrets.redaction import secrets_named
 from protocol.page.secrets.secrets import GivenSecret, Secrets
@@ -62,7 +62,7 @@ class Replays:
         inputs: Mapping[str, str] = {},
         capsule: str = "",
         writes: tuple[str, ...] = (),
-    ) -> Replayed:
+    ) -> ReplayedSession:
         """Replay a session in a new context and sign a report of the steps that matched. capsule: as ``record``. writes: the
         owner's consent to the requests that the session lists (``consent.consents``).
 
@@ -136,13 +136,13 @@ class Replays:
                 )
             await self._work.witness.feed.along(
                 lambda news: self._work.store.put_artefact(done.artefact, news=news),
-                Changed.SESSION_REPLAYED,
+                FeedKind.SESSION_REPLAYED,
                 session_id,
                 done.report.id,
             )
             if out:
                 await asyncio.to_thread(write_file, Path(out), done.artefact.envelope)
-        replayed = Replayed(
+        replayed = ReplayedSession(
             report=done.report,
             described=tuple(described.values()),
             signed_by=self._work.witness.node,
@@ -189,7 +189,7 @@ class Replays:
                 steps = tuple((step.index, describe(step.action)) for step in replayable(recorded.steps))
                 at_ms = self._work.clock.now_ms()
                 try:
-                    ended = Ended(session=recorded.session, steps=steps, error=error, at_ms=at_ms)
+                    ended = UnreportedReplay(session=recorded.session, steps=steps, error=error, at_ms=at_ms)
                     await asyncio.to_thread(write_ended, files, ended)
                 except MeshError as unwritten:
                     tell({"note": unwritten.message})  # the login has failed, so its error is the one to raise

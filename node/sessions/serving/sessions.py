@@ -24,7 +24,7 @@ from node.trust import Peers
 from node.verbs.sessions.session_results import RunDiff, SessionDiff, TrustKey
 from node.verbs.sessions.session_upkeep import Archived, Purged
 from protocol.errors import MeshError
-from protocol.feed import Kind as Changed
+from protocol.feed import FeedKind
 from protocol.recording.records.session import Session, Verdict
 from protocol.trust.trust_key import write_trust_key
 from protocol.wire import cbor
@@ -54,7 +54,7 @@ class Sessions:
         session = await self._work.reading.session(session_id)
         changed = await self._work.reading.archive.put(session.id, archived=archived)
         if changed:
-            kind = Changed.SESSION_ARCHIVED if archived else Changed.SESSION_UNARCHIVED
+            kind = FeedKind.SESSION_ARCHIVED if archived else FeedKind.SESSION_UNARCHIVED
             await self._work.witness.feed.tell(kind, session.id)
         return Archived(session=session.id, title=session.title, archived=archived, changed=changed)
 
@@ -80,7 +80,7 @@ class Sessions:
         remains = await remains_of(self._work.store, session, self._work.clock.now_ms())
         removed = await self._work.witness.feed.along(
             lambda news: self._work.store.remove_session(session.id, cbor.encode(remains), news=news),
-            Changed.SESSION_REMOVED,
+            FeedKind.SESSION_REMOVED,
             session.id,
         )
         if not removed:

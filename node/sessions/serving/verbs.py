@@ -24,16 +24,16 @@ from node.verbs.sessions.session_params import (
 )
 from node.verbs.sessions.session_question import Answered, AnswerParams
 from node.verbs.sessions.session_results import (
-    Exported,
+    ExportedFile,
     Needs,
     RecordedSession,
-    Replayed,
+    ReplayedSession,
     RunDiff,
     SessionDiff,
     SessionList,
-    Shown,
+    SessionVerification,
+    ShownSession,
     TrustKey,
-    Verified,
     WasRemoved,
 )
 from node.verbs.sessions.session_upkeep import Archived, ForkParams, LearnedSession, LearnParams, Purged, PurgeParams
@@ -85,7 +85,7 @@ class SessionVerbs:
         names = self._sessions.reading.names_of(found)
         return SessionList(sessions=found, text=params.text, archived=params.archived, names=names)
 
-    async def _show(self, params: ShowParams, tell: Tell) -> Shown | WasRemoved:
+    async def _show(self, params: ShowParams, tell: Tell) -> ShownSession | WasRemoved:
         remains = await self._sessions.reading.remains(params.session)
         return (
             WasRemoved(removed=remains, names=self._sessions.reading.names_of((remains,)))
@@ -93,10 +93,10 @@ class SessionVerbs:
             else await self._sessions.reading.show(params.session, html=params.html)
         )
 
-    async def _verify(self, params: TargetParams, tell: Tell) -> Verified:
+    async def _verify(self, params: TargetParams, tell: Tell) -> SessionVerification:
         return await self._sessions.verifying.verify(params.target)
 
-    async def _export(self, params: ExportParams, tell: Tell) -> Exported:
+    async def _export(self, params: ExportParams, tell: Tell) -> ExportedFile:
         lost: tuple[str, ...] = ()
         if params.form == "bundle":
             verified = await self._sessions.verifying.export(params.session, params.out, force=params.force)
@@ -104,9 +104,9 @@ class SessionVerbs:
             verified, lost = await self._sessions.verifying.export_as(
                 params.form, params.session, params.out, force=params.force
             )
-        return Exported(**msgspec.structs.asdict(verified), out=params.out, form=params.form, lost=lost)
+        return ExportedFile(**msgspec.structs.asdict(verified), out=params.out, form=params.form, lost=lost)
 
-    async def _import(self, params: ImportParams, tell: Tell) -> Verified:
+    async def _import(self, params: ImportParams, tell: Tell) -> SessionVerification:
         return await self._sessions.verifying.import_bundle(params.path)
 
     async def _plan(self, params: SessionParams, tell: Tell) -> Needs:
@@ -153,7 +153,7 @@ class SessionVerbs:
     async def _answer(self, params: AnswerParams, tell: Tell) -> Answered:
         return self._sessions.replays.answer(params.question, yes=params.yes)
 
-    async def _replay(self, params: ReplayParams, tell: Tell) -> Replayed:
+    async def _replay(self, params: ReplayParams, tell: Tell) -> ReplayedSession:
         return await self._sessions.replays.replay(
             params.session,
             base_url=params.base_url,

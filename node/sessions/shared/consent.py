@@ -11,18 +11,18 @@ from node.live.acting import Gate, Prepared
 from node.live.recording import as_told, same_row
 from node.sessions.shared.replay_plan import Recorded
 from node.sessions.shared.writes import Writes
-from node.verbs.sessions.session_results import Sends as Shown
+from node.verbs.sessions.session_results import ShownEffect
 from protocol.audit import OWNER
 from protocol.errors import MeshError
 from protocol.page.actions.action import Extract
 from protocol.page.secrets.secrets import Secrets
-from protocol.recording.records.manifest import Effect, Listed, Varies, digest_of, refused_in, words
+from protocol.recording.records.manifest import Effect, StepRequests, Varies, digest_of, refused_in, words
 from protocol.recording.records.session import ChangedInput, Step
 from protocol.recording.replays.replay import Rebase, replayable
 from protocol.risk.pressing.pressing import reading
 from protocol.risk.requests.requests import GuardPolicy
 
-Lists = Callable[[Prepared], Listed]
+Lists = Callable[[Prepared], StepRequests]
 AS_RECORDED = "as-recorded"
 NONE = "none"
 
@@ -32,10 +32,12 @@ def effects_digest(recorded: Recorded) -> str:
     return digest_of(recorded.manifest, {step.index: step.effects for step in replayable(recorded.steps)})
 
 
-def sends_of(recorded: Recorded) -> tuple[Shown, ...]:
+def sends_of(recorded: Recorded) -> tuple[ShownEffect, ...]:
     """The requests that the steps of a replay may send, in order."""
     steps = replayable(recorded.steps)
-    return tuple(Shown(step=step.index, what=words(each), level=each.level) for step in steps for each in step.effects)
+    return tuple(
+        ShownEffect(step=step.index, what=words(each), level=each.level) for step in steps for each in step.effects
+    )
 
 
 def consents(writes: Sequence[str], recorded: Recorded, node: str) -> bool:
@@ -69,7 +71,7 @@ def narrowed(guard: GuardPolicy, allow: tuple[str, ...]) -> GuardPolicy:
     return msgspec.structs.replace(reading(guard), allow=allow)
 
 
-class Sends:
+class AllowedRequests:
     """The requests that the steps of one replay may send."""
 
     def __init__(
@@ -94,7 +96,7 @@ class Sends:
         """The values of declared variables in this replay, by their recorded values."""
         self._allow = allow
         self._refused = refused_in((step.url, step.blocked) for step in steps)
-        self._listed: Listed | None = None
+        self._listed: StepRequests | None = None
 
     def waits_for(self, step: Step) -> bool:
         """True if ``step`` is done only when its listed requests have been sent."""
@@ -109,10 +111,10 @@ class Sends:
 
     def nothing(self) -> Lists | None:
         """The same for an action that belongs to no step: it may send nothing."""
-        return (lambda _: Listed((), told=self._told, level_max=0)) if self._by_manifest else None
+        return (lambda _: StepRequests((), told=self._told, level_max=0)) if self._by_manifest else None
 
-    def _of(self, step: Step, prepared: Prepared) -> Listed:
-        self._listed = Listed(
+    def _of(self, step: Step, prepared: Prepared) -> StepRequests:
+        self._listed = StepRequests(
             step.effects,
             told=self._told,
             varies=Varies(ids=same_row(step.evidence, prepared, self._secrets), values=self._values),

@@ -9,8 +9,8 @@ from pathlib import Path
 from adapters.ports.store import SessionStore
 from node.base.files import write_private
 from node.sessions.showing.seen import Performed, ReadBlob, ReplayFiles, ReplaySeen, Signature
-from node.sessions.showing.told import Ended, Told
-from node.verbs.sessions.session_results import RunDiff, SessionDiff, Shown
+from node.sessions.showing.told import Told, UnreportedReplay
+from node.verbs.sessions.session_results import RunDiff, SessionDiff, ShownSession
 from protocol.errors import MeshError
 
 
@@ -28,7 +28,7 @@ def write_files(files: ReplayFiles, told: Told) -> None:
         _write(files.markdown, markdown(told).encode())
 
 
-def write_ended(files: ReplayFiles, ended: Ended) -> None:
+def write_ended(files: ReplayFiles, ended: UnreportedReplay) -> None:
     """As ``write_files``, for a replay without a report. There is no HTML file, because no page was seen. Errors:
     ``input.invalid``.
     """
@@ -65,7 +65,7 @@ async def write_replay(
 
 async def write_recording(
     files: ReplayFiles,
-    shown: Shown,
+    shown: ShownSession,
     read_blob: ReadBlob,
     signed: Sequence[Signature],
     *,

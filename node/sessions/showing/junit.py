@@ -11,8 +11,8 @@ from junitparser import Error, Failure, JUnitXml, Skipped, SystemOut, TestCase, 
 
 from node.base.statuses import exit_code
 from node.sessions.showing.seen import Performed
-from node.sessions.showing.told import Ended, Told, ToldStep
-from node.verbs.sessions.session_results import Shown
+from node.sessions.showing.told import Told, ToldStep, UnreportedReplay
+from node.verbs.sessions.session_results import ShownSession
 from protocol.errors import MeshError
 from protocol.recording.records.findings import in_words, where
 from protocol.recording.records.session import Step, Verdict
@@ -45,7 +45,7 @@ def junit_xml(told: Told) -> bytes:
     return _file(suite, notes)
 
 
-def junit_of_ended(ended: Ended) -> bytes:
+def junit_of_ended(ended: UnreportedReplay) -> bytes:
     """The file about a replay without a report: it has one error, and every step is skipped."""
     suite = TestSuite(clean(ended.session.title))
     suite.timestamp = _iso(ended.at_ms)
@@ -60,7 +60,7 @@ def junit_of_ended(ended: Ended) -> bytes:
     return _file(suite, [ended.summary, ended.error.remedy])
 
 
-def junit_of_recording(shown: Shown, performed: Performed) -> bytes:
+def junit_of_recording(shown: ShownSession, performed: Performed) -> bytes:
     """The file about a recording. It has a failure or an error exactly if the recording did not pass."""
     session = shown.session
     suite = TestSuite(clean(session.title))

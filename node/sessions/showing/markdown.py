@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from node.sessions.showing.told import Ended, Told, ToldStep
+from node.sessions.showing.told import Told, ToldStep, UnreportedReplay
 from protocol.recording.records.findings import Difference, where
 from protocol.wire.line import without_controls
 
@@ -39,7 +39,7 @@ def markdown(told: Told) -> str:
     return "\n".join(lines) + "\n"
 
 
-def markdown_of_ended(ended: Ended) -> str:
+def markdown_of_ended(ended: UnreportedReplay) -> str:
     """The text about a replay without a report."""
     lines = [
         f"### {plain(ended.session.title)}",

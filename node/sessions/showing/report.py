@@ -18,11 +18,11 @@ import msgspec
 
 from node.base.plain import counted
 from node.live.recording import compacted, data_address
-from node.sessions.showing.lines import Line, compare_lines
+from node.sessions.showing.lines import ComparedLine, compare_lines
 from node.sessions.showing.pictures import compare_pictures
 from node.sessions.showing.seen import ReplaySeen, Signature
 from node.sessions.showing.told import Told, ToldStep
-from node.verbs.sessions.session_results import Shown
+from node.verbs.sessions.session_results import ShownSession
 from protocol import ids
 from protocol.capsule.policy import Policy, class_in_words, presses_in_words
 from protocol.page.showing.markup import MarkupShown
@@ -54,7 +54,7 @@ class StepRow(msgspec.Struct, frozen=True, kw_only=True):
     pictures: str = ""
     """The comparison of the two pictures, in words."""
     differences: Sequence[Any] = ()
-    lines: Sequence[Line] = ()
+    lines: Sequence[ComparedLine] = ()
     """The recorded text and the replay's text of the page, compared; empty if they are missing or equal."""
     call_log: Sequence[str] = ()
     page: Sequence[PageLine] = ()
@@ -70,7 +70,7 @@ class StepRow(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def render_recording(
-    shown: Shown,
+    shown: ShownSession,
     pictures: Mapping[bytes, bytes],
     signed: Sequence[Signature],
     *,
@@ -98,7 +98,7 @@ def render_recording(
     return render(shown.session, "Recording", shown.session.verdict, rows, signed, made_ms, reports=shown.reports)
 
 
-def _failed_page(shown: Shown, step: Step) -> Sequence[PageLine]:
+def _failed_page(shown: ShownSession, step: Step) -> Sequence[PageLine]:
     if shown.failed is None or shown.failed.step != step.index:
         return ()
     return [PageLine(text=line, marked=False) for line in shown.failed.lines]

@@ -7,7 +7,7 @@ from typing import Final, Literal
 
 import msgspec
 
-from node.verbs.sessions.session_results import Replayed
+from node.verbs.sessions.session_results import ReplayedSession
 from protocol.errors import MeshError
 from protocol.page.actions.action import describe
 from protocol.recording.records.findings import Difference
@@ -43,7 +43,7 @@ class Told(msgspec.Struct, frozen=True, kw_only=True):
     """A replay, in the form that every file shows."""
 
     session: Session
-    replayed: Replayed
+    replayed: ReplayedSession
     steps: tuple[ToldStep, ...]
     reasons: tuple[str, ...]
     """The reasons why the verdict is not ``pass``, except those that a single step shows."""
@@ -63,7 +63,7 @@ class Told(msgspec.Struct, frozen=True, kw_only=True):
         return f"{verdict}, {level}: {matched}{with_inputs(report.inputs)}"
 
 
-class Ended(msgspec.Struct, frozen=True, kw_only=True):
+class UnreportedReplay(msgspec.Struct, frozen=True, kw_only=True):
     """A replay without a report: its login did not hold, before the first step or during a step."""
 
     session: Session
@@ -84,7 +84,7 @@ def with_inputs(changed: Sequence[ChangedInput]) -> str:
     return f"; with {said}" if said else ""
 
 
-def tell(session: Session, steps: Sequence[Step], replayed: Replayed, notes: Notes = _NO_NOTES) -> Told:
+def tell(session: Session, steps: Sequence[Step], replayed: ReplayedSession, notes: Notes = _NO_NOTES) -> Told:
     """The content for files about ``replayed``, a replay of ``session`` with these recorded ``steps``. notes: by index of the
     step.
     """
@@ -150,7 +150,7 @@ def _less(match: StepMatch) -> str:
     return f"{found[0]} differs" if found else ""
 
 
-def _reasons(replayed: Replayed) -> list[str]:
+def _reasons(replayed: ReplayedSession) -> list[str]:
     unreached = f"the site could not be reached [{replayed.unreached}]: this says nothing about the recording"
     lacking = f"the call lacked a permission, so this says nothing about the site: {replayed.lacking}"
     hidden = (

@@ -7,7 +7,7 @@ from typing import Annotated, Final, Literal
 import msgspec
 
 from node.verbs.shown import shown
-from node.verbs.verb import OWNER_ONLY, NoParams, Params, Row, Verb, argument, option
+from node.verbs.verb import OWNER_ONLY, AuditedPart, NoParams, Params, Verb, argument, option
 from protocol import limits
 from protocol.capsule.flows.probe import Proven
 from protocol.capsule.policy import Task, class_in_words, presses_in_words
@@ -409,7 +409,7 @@ CAPTURE: Final = Verb(
     Delete the file afterwards: it holds the login in clear. No value of it is printed, logged or stored in clear.
     """,
     callers=OWNER_ONLY,
-    row=Row(note=lambda given: {"name": given.name}),
+    row=AuditedPart(note=lambda given: {"name": given.name}),
 )
 LIST: Final = Verb(
     name="capsule.list",
@@ -449,7 +449,7 @@ CONSENT: Final = Verb(
     The capsule is sealed again with the consent. A consent to an export is kept until the export.
     """,
     callers=OWNER_ONLY,
-    row=Row(subject=lambda given: given.capsule),
+    row=AuditedPart(subject=lambda given: given.capsule),
 )
 EXPORT: Final = Verb(
     name="capsule.export",
@@ -462,7 +462,7 @@ EXPORT: Final = Verb(
     site can end it. Prefer to let this node do the work.
     """,
     callers=OWNER_ONLY,
-    row=Row(subject=lambda given: given.capsule, note=lambda given: {"to": given.to}),
+    row=AuditedPart(subject=lambda given: given.capsule, note=lambda given: {"to": given.to}),
 )
 IMPORT: Final = Verb(
     name="capsule.import",
@@ -474,7 +474,7 @@ IMPORT: Final = Verb(
     The peer must be granted `capsule:offer` for its origins here. Files of a browser's profile are taken with --slice only.
     """,
     callers=OWNER_ONLY,
-    row=Row(),
+    row=AuditedPart(),
 )
 REMOVE: Final = Verb(
     name="capsule.remove",
@@ -483,7 +483,7 @@ REMOVE: Final = Verb(
     gives=RemovedCapsule,
     help="Delete a capsule from this node. Its count of uses is kept until it expires.",
     callers=OWNER_ONLY,
-    row=Row(subject=lambda given: given.capsule),
+    row=AuditedPart(subject=lambda given: given.capsule),
 )
 
 VERBS: Final[tuple[Verb, ...]] = (CAPTURE, LIST, SHOW, TERMS, CONSENT, EXPORT, IMPORT, REMOVE)

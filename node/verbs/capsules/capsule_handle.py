@@ -8,7 +8,7 @@ import msgspec
 
 from node.verbs.capsules.capsule import CapsuleParams, KeptCapsule
 from node.verbs.shown import shown
-from node.verbs.verb import OWNER_ONLY, Params, Row, Verb, argument, option
+from node.verbs.verb import OWNER_ONLY, AuditedPart, Params, Verb, argument, option
 from protocol import limits
 from protocol.trust.origin import origin_of
 
@@ -69,7 +69,7 @@ OFFER: Final = Verb(
       trailmesh capsule offer shop --to bruno --withdraw
     """,
     callers=OWNER_ONLY,
-    row=Row(
+    row=AuditedPart(
         subject=lambda given: given.capsule,
         note=lambda given: {"to": given.to, "withdraw": "yes"} if given.withdraw else {"to": given.to},
     ),
@@ -90,6 +90,6 @@ REQUEST: Final = Verb(
       trailmesh capsule request anna https://shop.example
     """,
     callers=OWNER_ONLY,
-    row=Row(note=lambda given: {"to": given.peer, "origin": origin_of(given.origin)}),
+    row=AuditedPart(note=lambda given: {"to": given.peer, "origin": origin_of(given.origin)}),
 )
 VERBS: Final[tuple[Verb, ...]] = (OFFER, REQUEST)

@@ -9,7 +9,7 @@ import msgspec
 from node.verbs.capsules.capsule import CapturedCapsule, PolicyParams
 from node.verbs.sessions.session_params import ALLOW, APPROVE, SECRETS
 from node.verbs.shown import shown
-from node.verbs.verb import OWNER_ONLY, Row, Verb, argument, option
+from node.verbs.verb import OWNER_ONLY, AuditedPart, Verb, argument, option
 from protocol import limits
 from protocol.page.secrets.secrets import GivenSecret, Name
 from protocol.recording.records.session import BrowserInfo, Profile
@@ -109,7 +109,7 @@ LOGIN: Final = Verb(
         --secret code=totp:keyring:shop/anna --allow 'POST https://shop.example/login' --approve-class 6
     """,
     callers=OWNER_ONLY,
-    row=Row(note=lambda given: {"name": given.name}),
+    row=AuditedPart(note=lambda given: {"name": given.name}),
 )
 KEEP: Final = Verb(
     name="capsule.keep",
@@ -117,7 +117,7 @@ KEEP: Final = Verb(
     gives=LoggedIn,
     help="Keep the login of a window as a capsule: `trailmesh capsule login` calls this.",
     callers=OWNER_ONLY,
-    row=Row(note=lambda given: {"name": given.name}),
+    row=AuditedPart(note=lambda given: {"name": given.name}),
 )
 
 VERBS: Final[tuple[Verb, ...]] = (LOGIN, KEEP)

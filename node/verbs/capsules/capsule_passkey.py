@@ -7,7 +7,7 @@ from typing import Annotated, Final
 import msgspec
 
 from node.verbs.shown import shown
-from node.verbs.verb import OWNER_ONLY, NoParams, Params, Row, Verb, argument
+from node.verbs.verb import OWNER_ONLY, AuditedPart, NoParams, Params, Verb, argument
 
 
 class PasskeyParams(Params, frozen=True, kw_only=True):
@@ -68,7 +68,7 @@ REMOVE: Final = Verb(
     The site still lists it: remove it there too. If it is the only way to log in, add another one on the site first.
     """,
     callers=OWNER_ONLY,
-    row=Row(subject=lambda given: given.passkey),
+    row=AuditedPart(subject=lambda given: given.passkey),
 )
 
 VERBS: Final[tuple[Verb, ...]] = (LIST, REMOVE)

@@ -8,7 +8,7 @@ import msgspec
 
 from node.verbs.capsules.capsule import KeptCapsule
 from node.verbs.shown import shown
-from node.verbs.verb import OWNER_ONLY, Params, Row, Verb, argument, option
+from node.verbs.verb import OWNER_ONLY, AuditedPart, Params, Verb, argument, option
 from protocol import limits
 from protocol.capsule.policy import Task
 
@@ -98,7 +98,7 @@ POLICY: Final = Verb(
       trailmesh capsule policy shop --widen --expires 30d
     """,
     callers=OWNER_ONLY,
-    row=Row(subject=lambda given: given.capsule, note=lambda given: {"widen": "yes" if given.widen else "no"}),
+    row=AuditedPart(subject=lambda given: given.capsule, note=lambda given: {"widen": "yes" if given.widen else "no"}),
 )
 
 VERBS: Final[tuple[Verb, ...]] = (POLICY,)

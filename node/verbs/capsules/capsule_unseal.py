@@ -8,7 +8,7 @@ import msgspec
 
 from node.verbs.capsules.capsule import CapsuleParams
 from node.verbs.shown import shown
-from node.verbs.verb import OWNER_ONLY, Row, Verb, option
+from node.verbs.verb import OWNER_ONLY, AuditedPart, Verb, option
 
 UNSEALED_WARNING: Final = (
     "The file is the login in clear: whoever reads it is logged in. From now on no policy, count, expiry or revocation binds this"
@@ -62,6 +62,6 @@ UNSEAL: Final = Verb(
       trailmesh capsule unseal shop --out state.json
     """,
     callers=OWNER_ONLY,
-    row=Row(subject=lambda given: given.capsule),
+    row=AuditedPart(subject=lambda given: given.capsule),
 )
 VERBS: Final[tuple[Verb, ...]] = (UNSEAL,)

@@ -8,7 +8,7 @@ import msgspec
 
 from node.verbs.capsules.capsule import CapsuleParams, KeptCapsule
 from node.verbs.shown import shown
-from node.verbs.verb import OWNER_ONLY, Row, Verb, option
+from node.verbs.verb import OWNER_ONLY, AuditedPart, Verb, option
 from protocol import limits
 from protocol.capsule.flows.portability import Verdict
 
@@ -141,7 +141,7 @@ CHECK: Final = Verb(
     `unknown`: both see the same; name a page behind the login. The check counts as a use. Exit codes: 0 portable; 1 anything else.
     """,
     callers=OWNER_ONLY,
-    row=Row(subject=lambda given: given.capsule),
+    row=AuditedPart(subject=lambda given: given.capsule),
 )
 REFRESH: Final = Verb(
     name="capsule.refresh",
@@ -155,7 +155,7 @@ REFRESH: Final = Verb(
     to them again.
     """,
     callers=OWNER_ONLY,
-    row=Row(subject=lambda given: given.capsule),
+    row=AuditedPart(subject=lambda given: given.capsule),
 )
 ROTATE: Final = Verb(
     name="capsule.rotate",
@@ -167,7 +167,7 @@ ROTATE: Final = Verb(
     Earlier exports are refused afterwards: export it again to the peers that should keep it. Fails while the capsule is in use.
     """,
     callers=OWNER_ONLY,
-    row=Row(subject=lambda given: given.capsule),
+    row=AuditedPart(subject=lambda given: given.capsule),
 )
 REVOKE: Final = Verb(
     name="capsule.revoke",
@@ -183,7 +183,7 @@ REVOKE: Final = Verb(
     Exit codes: 0; with --kill 1 if the site was not seen to refuse it.
     """,
     callers=OWNER_ONLY,
-    row=Row(subject=lambda given: given.capsule),
+    row=AuditedPart(subject=lambda given: given.capsule),
 )
 
 VERBS: Final[tuple[Verb, ...]] = (CHECK, REFRESH, ROTATE, REVOKE)

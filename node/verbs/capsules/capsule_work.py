@@ -7,7 +7,7 @@ from typing import Annotated, Final
 import msgspec
 
 from node.verbs.shown import shown
-from node.verbs.verb import OWNER_ONLY, Params, Row, Verb, argument, option
+from node.verbs.verb import OWNER_ONLY, AuditedPart, Params, Verb, argument, option
 from protocol import limits
 
 
@@ -75,6 +75,6 @@ WORK: Final = Verb(
       trailmesh capsule work bruno --replay SESSION --fetch
     """,
     callers=OWNER_ONLY,
-    row=Row(note=lambda given: {"to": given.peer, "task": "record" if given.actions else "replay"}),
+    row=AuditedPart(note=lambda given: {"to": given.peer, "task": "record" if given.actions else "replay"}),
 )
 VERBS: Final[tuple[Verb, ...]] = (WORK,)

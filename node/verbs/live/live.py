@@ -23,7 +23,7 @@ from node.verbs.live.live_params import (
     WaitParams,
 )
 from node.verbs.shown import shown
-from node.verbs.verb import OWNER_AND_AGENTS, Row, Verb
+from node.verbs.verb import OWNER_AND_AGENTS, AuditedPart, Verb
 from protocol.kinds import Done, PageAddress, PageText, Plain, Request
 from protocol.recording.records.session import Verdict
 
@@ -254,7 +254,7 @@ OPEN: Final = _verb(
     can use it.
     """,
     owner_fields=frozenset({"allow", "approve_class"}),
-    row=Row(
+    row=AuditedPart(
         risk=rows.approved,
         note=lambda given: {"url": rows.where(given.url), **rows.driven(given), **rows.with_login(given)},
     ),
@@ -286,7 +286,7 @@ ACT: Final = _verb(
       select: {role: combobox, name: Sort by, option: "Price: low to high"}
     """,
     owner_fields=frozenset({"approve_class"}),
-    row=Row(subject=_about, risk=rows.approved),
+    row=AuditedPart(subject=_about, risk=rows.approved),
 )
 NAVIGATE: Final = _verb(
     "navigate",
@@ -295,7 +295,7 @@ NAVIGATE: Final = _verb(
     takes=NavigateParams,
     gives=Acted,
     help="Open an address in the current page.",
-    row=Row(subject=_about, note=lambda given: {"url": rows.where(given.url)}),
+    row=AuditedPart(subject=_about, note=lambda given: {"url": rows.where(given.url)}),
 )
 BACK: Final = _verb(
     "back",
@@ -304,7 +304,7 @@ BACK: Final = _verb(
     takes=LiveParams,
     gives=Acted,
     help="Go back to the page before, in the current page.",
-    row=Row(subject=_about),
+    row=AuditedPart(subject=_about),
 )
 CLICK: Final = _verb(
     "click",
@@ -314,7 +314,7 @@ CLICK: Final = _verb(
     gives=Acted,
     help="Click an element.",
     owner_fields=frozenset({"approve_class"}),
-    row=Row(subject=_about, risk=rows.approved, note=_note),
+    row=AuditedPart(subject=_about, risk=rows.approved, note=_note),
 )
 TYPE: Final = _verb(
     "type",
@@ -324,7 +324,7 @@ TYPE: Final = _verb(
     gives=Acted,
     help="Replace the content of a text field. A password field takes a secret by its name, never a text.",
     owner_fields=frozenset({"approve_class"}),
-    row=Row(subject=_about, risk=rows.approved, note=_note),
+    row=AuditedPart(subject=_about, risk=rows.approved, note=_note),
 )
 SELECT: Final = _verb(
     "select",
@@ -334,7 +334,7 @@ SELECT: Final = _verb(
     gives=Acted,
     help="Choose an option of a list.",
     owner_fields=frozenset({"approve_class"}),
-    row=Row(subject=_about, risk=rows.approved, note=_note),
+    row=AuditedPart(subject=_about, risk=rows.approved, note=_note),
 )
 PRESS: Final = _verb(
     "press",
@@ -344,7 +344,7 @@ PRESS: Final = _verb(
     gives=Acted,
     help="Press a key in the element that has the focus.",
     owner_fields=frozenset({"approve_class"}),
-    row=Row(subject=_about, risk=rows.approved),
+    row=AuditedPart(subject=_about, risk=rows.approved),
 )
 WAIT: Final = _verb(
     "wait",
@@ -353,7 +353,7 @@ WAIT: Final = _verb(
     takes=WaitParams,
     gives=Acted,
     help="Wait until a text is visible, or until the page stops changing.",
-    row=Row(subject=_about),
+    row=AuditedPart(subject=_about),
 )
 SCREENSHOT: Final = _verb(
     "screenshot",
@@ -367,7 +367,7 @@ SCREENSHOT: Final = _verb(
     their places cannot be determined.
     """,
     owner_fields=frozenset({"out"}),
-    row=Row(subject=_about, note=lambda given: {"out": given.out}),
+    row=AuditedPart(subject=_about, note=lambda given: {"out": given.out}),
 )
 PAGES: Final = _verb(
     "pages",
@@ -379,7 +379,7 @@ PAGES: Final = _verb(
 
     Each page is recorded as a session of its own, which is signed when the page is closed. The last page is closed by `live close`.
     """,
-    row=Row(
+    row=AuditedPart(
         subject=_about, note=lambda given: {"action": given.action, "url": rows.where(given.url) if given.url else ""}
     ),
 )
@@ -390,7 +390,7 @@ CLOSE: Final = _verb(
     takes=LiveParams,
     gives=LiveClosed,
     help="Close a live session: sign its recordings and close its pages.",
-    row=Row(subject=_about),
+    row=AuditedPart(subject=_about),
 )
 LIST: Final = _verb(
     "list",

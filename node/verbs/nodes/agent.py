@@ -8,7 +8,7 @@ import msgspec
 
 from node.verbs.caller import SCOPES
 from node.verbs.shown import shown
-from node.verbs.verb import OWNER_ONLY, NoParams, Params, Row, Verb, argument, option
+from node.verbs.verb import OWNER_ONLY, AuditedPart, NoParams, Params, Verb, argument, option
 from protocol import limits
 from protocol.trust.agent_token import NAME_PATTERN
 
@@ -143,7 +143,7 @@ class AgentList(msgspec.Struct, frozen=True, kw_only=True):
     agents: Annotated[tuple[Agent, ...], shown("agents", empty="no agents: `trailmesh agent add --help`")]
 
 
-class Removed(msgspec.Struct, frozen=True, kw_only=True):
+class RemovedAgent(msgspec.Struct, frozen=True, kw_only=True):
     """The agent that was removed."""
 
     name: Annotated[str, shown("removed")]
@@ -170,7 +170,7 @@ ADD: Final = Verb(
       trailmesh --token-file shopper.token session record buy.yaml
     """,
     callers=OWNER_ONLY,
-    row=Row(
+    row=AuditedPart(
         subject=lambda given: given.name,
         note=lambda given: {
             "scopes": ",".join(given.scopes),
@@ -196,13 +196,13 @@ REMOVE: Final = Verb(
     name="agent.remove",
     command="agent rm",
     takes=NameParams,
-    gives=Removed,
+    gives=RemovedAgent,
     help="""Remove an agent: its token becomes invalid at once, and its calls, browser runs and live sessions are ended.
 
     Its sessions, searches and rows of the audit trail are kept under its name.
     """,
     callers=OWNER_ONLY,
-    row=Row(subject=lambda given: given.name),
+    row=AuditedPart(subject=lambda given: given.name),
 )
 
 VERBS: Final[tuple[Verb, ...]] = (ADD, LIST, REMOVE)

@@ -7,7 +7,7 @@ from typing import Annotated, Final, Literal
 import msgspec
 
 from node.verbs.shown import shown
-from node.verbs.verb import ANY_SCOPE, OWNER_AND_AGENTS, OWNER_ONLY, Params, Row, Verb, argument, option
+from node.verbs.verb import ANY_SCOPE, OWNER_AND_AGENTS, OWNER_ONLY, AuditedPart, Params, Verb, argument, option
 from protocol import limits
 
 _HEX_MAX: Final = 2 * limits.APPROVAL_BYTES_MAX
@@ -118,7 +118,7 @@ class Answer(msgspec.Struct, frozen=True, kw_only=True):
     """Number of actions that it has let through."""
 
 
-class Shown(Asked, frozen=True, kw_only=True):
+class ShownQuestion(Asked, frozen=True, kw_only=True):
     """A question with everything that is known about it."""
 
     evidence: Annotated[tuple[str, ...], shown("because", as_="lines")]
@@ -168,7 +168,7 @@ LIST: Final = Verb(
 SHOW: Final = Verb(
     name="approve.show",
     takes=ShowParams,
-    gives=Shown,
+    gives=ShownQuestion,
     help="Show a question: what would be done and sent, why it needs an approval, and who asked.",
     callers=OWNER_ONLY,
     read_only=True,
@@ -177,13 +177,13 @@ SHOW: Final = Verb(
 ANSWER: Final = Verb(
     name="approve.answer",
     takes=AnswerParams,
-    gives=Shown,
+    gives=ShownQuestion,
     help="""Answer a question with a signed approval: `trailmesh approve yes` and `approve no` sign one and call this.
 
     The node checks that an active owner has signed an answer to exactly this question, and enters it in its witness log.
     """,
     callers=OWNER_ONLY,
-    row=Row(subject=lambda given: given.question),
+    row=AuditedPart(subject=lambda given: given.question),
 )
 
 STATE: Final = Verb(

@@ -7,7 +7,7 @@ from typing import Annotated, Final
 import msgspec
 
 from node.verbs.shown import shown
-from node.verbs.verb import OWNER_ONLY, Params, Row, Verb, argument, option
+from node.verbs.verb import OWNER_ONLY, AuditedPart, Params, Verb, argument, option
 from protocol import audit, limits
 
 # --- parameters ------------------------------------------------------------------------------------------------------
@@ -61,7 +61,7 @@ class VerifyParams(Params, frozen=True, kw_only=True):
 # --- results ---------------------------------------------------------------------------------------------------------
 
 
-class Listed(msgspec.Struct, frozen=True, kw_only=True):
+class AuditListing(msgspec.Struct, frozen=True, kw_only=True):
     """Rows of the trail, oldest first."""
 
     rows: Annotated[tuple[audit.Row, ...], shown("rows")]
@@ -83,7 +83,7 @@ class End(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
     """The head as a signed artefact of the node, hex; empty while the node cannot sign."""
 
 
-class Exported(End, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class AuditExportEnd(End, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """The last line of the written export."""
 
     out: Annotated[str, shown("wrote")]
@@ -98,7 +98,7 @@ class Unfinished(msgspec.Struct, frozen=True, kw_only=True):
     """Name of the action."""
 
 
-class Verified(msgspec.Struct, frozen=True, kw_only=True):
+class TrailVerification(msgspec.Struct, frozen=True, kw_only=True):
     """Result of checking a trail."""
 
     sound: Annotated[bool, shown("sound", empty="no")]
@@ -129,7 +129,7 @@ LIST: Final = Verb(
     name="audit.list",
     command="audit",
     takes=ListParams,
-    gives=Listed,
+    gives=AuditListing,
     help="""List privileged actions: caller, action, key and approval.
 
     Every privileged action has one row written before it starts and one that says how it ended (`ends row N`). What happens
@@ -150,19 +150,19 @@ EXPORT: Final = Verb(
     name="audit.export",
     command="audit export",
     takes=ExportParams,
-    gives=Exported,
+    gives=AuditExportEnd,
     help="""Write the whole trail to a file: one JSON object per line; the last line is the signed head.
 
     Each line names the SHA-256 of the line before it, so any program can check the file; `trailmesh audit verify FILE` does.
     """,
     callers=OWNER_ONLY,
-    row=Row(note=lambda given: {"out": given.out}),
+    row=AuditedPart(note=lambda given: {"out": given.out}),
 )
 VERIFY: Final = Verb(
     name="audit.verify",
     command="audit verify",
     takes=VerifyParams,
-    gives=Verified,
+    gives=TrailVerification,
     help="""Check that no row of an audit trail was changed, removed or inserted.
 
     Checks this node's trail, or an exported FILE of this node or a peer. Exit code 1 when a row does not match the hash chain;

@@ -6,7 +6,7 @@ from typing import Annotated, Final
 
 import msgspec
 
-from node.verbs.verb import OWNER_ONLY, Params, Row, Verb, argument
+from node.verbs.verb import OWNER_ONLY, AuditedPart, Params, Verb, argument
 
 
 class BackupParams(Params, frozen=True, kw_only=True):
@@ -41,7 +41,7 @@ BACKUP: Final = Verb(
     is not in the file. `trailmesh node restore` makes a node from it.
     """,
     callers=OWNER_ONLY,
-    row=Row(),
+    row=AuditedPart(),
 )
 
 VERBS: Final[tuple[Verb, ...]] = (BACKUP,)

@@ -6,7 +6,7 @@ from typing import Final
 
 import msgspec
 
-from node.verbs.verb import OWNER_ONLY, NoParams, Row, Verb
+from node.verbs.verb import OWNER_ONLY, AuditedPart, NoParams, Verb
 
 
 class StillBlocked(msgspec.Struct, frozen=True, kw_only=True):
@@ -45,7 +45,7 @@ ACCEPT: Final = Verb(
     The acceptance is in the witness log and on the audit trail. The command asks in a terminal.
     """,
     callers=OWNER_ONLY,
-    row=Row(),
+    row=AuditedPart(),
 )
 
 VERBS: Final[tuple[Verb, ...]] = (ACCEPT,)

@@ -6,7 +6,7 @@ from typing import Annotated, Final
 
 import msgspec
 
-from node.verbs.verb import OWNER_AND_AGENTS, OWNER_ONLY, Params, Row, Verb, argument, option
+from node.verbs.verb import OWNER_AND_AGENTS, OWNER_ONLY, AuditedPart, Params, Verb, argument, option
 from protocol.trust.grants import Grants
 
 # --- parameters ------------------------------------------------------------------------------------------------------
@@ -110,7 +110,7 @@ DISTRUST: Final = Verb(
       trailmesh node distrust bruno --reason "the laptop was stolen" --notify
     """,
     callers=OWNER_ONLY,
-    row=Row(
+    row=AuditedPart(
         subject=lambda given: given.peer,
         note=lambda given: {"reason": given.reason, "notify": "yes" if given.notify else "no"},
     ),
@@ -125,7 +125,7 @@ TRUST: Final = Verb(
     A node that has revoked itself cannot be trusted again: a revocation is final.
     """,
     callers=OWNER_ONLY,
-    row=Row(subject=lambda given: given.peer, note=lambda given: {"notify": "yes" if given.notify else "no"}),
+    row=AuditedPart(subject=lambda given: given.peer, note=lambda given: {"notify": "yes" if given.notify else "no"}),
 )
 NOTICES: Final = Verb(
     name="node.notices",

@@ -8,7 +8,7 @@ import msgspec
 
 from node.verbs.verb import OWNER_AND_AGENTS, Params, Verb, option
 from protocol import limits
-from protocol.feed import Change
+from protocol.feed import FeedChange
 
 
 class ListParams(Params, frozen=True, kw_only=True):
@@ -37,10 +37,10 @@ class ListParams(Params, frozen=True, kw_only=True):
     ] = 0
 
 
-class Listed(msgspec.Struct, frozen=True, kw_only=True):
+class EventListing(msgspec.Struct, frozen=True, kw_only=True):
     """Result of ``events.list``."""
 
-    changes: tuple[Change, ...]
+    changes: tuple[FeedChange, ...]
     """In ascending order of their numbers."""
     last: int
     """The number to pass as ``since`` in the next call. It also covers changes that the kind filter left out."""
@@ -51,7 +51,7 @@ class Listed(msgspec.Struct, frozen=True, kw_only=True):
 LIST: Final = Verb(
     name="events.list",
     takes=ListParams,
-    gives=Listed,
+    gives=EventListing,
     help="""List the changes on this node in order.
 
     Changes are numbered without gaps, and no number repeats. A change has a kind, ids, a time and a caller. It never contains page

@@ -6,7 +6,7 @@ from typing import Annotated, Final
 
 import msgspec
 
-from node.verbs.verb import OWNER_ONLY, Params, Row, Verb, option
+from node.verbs.verb import OWNER_ONLY, AuditedPart, Params, Verb, option
 
 # --- what they take --------------------------------------------------------------------------------------------------
 
@@ -84,7 +84,7 @@ ROTATE: Final = Verb(
     be reached receive the new key at once, the others when they next connect.
     """,
     callers=OWNER_ONLY,
-    row=Row(),
+    row=AuditedPart(),
 )
 RECOVER: Final = Verb(
     name="node.recover",
@@ -102,7 +102,7 @@ RECOVER: Final = Verb(
       trailmesh node recover --key-file /media/stick/laptop-recovery.txt --since 2025-03-01T12:00
     """,
     callers=OWNER_ONLY,
-    row=Row(
+    row=AuditedPart(
         note=lambda given: {"since_s": str(given.since_s), "recovery_key": "new" if given.recovery_out else "kept"}
     ),
 )
@@ -116,7 +116,7 @@ REVOKE_SELF: Final = Verb(
     A revocation signed with the recovery key is final. One signed with the witness key can be undone by `node recover`.
     """,
     callers=OWNER_ONLY,
-    row=Row(note=lambda given: {"since_s": str(given.since_s)}),
+    row=AuditedPart(note=lambda given: {"since_s": str(given.since_s)}),
 )
 
 VERBS: Final[tuple[Verb, ...]] = (ROTATE, RECOVER, REVOKE_SELF)

@@ -7,7 +7,7 @@ from typing import Annotated, Final
 import msgspec
 
 from node.verbs.shown import shown
-from node.verbs.verb import OWNER_AND_AGENTS, OWNER_ONLY, NoParams, Params, Row, Verb, argument, option
+from node.verbs.verb import OWNER_AND_AGENTS, OWNER_ONLY, AuditedPart, NoParams, Params, Verb, argument, option
 from protocol.log.log_proof import InclusionProof, ProvenEntry
 
 # --- parameters ------------------------------------------------------------------------------------------------------
@@ -215,7 +215,7 @@ RENEW: Final = Verb(
     so the node must not append to that log. Run it while the peers can be reached.
     """,
     callers=OWNER_ONLY,
-    row=Row(),
+    row=AuditedPart(),
 )
 
 VERBS: Final[tuple[Verb, ...]] = (SHOW, PROVE, AUDIT, AUDIT_PEER, RENEW)

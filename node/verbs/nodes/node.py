@@ -7,7 +7,7 @@ from typing import Annotated, Final, Literal
 import msgspec
 
 from node.verbs.nodes.distrust import ShownNotice
-from node.verbs.verb import ANY_SCOPE, OWNER_AND_AGENTS, OWNER_ONLY, Params, Row, Verb, argument, option
+from node.verbs.verb import ANY_SCOPE, OWNER_AND_AGENTS, OWNER_ONLY, AuditedPart, Params, Verb, argument, option
 from protocol import limits
 from protocol.trust.grants import Grants
 
@@ -333,7 +333,7 @@ KNOCK: Final = Verb(
     4): nothing listens there, another program answers, or the node has another key than `--key`.
     """,
     callers=OWNER_ONLY,
-    row=Row(subject=lambda given: given.public_key),
+    row=AuditedPart(subject=lambda given: given.public_key),
 )
 
 VERBS: Final[tuple[Verb, ...]] = (STATUS, WHOAMI, PEERS, METRICS, DOCTOR, DISCOVER, KNOCK)

@@ -7,7 +7,7 @@ from typing import Annotated, Final, Literal
 import msgspec
 
 from node.verbs.shown import shown
-from node.verbs.verb import OWNER_ONLY, NoParams, Params, Row, Verb, argument, option
+from node.verbs.verb import OWNER_ONLY, AuditedPart, NoParams, Params, Verb, argument, option
 from protocol import limits
 from protocol.trust.agent_token import NAME_PATTERN
 
@@ -154,7 +154,7 @@ CHANGE: Final = Verb(
     The node checks who vouches, signs around it, and enters it in its witness log. It never sees a private key of an owner.
     """,
     callers=OWNER_ONLY,
-    row=Row(note=lambda given: {"by": given.by}),
+    row=AuditedPart(note=lambda given: {"by": given.by}),
 )
 
 VERBS: Final[tuple[Verb, ...]] = (LIST, CHANGE)

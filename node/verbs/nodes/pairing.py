@@ -7,7 +7,7 @@ from typing import Annotated, Final
 import msgspec
 
 from node.verbs import rows
-from node.verbs.verb import OWNER_ONLY, Params, Row, Verb, argument, option
+from node.verbs.verb import OWNER_ONLY, AuditedPart, Params, Verb, argument, option
 from protocol import limits
 from protocol.trust.grants import Grants
 
@@ -173,7 +173,7 @@ INVITE: Final = Verb(
       trailmesh node join --peer tmi1.… --grant explore
     """,
     callers=OWNER_ONLY,
-    row=Row(note=lambda given: {"grant": ", ".join(given.grant), "minutes": str(given.minutes)}),
+    row=AuditedPart(note=lambda given: {"grant": ", ".join(given.grant), "minutes": str(given.minutes)}),
 )
 JOIN: Final = Verb(
     name="node.join",
@@ -184,7 +184,7 @@ JOIN: Final = Verb(
     The invite contains the other node's identity and a one-time token; no other confirmation is needed.
     """,
     callers=OWNER_ONLY,
-    row=Row(note=lambda given: {"grant": ", ".join(given.grant)}),
+    row=AuditedPart(note=lambda given: {"grant": ", ".join(given.grant)}),
 )
 PAIR_WAIT: Final = Verb(
     name="node.pair_wait",
@@ -195,7 +195,7 @@ PAIR_WAIT: Final = Verb(
     Neither node trusts the other until `node.pair_confirm` has been called at both.
     """,
     callers=OWNER_ONLY,
-    row=Row(note=lambda given: {"grant": ", ".join(given.grant), "expects": given.fingerprint}),
+    row=AuditedPart(note=lambda given: {"grant": ", ".join(given.grant), "expects": given.fingerprint}),
 )
 PAIR_BEGIN: Final = Verb(
     name="node.pair_begin",
@@ -206,7 +206,7 @@ PAIR_BEGIN: Final = Verb(
     Neither node trusts the other until `node.pair_confirm` has been called at both.
     """,
     callers=OWNER_ONLY,
-    row=Row(
+    row=AuditedPart(
         note=lambda given: {
             "address": rows.where(given.address),
             "grant": ", ".join(given.grant),
@@ -220,7 +220,7 @@ PAIR_CONFIRM: Final = Verb(
     gives=OtherNode,
     help="Confirm or reject a pairing, then wait for the decision of the person at the other node.",
     callers=OWNER_ONLY,
-    row=Row(note=lambda given: {"agreed": "yes" if given.agreed else "no"}),
+    row=AuditedPart(note=lambda given: {"agreed": "yes" if given.agreed else "no"}),
 )
 GRANT: Final = Verb(
     name="node.grant",
@@ -237,7 +237,7 @@ GRANT: Final = Verb(
       trailmesh node grant bob branch:assign=https://shop.example --only
     """,
     callers=OWNER_ONLY,
-    row=Row(
+    row=AuditedPart(
         note=lambda given: {
             "peer": given.peer,
             "grant": ", ".join(given.grants),
@@ -259,7 +259,7 @@ UNGRANT: Final = Verb(
       trailmesh node ungrant bob branch:assign=https://shop.example
     """,
     callers=OWNER_ONLY,
-    row=Row(note=lambda given: {"peer": given.peer, "ungrant": ", ".join(given.grants)}),
+    row=AuditedPart(note=lambda given: {"peer": given.peer, "ungrant": ", ".join(given.grants)}),
 )
 
 VERBS: Final[tuple[Verb, ...]] = (INVITE, JOIN, PAIR_WAIT, PAIR_BEGIN, PAIR_CONFIRM, GRANT, UNGRANT)

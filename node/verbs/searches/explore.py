@@ -8,7 +8,7 @@ import msgspec
 
 from node.verbs import rows
 from node.verbs.shown import shown
-from node.verbs.verb import ALL_WHO_WORK, OWNER_AND_AGENTS, OWNER_ONLY, Params, Row, Verb, argument, option
+from node.verbs.verb import ALL_WHO_WORK, OWNER_AND_AGENTS, OWNER_ONLY, AuditedPart, Params, Verb, argument, option
 from protocol import limits
 
 # --- parameters ------------------------------------------------------------------------------------------------------
@@ -122,7 +122,7 @@ class Summary(msgspec.Struct, frozen=True, kw_only=True):
     coordinator: Annotated[str, shown("coordinator", as_="node")]
     """Node id."""
     caller: Annotated[str, shown("for", as_="node")] = ""
-    """The caller that started it here, as in ``Listed.caller``."""
+    """The caller that started it here, as in ``ListedSearch.caller``."""
     seconds: Annotated[float, shown("time", as_="duration", unit="s")]
     """Time it has run."""
     nodes: Annotated[int, shown("found", unit="action")]
@@ -150,7 +150,7 @@ class Summary(msgspec.Struct, frozen=True, kw_only=True):
     spend: Annotated[tuple[PeerSpend, ...], shown("work")]
 
 
-class Listed(msgspec.Struct, frozen=True, kw_only=True):
+class ListedSearch(msgspec.Struct, frozen=True, kw_only=True):
     """One search of a list."""
 
     id: Annotated[str, shown("id", column=True)]
@@ -165,7 +165,7 @@ class Listed(msgspec.Struct, frozen=True, kw_only=True):
 class SearchList(msgspec.Struct, frozen=True, kw_only=True):
     """The searches in which this node takes or took part."""
 
-    searches: Annotated[list[Listed], shown("searches", empty="no searches yet: `trailmesh explore run`")]
+    searches: Annotated[list[ListedSearch], shown("searches", empty="no searches yet: `trailmesh explore run`")]
     names: Annotated[dict[str, str], shown("names", as_="names")] = msgspec.field(default_factory=dict)
     """Names of the coordinators, by node id. This node is called ``this node``."""
 
@@ -178,7 +178,7 @@ class Freed(msgspec.Struct, frozen=True, kw_only=True):
     bytes: Annotated[int, shown("size", as_="bytes", unit="bytes", column=True)]
 
 
-class Removed(msgspec.Struct, frozen=True, kw_only=True):
+class RemovedSearch(msgspec.Struct, frozen=True, kw_only=True):
     """Result of removing a search."""
 
     search: Annotated[str, shown("removed")]
@@ -208,7 +208,7 @@ RUN: Final = Verb(
     """,
     callers=ALL_WHO_WORK,
     scope="explore",
-    row=Row(
+    row=AuditedPart(
         note=lambda given: {
             "start": rows.where(given.start),
             "peers": rows.peers(given.peers),
@@ -226,7 +226,7 @@ RESUME: Final = Verb(
     """,
     callers=ALL_WHO_WORK,
     scope="explore",
-    row=Row(subject=lambda given: given.search),
+    row=AuditedPart(subject=lambda given: given.search),
 )
 STOP: Final = Verb(
     name="explore.stop",
@@ -240,13 +240,13 @@ STOP: Final = Verb(
     """,
     callers=ALL_WHO_WORK,
     scope="explore",
-    row=Row(subject=lambda given: given.search),
+    row=AuditedPart(subject=lambda given: given.search),
 )
 REMOVE: Final = Verb(
     name="explore.remove",
     command="explore rm",
     takes=SearchParams,
-    gives=Removed,
+    gives=RemovedSearch,
     help="""Remove a search that is not running: its tree, its leases, and the data that peers sent for it.
 
     The freed disk space no longer counts towards the quotas of the peers. Sessions that the search found are kept (`trailmesh
@@ -259,7 +259,7 @@ REMOVE: Final = Verb(
       trailmesh explore rm sea-P2FRIBWZAO6JCN73NHTWW --yes
     """,
     callers=OWNER_ONLY,
-    row=Row(subject=lambda given: given.search),
+    row=AuditedPart(subject=lambda given: given.search),
 )
 LIST: Final = Verb(
     name="explore.list",

@@ -9,7 +9,7 @@ import msgspec
 from node.verbs import rows
 from node.verbs.searches.explore import RunParams
 from node.verbs.shown import shown
-from node.verbs.verb import OWNER_AND_AGENTS, OWNER_ONLY, NoParams, Params, Row, Verb, argument, option
+from node.verbs.verb import OWNER_AND_AGENTS, OWNER_ONLY, AuditedPart, NoParams, Params, Verb, argument, option
 from protocol import limits
 
 # --- parameters ------------------------------------------------------------------------------------------------------
@@ -205,7 +205,7 @@ class ScheduleList(msgspec.Struct, frozen=True, kw_only=True):
 
 # --- the verbs -------------------------------------------------------------------------------------------------------
 
-_SUBJECT: Final = Row(subject=lambda given: given.schedule)
+_SUBJECT: Final = AuditedPart(subject=lambda given: given.schedule)
 
 ADD: Final = Verb(
     name="schedule.add",
@@ -224,7 +224,7 @@ ADD: Final = Verb(
         --goal "find the blue mug" --start https://shop.example/ --until '{title: "Blue mug"}'
     """,
     callers=OWNER_ONLY,
-    row=Row(
+    row=AuditedPart(
         note=lambda given: {
             "start": rows.where(given.start),
             "when": given.cron or f"every {given.every_s} s",

@@ -17,19 +17,19 @@ from node.verbs.sessions.session_params import (
     TargetParams,
 )
 from node.verbs.sessions.session_results import (
-    Exported,
+    ExportedFile,
     Needs,
     RecordedSession,
-    Replayed,
+    ReplayedSession,
     RunDiff,
     SessionDiff,
     SessionList,
-    Shown,
+    SessionVerification,
+    ShownSession,
     TrustKey,
-    Verified,
     WasRemoved,
 )
-from node.verbs.verb import ALL_WHO_WORK, OWNER_AND_AGENTS, OWNER_ONLY, NoParams, Row, Verb
+from node.verbs.verb import ALL_WHO_WORK, OWNER_AND_AGENTS, OWNER_ONLY, AuditedPart, NoParams, Verb
 
 RECORD: Final = Verb(
     name="session.record",
@@ -61,7 +61,7 @@ RECORD: Final = Verb(
     callers=ALL_WHO_WORK,
     scope="record",
     owner_fields=frozenset({"allow", "approve_class", "ask", "junit", "html"}),
-    row=Row(
+    row=AuditedPart(
         risk=rows.approved, note=lambda given: {"actions": given.name, **rows.driven(given), **rows.with_login(given)}
     ),
 )
@@ -80,7 +80,7 @@ SHOW: Final = Verb(
     name="session.show",
     command="session show",
     takes=ShowParams,
-    gives=Shown | WasRemoved,
+    gives=ShownSession | WasRemoved,
     help="Show a session: its steps, signer and replays. For a removed session, show what is still stored.",
     callers=OWNER_AND_AGENTS,
     scope="read",
@@ -92,7 +92,7 @@ VERIFY: Final = Verb(
     name="session.verify",
     command="session verify",
     takes=TargetParams,
-    gives=Verified,
+    gives=SessionVerification,
     help="""Verify signatures and content of a session (id), a bundle or a replay report (file).
 
     If a file of the given name exists, or the name ends in .tmsession, it is read as a file even if it looks like an id. A fault
@@ -107,7 +107,7 @@ EXPORT: Final = Verb(
     name="session.export",
     command="session export",
     takes=ExportParams,
-    gives=Exported,
+    gives=ExportedFile,
     help="""Write a session to one signed file, which another node can verify and replay.
 
     With --as the steps of the session become a file of another tool, which is not signed and compares no pages: a recording that
@@ -116,22 +116,22 @@ EXPORT: Final = Verb(
     listed. Exit codes: 0 the file says all; 1 it does not.
     """,
     callers=OWNER_ONLY,
-    row=Row(subject=lambda given: given.session, note=lambda given: {"out": given.out, "as": given.form}),
+    row=AuditedPart(subject=lambda given: given.session, note=lambda given: {"out": given.out, "as": given.form}),
 )
 IMPORT: Final = Verb(
     name="session.import",
     command="session import",
     takes=ImportParams,
-    gives=Verified,
+    gives=SessionVerification,
     help="Verify a bundle and store it. Its signer must be a peer of this node.",
     callers=OWNER_ONLY,
-    row=Row(note=lambda given: {"path": given.path}),
+    row=AuditedPart(note=lambda given: {"path": given.path}),
 )
 REPLAY: Final = Verb(
     name="session.replay",
     command="session replay",
     takes=ReplayParams,
-    gives=Replayed,
+    gives=ReplayedSession,
     help="""Replay a session in a new browser context and sign a report of which steps matched.
 
     The replay passes if the recording passed, every step holds at the level, and no request for a document or data newly went
@@ -159,7 +159,7 @@ REPLAY: Final = Verb(
     owner_fields=frozenset(
         {"allow", "approve_class", "writes", "on_mismatch", "out", "junit", "markdown", "html", "inputs"}
     ),
-    row=Row(
+    row=AuditedPart(
         subject=lambda given: given.session,
         risk=rows.approved,
         note=lambda given: {

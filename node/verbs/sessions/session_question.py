@@ -7,7 +7,7 @@ from typing import Annotated, Final
 import msgspec
 
 from node.verbs.shown import shown
-from node.verbs.verb import OWNER_ONLY, Params, Row, Verb, option
+from node.verbs.verb import OWNER_ONLY, AuditedPart, Params, Verb, option
 
 
 class Question(msgspec.Struct, frozen=True, kw_only=True):
@@ -78,7 +78,7 @@ ANSWER: Final = Verb(
     step. Yes performs this one step. No, or no answer within two minutes, ends the replay before it. An answer counts once.
     """,
     callers=OWNER_ONLY,
-    row=Row(note=lambda given: {"yes": "yes" if given.yes else "no"}),
+    row=AuditedPart(note=lambda given: {"yes": "yes" if given.yes else "no"}),
 )
 
 VERBS: Final[tuple[Verb, ...]] = (ANSWER,)

@@ -17,7 +17,7 @@ _SENDS: Final = "step {step} sends {what}, class {level}"
 _LISTED: Final = "{id} {verdict}, {steps}, {created_ms} UTC, by {node}: {title}, {start_url}"
 
 
-class Sends(msgspec.Struct, frozen=True, kw_only=True):
+class ShownEffect(msgspec.Struct, frozen=True, kw_only=True):
     """A request of a step that changes something, or may."""
 
     step: Annotated[int, shown("step")]
@@ -47,7 +47,7 @@ class Needs(msgspec.Struct, frozen=True, kw_only=True):
     """Names of the files that are uploaded."""
     capsule: Annotated[str, shown("login")]
     """The capsule that it begins with; empty for none."""
-    sends: Annotated[tuple[Sends, ...], shown("sends", brief=_SENDS)]
+    sends: Annotated[tuple[ShownEffect, ...], shown("sends", brief=_SENDS)]
     """Requests of its steps that change something, or may."""
     allow: Annotated[tuple[str, ...], shown("to allow", as_="lines")] = ()
     """For a file: the values of `--allow` for these requests."""
@@ -122,7 +122,7 @@ class FailedPage(msgspec.Struct, frozen=True, kw_only=True):
     """Number of further lines."""
 
 
-class Shown(msgspec.Struct, frozen=True, kw_only=True):
+class ShownSession(msgspec.Struct, frozen=True, kw_only=True):
     """A session with everything that is known about it."""
 
     session: Annotated[Session, shown("session", as_="inline")]
@@ -139,11 +139,11 @@ class Shown(msgspec.Struct, frozen=True, kw_only=True):
     """Number of steps that a replay performs: those that succeeded in the recording."""
     reports: Annotated[tuple[ReplayReport, ...], shown("replays", as_="hidden")] = ()
     unreached: Annotated[dict[str, str], shown("not reached", as_="hidden")] = msgspec.field(default_factory=dict)
-    """Error codes of the reports whose replay could not reach the site, as in ``Replayed.unreached``, by id of the report."""
+    """Error codes of reports whose replay could not reach the site (``ReplayedSession.unreached``), by id of the report."""
     uncounted: Annotated[dict[str, dict[str, tuple[int, ...]]], shown("not counted", as_="hidden")] = msgspec.field(
         default_factory=dict
     )
-    """As ``Replayed.uncounted``, by id of the report."""
+    """As ``ReplayedSession.uncounted``, by id of the report."""
     reports_refused: Annotated[
         tuple[RefusedReport, ...], shown("no longer relied on", brief="replayed by {node}: {code}")
     ] = ()
@@ -158,7 +158,7 @@ class Shown(msgspec.Struct, frozen=True, kw_only=True):
     """True if `session.list` leaves it out."""
     names: Annotated[dict[str, str], shown("names", as_="names")] = msgspec.field(default_factory=dict)
     """Names of these nodes, by node id. This node is called ``this node``."""
-    sends: Annotated[tuple[Sends, ...], shown("sends", brief=_SENDS)] = ()
+    sends: Annotated[tuple[ShownEffect, ...], shown("sends", brief=_SENDS)] = ()
     """Requests of its steps that change something."""
     sends_digest: Annotated[str, shown("writes", words="{} (`session replay --writes`)")] = ""
     """The digest of ``sends``, with which `session.replay` is told to send them again; empty if there are none."""
@@ -188,7 +188,7 @@ class WasRemoved(msgspec.Struct, frozen=True, kw_only=True):
     """Name of the recorder, by node id. This node is called ``this node``."""
 
 
-class Verified(msgspec.Struct, frozen=True, kw_only=True):
+class SessionVerification(msgspec.Struct, frozen=True, kw_only=True):
     """Result of a successful verification. A failed verification is an error."""
 
     what: Annotated[Literal["session", "bundle", "replay-report"], shown("verified")]
@@ -215,11 +215,11 @@ class Verified(msgspec.Struct, frozen=True, kw_only=True):
     origin: Annotated[str, shown("replayed at")] = ""
     """Origin of the replay, if it differs from the recorded one."""
     unreached: Annotated[str, shown("not reached")] = ""
-    """As ``Replayed.unreached``."""
+    """As ``ReplayedSession.unreached``."""
     uncounted: Annotated[dict[str, tuple[int, ...]], shown("not counted", as_="hidden")] = msgspec.field(
         default_factory=dict
     )
-    """As ``Replayed.uncounted``."""
+    """As ``ReplayedSession.uncounted``."""
     inputs: Annotated[tuple[ChangedInput, ...], shown("inputs", brief="{name} “{value}” for “{recorded}”")] = ()
     """Inputs that the replay changed. Only for replay reports."""
 
@@ -260,7 +260,7 @@ class TrustKey(msgspec.Struct, frozen=True, kw_only=True):
     """One line (``protocol/trust/trust_key.py``): node id and key log."""
 
 
-class Exported(Verified, frozen=True, kw_only=True):
+class ExportedFile(SessionVerification, frozen=True, kw_only=True):
     """The exported file."""
 
     out: Annotated[str, shown("wrote")]
@@ -271,7 +271,7 @@ class Exported(Verified, frozen=True, kw_only=True):
     """Parts of the session that the form cannot express; the file has them as comments."""
 
 
-class Replayed(msgspec.Struct, frozen=True, kw_only=True):
+class ReplayedSession(msgspec.Struct, frozen=True, kw_only=True):
     """Result of a replay, with its signed report."""
 
     report: Annotated[ReplayReport, shown("report")]

@@ -10,7 +10,7 @@ from node.verbs import rows
 from node.verbs.sessions.session_params import ALLOW, APPROVE, CAPSULE, INPUTS, SECRETS, SessionParams
 from node.verbs.sessions.session_results import RecordedSession
 from node.verbs.shown import shown
-from node.verbs.verb import OWNER_ONLY, Row, Verb, option
+from node.verbs.verb import OWNER_ONLY, AuditedPart, Verb, option
 from protocol import limits
 from protocol.page.secrets.secrets import GivenSecret, Name
 from protocol.risk.requests.allowed import AllowedRequest
@@ -126,7 +126,7 @@ FORK: Final = Verb(
       trailmesh session fork ses-… --until 4 --then other-ending.yaml
     """,
     callers=OWNER_ONLY,
-    row=Row(subject=lambda given: given.session, risk=rows.approved, note=rows.driven),
+    row=AuditedPart(subject=lambda given: given.session, risk=rows.approved, note=rows.driven),
 )
 LEARN: Final = Verb(
     name="session.learn",
@@ -145,7 +145,7 @@ LEARN: Final = Verb(
     another title or address. What was seen until then is kept and not signed. Exit codes as of `session record`.
     """,
     callers=OWNER_ONLY,
-    row=Row(subject=lambda given: given.session, risk=rows.approved, note=rows.driven),
+    row=AuditedPart(subject=lambda given: given.session, risk=rows.approved, note=rows.driven),
 )
 ARCHIVE: Final = Verb(
     name="session.archive",
@@ -158,7 +158,7 @@ ARCHIVE: Final = Verb(
     brings it back.
     """,
     callers=OWNER_ONLY,
-    row=Row(subject=lambda given: given.session),
+    row=AuditedPart(subject=lambda given: given.session),
 )
 UNARCHIVE: Final = Verb(
     name="session.unarchive",
@@ -167,7 +167,7 @@ UNARCHIVE: Final = Verb(
     gives=Archived,
     help="List an archived session again in `session ls`.",
     callers=OWNER_ONLY,
-    row=Row(subject=lambda given: given.session),
+    row=AuditedPart(subject=lambda given: given.session),
 )
 PURGE: Final = Verb(
     name="session.purge",
@@ -183,7 +183,7 @@ PURGE: Final = Verb(
     purged.
     """,
     callers=OWNER_ONLY,
-    row=Row(subject=lambda given: given.session),
+    row=AuditedPart(subject=lambda given: given.session),
 )
 
 VERBS: Final[tuple[Verb, ...]] = (FORK, LEARN, ARCHIVE, UNARCHIVE, PURGE)

@@ -17,7 +17,7 @@ _BINDS: Final = frozenset({"state", "nonce", "code_challenge", "relaystate"})
 _CODE_CHARS_MIN: Final = 16
 
 
-class Ended(msgspec.Struct, frozen=True, kw_only=True):
+class ObservedLogout(msgspec.Struct, frozen=True, kw_only=True):
     """The observed logout."""
 
     pressed: bool
@@ -26,7 +26,7 @@ class Ended(msgspec.Struct, frozen=True, kw_only=True):
     """True if the site still accepted the old session afterwards."""
 
 
-def judge_flow(looks: Iterable[Signs], before: Proof, ended: Ended | None) -> tuple[Flow, tuple[Found, ...]]:
+def judge_flow(looks: Iterable[Signs], before: Proof, ended: ObservedLogout | None) -> tuple[Flow, tuple[Found, ...]]:
     """The flow of a login with its weaknesses, and the tests that it passed.
 
     looks: the pages of the login, in order. before: the proof with the state from *before* the login. If that state opens the page,

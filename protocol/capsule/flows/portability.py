@@ -11,7 +11,7 @@ from typing import Any, Final, Literal
 import msgspec
 
 from protocol import limits
-from protocol.capsule.state import CapsuleState, Entry, Lost
+from protocol.capsule.state import CapsuleState, Lost, ObjectStoreRecord
 from protocol.capsule.storage_key import site_on_top
 from protocol.page.seen.observation import Element, Observation
 from protocol.trust.origin import origin_of
@@ -144,7 +144,7 @@ def _is_bound(value: str) -> bool:
     return False
 
 
-def _size(entry: Entry) -> int:
+def _size(entry: ObjectStoreRecord) -> int:
     return len(entry.key) + len(entry.value)
 
 

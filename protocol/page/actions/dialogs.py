@@ -13,7 +13,7 @@ import msgspec
 
 from protocol import limits
 from protocol.errors import MeshError
-from protocol.kinds import AuthorText, Kind
+from protocol.kinds import AuthorText, TextKind
 from protocol.page.actions.fits import Grade, at_least, graded
 from protocol.shown import shown
 
@@ -26,7 +26,7 @@ class Dialog(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
 
     kind: Annotated[DialogKind, shown("kind")]
     """``beforeunload``: the page asks before it is left."""
-    message: Annotated[Message, Kind.PAGE_TEXT, shown("says", words=" “{}”")] = ""
+    message: Annotated[Message, TextKind.PAGE_TEXT, shown("says", words=" “{}”")] = ""
     """The message of the page, cut at the limit. For ``beforeunload`` browsers show a text of their own."""
     accepted: Annotated[bool, shown("accepted", words="accepted", empty="dismissed")] = False
 

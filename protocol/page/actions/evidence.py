@@ -16,7 +16,7 @@ import msgspec
 
 from protocol import limits
 from protocol.errors import MeshError
-from protocol.kinds import Kind
+from protocol.kinds import TextKind
 from protocol.page.actions.action import Locator, Text, Url, Word
 from protocol.page.actions.fits import FITS_MAX, Comparable, Fit
 from protocol.page.actions.links import identities, numbers, path_of
@@ -47,8 +47,8 @@ _Places = Annotated[
 ]
 
 
-_Said = Annotated[Text, Kind.PAGE_TEXT]
-_Link = Annotated[Url, Kind.PAGE_ADDRESS]
+_Said = Annotated[Text, TextKind.PAGE_TEXT]
+_Link = Annotated[Url, TextKind.PAGE_ADDRESS]
 
 
 class Record(msgspec.Struct, frozen=True, kw_only=True):
@@ -60,7 +60,7 @@ class Record(msgspec.Struct, frozen=True, kw_only=True):
     links: tuple[str, ...] = ()
 
 
-class Evidence(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
+class ElementEvidence(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
     """The identity and place of an element when it was acted on."""
 
     role: Word = ""
@@ -71,7 +71,7 @@ class Evidence(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     """Number of other elements with the same role and name."""
     group: Word = ""
     """Role of the row, item or card around it; empty if there was none."""
-    cells: Annotated[tuple[Text, ...], msgspec.Meta(max_length=limits.EVIDENCE_CELLS_MAX), Kind.PAGE_TEXT] = ()
+    cells: Annotated[tuple[Text, ...], msgspec.Meta(max_length=limits.EVIDENCE_CELLS_MAX), TextKind.PAGE_TEXT] = ()
     """The texts of the row, item or card, in order; a row has one for each column."""
     telling: _Places = ()
     """Positions in ``cells`` of the texts that at least one look-alike lacked."""
@@ -87,7 +87,7 @@ class Evidence(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     """
 
 
-def collect(element: Element, observation: Observation) -> Evidence:
+def collect(element: Element, observation: Observation) -> ElementEvidence:
     """The evidence of ``element``, not redacted yet."""
     pool = _pool(element, observation)
     alike = [item for item in pool if item.ref != element.ref]
@@ -96,7 +96,7 @@ def collect(element: Element, observation: Observation) -> Evidence:
     record = forest.record(element, places)
     others = [forest.record(item, places) for item in alike]
     telling, only = _telling(record.cells, others) if record else ((), ())
-    return Evidence(
+    return ElementEvidence(
         role=element.role,
         name=element.name,
         label=element.context,
@@ -113,7 +113,9 @@ def collect(element: Element, observation: Observation) -> Evidence:
 class Judge:
     """Compares the elements of one page with evidence."""
 
-    def __init__(self, evidence: Evidence, observation: Observation, text: Comparable, address: Comparable) -> None:
+    def __init__(
+        self, evidence: ElementEvidence, observation: Observation, text: Comparable, address: Comparable
+    ) -> None:
         """text, address: make a text and an address of the page comparable with the evidence."""
         self._evidence = evidence
         self._observation = observation
@@ -473,6 +475,7 @@ class Forest:
     def _link(self, node: int, links: list[str]) -> None:
         place = self._tree.elements[node]
         url = self._elements[place].link if place >= 0 else ""
-        # A longer link is no address of a record, and redaction may lengthen it.
+        # A longer link is not the address of a record. The limit is half of the permitted length because redaction may lengthen a
+        # link.
         if 0 < len(url) <= limits.URL_CHARS_MAX // 2 and len(links) < limits.EVIDENCE_LINKS_MAX:
             links.append(url)

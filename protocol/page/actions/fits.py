@@ -14,7 +14,7 @@ from typing import Annotated, Final, Literal, NamedTuple
 import msgspec
 
 from protocol import limits
-from protocol.kinds import Kind
+from protocol.kinds import TextKind
 from protocol.page.actions.action import Text
 from protocol.page.seen.names import fold
 
@@ -39,7 +39,7 @@ class Fit(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True,
     grade: Grade
     place: Annotated[int, msgspec.Meta(ge=0, lt=limits.LOCATOR_SELECTORS_MAX)] = 0
     """The place in the list, for a selector."""
-    text: Annotated[Text, Kind.PAGE_TEXT] = ""
+    text: Annotated[Text, TextKind.PAGE_TEXT] = ""
     """The longer text that contained a ``row`` or the text of ``within``; empty if it was matched whole."""
 
 

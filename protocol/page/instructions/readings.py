@@ -44,7 +44,7 @@ class Table(dict[int, str | None]):
         self._keeps = keeps
 
     def __missing__(self, code: int) -> str | None:
-        # Compatibility forms first: full-width letters, ligatures and accented letters become plain ones and marks.
+        # Full-width letters, ligatures and accented letters are first replaced by plain letters and marks.
         plain = unicodedata.normalize("NFKD", chr(code)).casefold()
         # None, not an empty text: ``translate`` deletes ten times as fast.
         read = "".join(char for char in unicodedata.normalize("NFKD", plain) if self._keeps(char)) or None

@@ -13,7 +13,7 @@ from urllib.parse import quote, unquote, unquote_plus
 
 import msgspec
 
-from protocol.kinds import Kind, mapped
+from protocol.kinds import TextKind, mapped
 from protocol.page.actions.action import WITHHELD, Action, Fill, Goto, Secret
 from protocol.page.actions.dialogs import Answer
 from protocol.page.secrets.secret_keys import naming_key, secret_key
@@ -245,35 +245,35 @@ class Redaction:
             self._secrets, stored_at=self._stored_at, with_path=self._with_path, page=self._stored_at(home)
         )
 
-    def text(self, kind: Kind, text: str, most: int | None) -> str:
+    def text(self, kind: TextKind, text: str, most: int | None) -> str:
         """``text`` redacted, and shortened if redaction has made it too long."""
         said = self._by_kind(kind, text)
         if most is None or len(said) <= most:
             return said
         # Two long addresses of requests that begin alike must stay different.
-        return cut_apart(said, most) if kind in (Kind.HOME, Kind.SENT) else said[:most]
+        return cut_apart(said, most) if kind in (TextKind.HOME, TextKind.SENT) else said[:most]
 
-    def texts(self, kind: Kind, texts: tuple[str, ...]) -> tuple[str, ...]:
+    def texts(self, kind: TextKind, texts: tuple[str, ...]) -> tuple[str, ...]:
         """``texts`` redacted together, because a secret may be spread over several of them."""
         return together(texts, lambda text: self._by_kind(kind, text))
 
-    def _by_kind(self, kind: Kind, text: str) -> str:
+    def _by_kind(self, kind: TextKind, text: str) -> str:
         match kind:
-            case Kind.AUTHOR_TEXT:
+            case TextKind.AUTHOR_TEXT:
                 return redact_text(text, self._secrets)
-            case Kind.AUTHOR_ADDRESS:
+            case TextKind.AUTHOR_ADDRESS:
                 return redact_address(text, self._secrets, with_path=self._with_path)
-            case Kind.PAGE_TEXT | Kind.SENT:
+            case TextKind.PAGE_TEXT | TextKind.SENT:
                 return redact_text(text, self._page)
-            case Kind.PAGE_ADDRESS | Kind.HOME:
+            case TextKind.PAGE_ADDRESS | TextKind.HOME:
                 return redact_address(text, self._page, with_path=self._with_path)
-            case Kind.REQUEST:
+            case TextKind.REQUEST:
                 return redact_address(text, self._page)
-            case Kind.WORDS:
+            case TextKind.WORDS:
                 return redact_console(text, getattr(self._secrets, "stored", self._secrets))
-            case Kind.CREDENTIAL:
+            case TextKind.CREDENTIAL:
                 return REDACTED
-            case Kind.PLAIN | Kind.DONE:
+            case TextKind.PLAIN | TextKind.DONE:
                 return text
 
 
@@ -305,10 +305,10 @@ class _Revealing:
     def at(self, home: str) -> _Revealing:
         return self
 
-    def text(self, kind: Kind, text: str, most: int | None) -> str:
-        return reveal_text(text, self._secrets) if kind is Kind.AUTHOR_TEXT else text
+    def text(self, kind: TextKind, text: str, most: int | None) -> str:
+        return reveal_text(text, self._secrets) if kind is TextKind.AUTHOR_TEXT else text
 
-    def texts(self, kind: Kind, texts: tuple[str, ...]) -> tuple[str, ...]:
+    def texts(self, kind: TextKind, texts: tuple[str, ...]) -> tuple[str, ...]:
         return tuple(self.text(kind, text, None) for text in texts)
 
 

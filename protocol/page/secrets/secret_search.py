@@ -79,7 +79,9 @@ class _Form(msgspec.Struct, frozen=True):
 
 
 class Found(NamedTuple):
-    """One secret in a text, or several that overlap: the places of the parts, and the longest secret."""
+    """One match of a secret, or several matches that overlap. It contains the places of all parts, and the length and name of the
+    longest secret.
+    """
 
     weight: int
     """Length of the value."""

@@ -7,7 +7,7 @@ import unicodedata
 from collections.abc import Callable
 from typing import Final
 
-from protocol.kinds import Kind
+from protocol.kinds import TextKind
 from protocol.wire.line import one_line
 
 # Blank characters that Unicode counts as letters or marks: fillers of Hangul and Khmer, the empty Braille pattern, variation
@@ -65,11 +65,11 @@ class Legible:
         """The same for every page."""
         return self
 
-    def text(self, kind: Kind, text: str, most: int | None) -> str:
+    def text(self, kind: TextKind, text: str, most: int | None) -> str:
         """``text`` on one line, at most ``most`` characters."""
         return legible(text)[:most]
 
-    def texts(self, kind: Kind, texts: tuple[str, ...]) -> tuple[str, ...]:
+    def texts(self, kind: TextKind, texts: tuple[str, ...]) -> tuple[str, ...]:
         """Each of ``texts`` on one line."""
         return tuple(map(legible, texts))
 

@@ -39,7 +39,7 @@ _MOVED_SHOWN: Final = 3
 _ELSEWHERE: Final = "the same elements, grouped in another way"
 
 
-class Change(NamedTuple):
+class PageDifference(NamedTuple):
     """One difference between two pages."""
 
     weight: int
@@ -54,10 +54,10 @@ class Change(NamedTuple):
     """A further remark."""
 
 
-class Changes(NamedTuple):
+class PageDiff(NamedTuple):
     """The differences between two pages."""
 
-    found: list[Change]
+    found: list[PageDifference]
     """The most important first; changes of one weight in the order of the page."""
     more: int
     """The number of further changes."""
@@ -65,23 +65,23 @@ class Changes(NamedTuple):
     """False if the pages were not compared to the end."""
 
 
-def differing(recorded: str, met: str, most: int) -> Changes:
+def differing(recorded: str, met: str, most: int) -> PageDiff:
     """The ``most`` important differences of the snapshot ``met`` from ``recorded``.
 
     Wrappers and indentation do not count. Only the first ``OUTLINE_LINES_MAX`` lines of each are compared.
     """
     old, new, whole = _within_limit(recorded, met)
     if (old.lines, old.parents) == (new.lines, new.parents) and not regrouped(old.wrappers, new.wrappers):
-        return Changes([], 0, whole)
+        return PageDiff([], 0, whole)
     pairing = Pairing(old, new)
     telling = _Telling(pairing)
     all_found = telling.found() if whole else _before_the_end(telling.found(), pairing)
     found = sorted(all_found, key=lambda one: one.weight)
     told = list(map(telling.told, found[:most]))
     if not found or _regrouped(pairing):
-        told = [*told[: most - 1], Change(3, "", _ELSEWHERE, _ELSEWHERE)]
+        told = [*told[: most - 1], PageDifference(3, "", _ELSEWHERE, _ELSEWHERE)]
         told.sort(key=lambda one: one.weight)
-    return Changes(told, max(0, len(found) - most), whole and pairing.whole)
+    return PageDiff(told, max(0, len(found) - most), whole and pairing.whole)
 
 
 def _regrouped(pairing: Pairing) -> bool:
@@ -177,24 +177,24 @@ class _Telling:
                 self._rise(i)
         return [*found[::-1], *self._order(moved), *added]
 
-    def told(self, found: _Found) -> Change:
+    def told(self, found: _Found) -> PageDifference:
         """A difference in words."""
         old, new = self._old.outline, self._new.outline
         if found.new < 0:
             shown, note = self._shown_whole(self._old, found.old)
-            return Change(found.weight, place_of(old, found.old), shown, "", note)
+            return PageDifference(found.weight, place_of(old, found.old), shown, "", note)
         if found.old < 0:
             shown, note = self._shown_whole(self._new, found.new)
-            return Change(found.weight, place_of(new, found.new), "", shown, note)
+            return PageDifference(found.weight, place_of(new, found.new), "", shown, note)
         before, after = old.lines[found.old], new.lines[found.new]
         if before != after:
             itself = old.at(found.old).role in CELLS - {"columnheader"}
-            return Change(found.weight, place_of(old, found.old, itself=itself), before, after)
+            return PageDifference(found.weight, place_of(old, found.old, itself=itself), before, after)
         shown, _ = self._shown_whole(self._old, found.old)
         here, there = place_of(old, found.old), place_of(new, found.new)
         more = f", with {found.others} more" if found.others else ""
         note = "in another order" if here == there else f"moved to {there or 'the page'}"
-        return Change(found.weight, here, shown, shown, note + more)
+        return PageDifference(found.weight, here, shown, shown, note + more)
 
     @staticmethod
     def _is_outermost(side: Side, place: int) -> bool:

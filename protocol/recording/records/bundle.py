@@ -47,7 +47,7 @@ ReadBlob = Callable[[bytes], bytes]
 """``SHA-256 -> bytes``. Errors: ``blob.missing``."""
 
 
-class Element(msgspec.Struct, frozen=True, array_like=True, forbid_unknown_fields=True):
+class BundleFile(msgspec.Struct, frozen=True, array_like=True, forbid_unknown_fields=True):
     """One file listed in the manifest. It is encoded as an array, which keeps large manifests within the CBOR limits."""
 
     path: Annotated[Plain, msgspec.Meta(max_length=limits.BUNDLE_PATH_CHARS_MAX)]
@@ -61,7 +61,7 @@ class Manifest(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
 
     version: int
     session: Session
-    elements: Annotated[tuple[Element, ...], msgspec.Meta(max_length=limits.BUNDLE_ELEMENTS_MAX)]
+    elements: Annotated[tuple[BundleFile, ...], msgspec.Meta(max_length=limits.BUNDLE_ELEMENTS_MAX)]
     root: bytes
     """RFC 6962 root over the elements, each leaf the CBOR of one element, 32 bytes."""
 
@@ -76,7 +76,7 @@ def blob_path(digest: bytes) -> str:
     return f"blobs/{digest.hex()}"
 
 
-def leaf_of(element: Element) -> bytes:
+def leaf_of(element: BundleFile) -> bytes:
     """The Merkle leaf hash of an element: with a proof it shows that one step belongs to a signed root."""
     return merkle.leaf_hash(cbor.encode(element))
 
@@ -97,10 +97,10 @@ def make_manifest(session: Session, steps: Sequence[Step], blob_sizes: Mapping[b
     if session.verdict in (Verdict.OPEN, Verdict.INTERRUPTED):
         raise MeshError("session.not_committed")
     assert [step.index for step in steps] == list(range(1, session.steps + 1)), "steps are numbered from 1 without gaps"
-    elements = [Element(blob_path(digest), blob_sizes[digest], digest) for digest in blobs_of(steps)]
+    elements = [BundleFile(blob_path(digest), blob_sizes[digest], digest) for digest in blobs_of(steps)]
     for step in steps:
         data = cbor.encode(step)
-        elements.append(Element(step_path(step.index), len(data), hashlib.sha256(data).digest()))
+        elements.append(BundleFile(step_path(step.index), len(data), hashlib.sha256(data).digest()))
     manifest = Manifest(
         version=VERSION,
         session=session,
@@ -130,7 +130,7 @@ def require_steps(manifest: bytes, steps: Sequence[Step]) -> None:
         raise _fault(path)
 
 
-class Writer:
+class BundleWriter:
     """Writes a bundle element by element, so that no more than one of them is held in memory."""
 
     def __init__(self, out: BinaryIO, *, signature: bytes, manifest: bytes) -> None:
@@ -139,7 +139,7 @@ class Writer:
             raise _fault(_CBOR)
         self.elements = _parse_manifest(manifest).elements
         self._next = 0
-        self._zip = flat_zip.Writer(out)
+        self._zip = flat_zip.ZipWriter(out)
         self._zip.add(_MIMETYPE, MEDIA_TYPE)
         self._zip.add(_COSE, signature)
         self._zip.add(_CBOR, manifest)
@@ -162,7 +162,7 @@ def write_bundle(
     out: BinaryIO, *, signature: bytes, manifest: bytes, steps: Sequence[Step], read_blob: ReadBlob
 ) -> None:
     """Write the whole bundle to ``out``. Errors: ``bundle.element``, and those of ``read_blob``."""
-    writer = Writer(out, signature=signature, manifest=manifest)
+    writer = BundleWriter(out, signature=signature, manifest=manifest)
     for element in writer.elements:
         index = step_index(element.path)
         writer.add(cbor.encode(steps[index - 1]) if index else read_blob(element.sha256))
@@ -176,7 +176,7 @@ class Bundle:
     """An opened bundle: layout, signature and manifest are verified; each element is verified when it is read."""
 
     def __init__(
-        self, file: BinaryIO, entries: Mapping[str, flat_zip.Entry], signed: envelope.Envelope, manifest: Manifest
+        self, file: BinaryIO, entries: Mapping[str, flat_zip.ZipEntry], signed: envelope.Envelope, manifest: Manifest
     ) -> None:
         self._file = file
         self._entries = entries
@@ -337,7 +337,7 @@ def _size_max(path: str) -> int:
     return limits.ENVELOPE_BYTES_MAX if step_index(path) else -1
 
 
-def _check_names(entries: Sequence[flat_zip.Entry]) -> None:
+def _check_names(entries: Sequence[flat_zip.ZipEntry]) -> None:
     names = [entry.name for entry in entries]
     if names[:3] != [_MIMETYPE, _COSE, _CBOR]:
         raise MeshError("bundle.invalid", "mimetype, manifest.cose and manifest.cbor must come first")
@@ -376,7 +376,7 @@ def _parse_manifest(data: bytes) -> Manifest:
     return manifest
 
 
-def _check_session(manifest: Manifest, header: envelope.Header) -> None:
+def _check_session(manifest: Manifest, header: envelope.EnvelopeHeader) -> None:
     session = manifest.session
     for kind, text, wanted in (
         ("ses", session.id, True),
@@ -415,7 +415,7 @@ def _plausible(step: Step) -> bool:
     )
 
 
-def _content(file: BinaryIO, entry: flat_zip.Entry) -> bytes:
+def _content(file: BinaryIO, entry: flat_zip.ZipEntry) -> bytes:
     data = flat_zip.read_content(file, entry)
     if data is None:
         raise _fault(entry.name)

@@ -26,7 +26,7 @@ _TIME, _DATE = 0, 1 << 5 | 1
 _MODE: Final = 0o100644 << 16
 
 
-class Entry(NamedTuple):
+class ZipEntry(NamedTuple):
     """One file of the archive."""
 
     name: str
@@ -48,13 +48,13 @@ class Entry(NamedTuple):
         return self.start + self.size
 
 
-def _local_header(entry: Entry) -> bytes:
+def _local_header(entry: ZipEntry) -> bytes:
     name = entry.name.encode("ascii")
     head = (b"PK\x03\x04", _VERSION_NEEDED, 0, 0, _TIME, _DATE, entry.crc, entry.size, entry.size, len(name), 0)
     return _LOCAL.pack(*head) + name
 
 
-def _central_header(entry: Entry) -> bytes:
+def _central_header(entry: ZipEntry) -> bytes:
     name = entry.name.encode("ascii")
     head = (b"PK\x01\x02", _MADE_BY, _VERSION_NEEDED, 0, 0, _TIME, _DATE, entry.crc, entry.size, entry.size)
     return _CENTRAL.pack(*head, len(name), 0, 0, 0, 0, _MODE, entry.offset) + name
@@ -64,17 +64,17 @@ def _end_record(count: int, directory_bytes: int, directory_offset: int) -> byte
     return _END.pack(b"PK\x05\x06", 0, 0, count, count, directory_bytes, directory_offset, 0)
 
 
-class Writer:
+class ZipWriter:
     """Writes entries one after the other, in the order given."""
 
     def __init__(self, out: BinaryIO) -> None:
         self._out = out
-        self._entries: list[Entry] = []
+        self._entries: list[ZipEntry] = []
         self._offset = 0
 
     def add(self, name: str, data: bytes) -> None:
         """Append one entry."""
-        entry = Entry(name, len(data), zlib.crc32(data), self._offset)
+        entry = ZipEntry(name, len(data), zlib.crc32(data), self._offset)
         self._out.write(_local_header(entry))
         self._out.write(data)
         self._entries.append(entry)
@@ -91,7 +91,7 @@ def _bad(reason: str, **detail: object) -> MeshError:
     return MeshError("bundle.invalid", reason, **detail)
 
 
-def read_directory(file: BinaryIO) -> list[Entry]:
+def read_directory(file: BinaryIO) -> list[ZipEntry]:
     """The entries of an archive of exactly this layout, in file order; local headers are not checked yet.
 
     Checks, in order: file size; an end record as the last bytes, without comment, whose directory ends where it starts; every
@@ -112,7 +112,7 @@ def read_directory(file: BinaryIO) -> list[Entry]:
     if directory_bytes > count * (_CENTRAL.size + limits.BUNDLE_PATH_CHARS_MAX):
         raise _bad("the directory is larger than its entries can be")
     directory = _read(file, directory_offset, directory_bytes)
-    entries: list[Entry] = []
+    entries: list[ZipEntry] = []
     position = offset = 0
     for _ in range(count):
         entry = _parse_central(directory, position, offset)
@@ -124,7 +124,7 @@ def read_directory(file: BinaryIO) -> list[Entry]:
     return entries
 
 
-def _parse_central(directory: bytes, position: int, offset: int) -> Entry:
+def _parse_central(directory: bytes, position: int, offset: int) -> ZipEntry:
     """The entry at ``position`` of the directory, whose content must be at ``offset``."""
     if position + _CENTRAL.size > len(directory):
         raise _bad("the directory ends early")
@@ -133,7 +133,7 @@ def _parse_central(directory: bytes, position: int, offset: int) -> Entry:
     raw = directory[position + _CENTRAL.size : position + _CENTRAL.size + name_length]
     if name_length > limits.BUNDLE_PATH_CHARS_MAX or not raw.isascii():
         raise _bad("an entry name is too long or not ASCII")
-    entry = Entry(raw.decode("ascii"), size, crc, offset)
+    entry = ZipEntry(raw.decode("ascii"), size, crc, offset)
     # Rebuilt and compared instead of parsed field by field, so that no field can have an unexpected value.
     expected = _central_header(entry)
     if directory[position : position + len(expected)] != expected:
@@ -141,13 +141,13 @@ def _parse_central(directory: bytes, position: int, offset: int) -> Entry:
     return entry
 
 
-def check_local_header(file: BinaryIO, entry: Entry) -> bool:
+def check_local_header(file: BinaryIO, entry: ZipEntry) -> bool:
     """True if the header before the content has exactly the bytes that the directory implies."""
     expected = _local_header(entry)
     return _read(file, entry.offset, len(expected)) == expected
 
 
-def read_content(file: BinaryIO, entry: Entry) -> bytes | None:
+def read_content(file: BinaryIO, entry: ZipEntry) -> bytes | None:
     """The content of ``entry``; None if it does not match its CRC-32. The caller has bounded ``entry.size``."""
     data = _read(file, entry.start, entry.size)
     return data if zlib.crc32(data) == entry.crc else None

@@ -133,7 +133,7 @@ class Varies(msgspec.Struct, frozen=True, kw_only=True):
     """The values of declared variables in this replay, by their recorded values."""
 
 
-class Listed:
+class StepRequests:
     """The requests that one step of a replay may send, each once, and those that it has not sent yet."""
 
     def __init__(

@@ -44,7 +44,7 @@ _LOOKED_THROUGH: Final = 40
 """The number of inner elements that are read for the text of an element."""
 
 
-class Line(NamedTuple):
+class OutlineLine(NamedTuple):
     """One line of a snapshot."""
 
     role: str
@@ -58,13 +58,13 @@ class Line(NamedTuple):
         return fold(self.name or self.text)
 
 
-def parsed(line: str) -> Line:
+def parsed(line: str) -> OutlineLine:
     """A line of a snapshot, split into its parts."""
     stripped = line.strip()
     found = _LINE.fullmatch(stripped)
     if found is None:
-        return Line("", "", "", stripped.removeprefix("- "))
-    return Line(found[1], (found[2] or "")[1:-1], found[3] or "", found[4] or "")
+        return OutlineLine("", "", "", stripped.removeprefix("- "))
+    return OutlineLine(found[1], (found[2] or "")[1:-1], found[3] or "", found[4] or "")
 
 
 class Wrapper(NamedTuple):
@@ -89,9 +89,9 @@ class Outline:
         self.lines = lines
         self.parents = parents
         self.wrappers = wrappers
-        self._parsed: dict[int, Line] = {}
+        self._parsed: dict[int, OutlineLine] = {}
 
-    def at(self, place: int) -> Line:
+    def at(self, place: int) -> OutlineLine:
         """An element, split into its parts."""
         if place not in self._parsed:
             self._parsed[place] = parsed(self.lines[place])

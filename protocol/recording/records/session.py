@@ -16,16 +16,16 @@ from protocol.kinds import (
     AuthorText,
     Done,
     Home,
-    Kind,
     PageText,
     Plain,
     Request,
+    TextKind,
     Words,
 )
 from protocol.page.actions.action import Action
 from protocol.page.actions.dialogs import Answer, Dialog
 from protocol.page.actions.downloads import Download
-from protocol.page.actions.evidence import Evidence
+from protocol.page.actions.evidence import ElementEvidence
 from protocol.page.instructions.hidden_text import HiddenText
 from protocol.page.secrets.redaction import is_incomplete
 from protocol.recording.records.findings import Difference
@@ -283,7 +283,7 @@ class Step(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     """Requests that the network guard refused: ``METHOD /path`` at the origin of the page, otherwise ``METHOD
     https://host/path``.
     """
-    evidence: Evidence | None = None
+    evidence: ElementEvidence | None = None
     """The evidence that distinguishes the target element from others; none if it was not found, or the action has no target."""
     faults: Annotated[tuple[RequestFault, ...], msgspec.Meta(max_length=limits.REQUEST_FAULTS_MAX)] = ()
     """Failed requests for documents and data that the step caused, including the expected ones."""
@@ -307,7 +307,7 @@ class Step(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
         shown("download", brief="“{name}”{fault}{size_bytes}{sha256}", below=True),
     ] = ()
     """The files that the browser downloaded in the step."""
-    evidence_onto: Evidence | None = None
+    evidence_onto: ElementEvidence | None = None
     """The evidence of the element that a drag ended on."""
     tab: Annotated[bool, shown("opened", words="a new tab", below=True)] = False
     """True if the page opened a new tab or window. If ``on_tab`` is 0, its address was opened in the page instead."""
@@ -350,7 +350,7 @@ class Step(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
         shown("the site asked for basic authentication, and got the secret", below=True),
     ] = ()
     """Names of the secrets that answered a site's HTTP basic authentication. A replay needs them."""
-    effects: Annotated[tuple[Effect, ...], msgspec.Meta(max_length=limits.EFFECTS_PER_STEP_MAX), Kind.DONE] = ()
+    effects: Annotated[tuple[Effect, ...], msgspec.Meta(max_length=limits.EFFECTS_PER_STEP_MAX), TextKind.DONE] = ()
     """Requests of the step that change something, in the order in which they left (docs/protocol/replay.md#effects)."""
     effects_more: bool = False
     """True if the step sent more such requests. A replay sends only those that are listed."""

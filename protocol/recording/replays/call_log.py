@@ -12,7 +12,7 @@ from protocol import limits
 from protocol.errors import MeshError
 from protocol.kinds import PageAddress, PageText, Words
 from protocol.page.actions.action import Action, Locator, describe, target_of
-from protocol.page.actions.evidence import Evidence
+from protocol.page.actions.evidence import ElementEvidence
 from protocol.page.secrets.redaction import Redaction, redact_snapshot, redacted
 from protocol.page.seen.names import visible
 from protocol.page.seen.observation import Element, Observation
@@ -81,13 +81,13 @@ def page_lines(step: Step, page: Observation, secrets: Mapping[str, str]) -> tup
     return tuple(PageLine(line, number in marked) for number, line in shown)
 
 
-def likest(action: Action, evidence: Evidence | None, page: Observation) -> list[Element]:
+def likest(action: Action, evidence: ElementEvidence | None, page: Observation) -> list[Element]:
     """The elements of ``page`` that are most similar to the target of ``action``, or to its recorded element."""
     wanted = _wanted(target_of(action), evidence if evidence is not None and evidence.role else None)
     return _near(*wanted, page) if wanted is not None else []
 
 
-def found_element(element: Element | None, evidence: Evidence | None) -> str:
+def found_element(element: Element | None, evidence: ElementEvidence | None) -> str:
     """The role and present name of the element that was found for a step, not redacted; empty if there is none."""
     if element is None:
         return ""
@@ -105,7 +105,7 @@ def _ways(target: Locator) -> str:
     return f"{ways or named}{frame}, in {around}"
 
 
-def _recorded(evidence: Evidence) -> str:
+def _recorded(evidence: ElementEvidence) -> str:
     cells = [cell for cell in evidence.cells if cell][:_CELLS_SHOWN]
     row = f" in a {evidence.group or 'part'} that said {' · '.join(cells)}" if cells else ""
     named, like = (f"“{evidence.name}”", "of this name") if evidence.name else ("without a name", "like it")
@@ -113,7 +113,7 @@ def _recorded(evidence: Evidence) -> str:
     return f"{evidence.role} {named}{row}{alike}"
 
 
-def _wanted(target: Locator | None, evidence: Evidence | None) -> tuple[str, str] | None:
+def _wanted(target: Locator | None, evidence: ElementEvidence | None) -> tuple[str, str] | None:
     """Role and name of the element; None if neither is known."""
     if evidence is not None and evidence.name:
         return evidence.role, evidence.name

@@ -20,7 +20,7 @@ from protocol.page.seen.names import fold
 from protocol.recording.pages.alerts import COMPLAINT
 from protocol.recording.pages.masks import apply_masks, mask_address, mask_text
 from protocol.recording.records.findings import changed_part
-from protocol.recording.records.page_outline import Line, parsed
+from protocol.recording.records.page_outline import OutlineLine, parsed
 from protocol.recording.records.session import Step, StepMatch
 from protocol.recording.records.verdicts import matches, new_faults, other_dialogs
 from protocol.recording.replays.replay import BAR, Bar, Met
@@ -145,7 +145,7 @@ def contradiction(recorded: str, met: str, *, same_address: bool = False) -> str
     return f"“{complaint}”, which is new" if complaint else ""
 
 
-def _other_field(old: Sequence[Line], new: Sequence[Line]) -> str:
+def _other_field(old: Sequence[OutlineLine], new: Sequence[OutlineLine]) -> str:
     """A field with other content or another state, if both pages have the same number of fields with its role and name."""
     before, after = _fields(old), _fields(new)
     for key, contents in before.items():
@@ -154,7 +154,7 @@ def _other_field(old: Sequence[Line], new: Sequence[Line]) -> str:
     return ""
 
 
-def _fields(lines: Sequence[Line]) -> dict[tuple[str, str], list[tuple[str, str]]]:
+def _fields(lines: Sequence[OutlineLine]) -> dict[tuple[str, str], list[tuple[str, str]]]:
     found: dict[tuple[str, str], list[tuple[str, str]]] = {}
     for line in lines:
         if line.role in _FIELDS:
@@ -162,12 +162,12 @@ def _fields(lines: Sequence[Line]) -> dict[tuple[str, str], list[tuple[str, str]
     return found
 
 
-def _more_warnings(old: Sequence[Line], new: Sequence[Line]) -> str:
+def _more_warnings(old: Sequence[OutlineLine], new: Sequence[OutlineLine]) -> str:
     before, after = (Counter(line.role for line in lines if line.role in _WARNINGS) for lines in (old, new))
     return next(iter(after - before), "")
 
 
-def _complaint(old: Sequence[Line], new: Sequence[Line]) -> str:
+def _complaint(old: Sequence[OutlineLine], new: Sequence[OutlineLine]) -> str:
     """A new text about a failure. Many pages report failures without an alert."""
     before = {line.said for line in old}
     for line in new:
@@ -179,7 +179,7 @@ def _complaint(old: Sequence[Line], new: Sequence[Line]) -> str:
     return ""
 
 
-def _other_labelled(old: Sequence[Line], new: Sequence[Line]) -> str:
+def _other_labelled(old: Sequence[OutlineLine], new: Sequence[OutlineLine]) -> str:
     """A label that occurs equally often on both pages, but with another text after it: "Customer: Ann". Counters are ignored."""
     before, after = _labelled(old), _labelled(new)
     for label, said in before.items():
@@ -188,7 +188,7 @@ def _other_labelled(old: Sequence[Line], new: Sequence[Line]) -> str:
     return ""
 
 
-def _labelled(lines: Sequence[Line]) -> dict[str, list[str]]:
+def _labelled(lines: Sequence[OutlineLine]) -> dict[str, list[str]]:
     found: dict[str, list[str]] = {}
     for line in lines:
         label, colon, value = line.said.partition(": ") if line.role not in _CONTROLS | _FIELDS else ("", "", "")
@@ -197,7 +197,7 @@ def _labelled(lines: Sequence[Line]) -> dict[str, list[str]]:
     return found
 
 
-def _replaced(old: Sequence[Line], new: Sequence[Line]) -> str:
+def _replaced(old: Sequence[OutlineLine], new: Sequence[OutlineLine]) -> str:
     """A text that was replaced by another one of the same role, if both pages have the same number of such texts."""
     texts = [[line for line in lines if line.role not in _CONTROLS | {"heading"}] for lines in (old, new)]
     same = next((i for i, (a, b) in enumerate(zip(*texts, strict=False)) if a != b), min(map(len, texts)))
@@ -211,7 +211,7 @@ def _replaced(old: Sequence[Line], new: Sequence[Line]) -> str:
     return ""
 
 
-def _is_state(line: Line) -> bool:
+def _is_state(line: OutlineLine) -> bool:
     """True if the line has only a few words. New versions of an application change long texts and counts."""
     said = line.said
     return len(said) <= _STATE_CHARS_MAX and ("@" in said or _PUNCTUATION.sub("", said).isalpha())

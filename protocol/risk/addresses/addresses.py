@@ -35,7 +35,7 @@ from protocol.risk.addresses.segments import (
     without_extension,
     words_in,
 )
-from protocol.risk.judgement import Evidence
+from protocol.risk.judgement import RiskEvidence
 
 _PLAIN: Final = re.compile(f"[{re.escape(PLAIN_CHARACTERS)}]*")
 URL_CHARS_MAX: Final = 16_384
@@ -66,7 +66,7 @@ _CONFIRMING: Final = word_set(
 )
 
 
-def judge_address(url: str, method: str = "GET", *, kind: str = "") -> Evidence | None:
+def judge_address(url: str, method: str = "GET", *, kind: str = "") -> RiskEvidence | None:
     """The evidence against a request to ``url`` (or a path), from its address alone; None if there is none.
 
     kind: the type with which the browser loads it (``image``, ``document`` …); empty if unknown. A file that a page loads may have
@@ -76,7 +76,7 @@ def judge_address(url: str, method: str = "GET", *, kind: str = "") -> Evidence 
     if order is None:
         return None
     level = 7 if order.kind in ("clear", "weak") or method.upper() == "DELETE" else 4
-    return Evidence(level=level, certain=True, says=f"its address says “{order.word}”")
+    return RiskEvidence(level=level, certain=True, says=f"its address says “{order.word}”")
 
 
 def destructive_url(url: str, kind: str = "") -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import msgspec
 
 from protocol.page.actions.dialogs import Answer
-from protocol.risk.judgement import GRAVE_CLASS, Evidence, Risk, settled, weigh, worst
+from protocol.risk.judgement import GRAVE_CLASS, Risk, RiskEvidence, settled, weigh, worst
 from protocol.risk.words import say
 
 
@@ -37,5 +37,5 @@ def _accepted(text: str) -> Risk:
     """
     spoken = say(text)
     level = spoken.level if spoken.certain else max(spoken.level, spoken.leans)
-    found = [Evidence(level=level, certain=spoken.certain, says=f"accepts “{spoken.text}”")] if level else []
+    found = [RiskEvidence(level=level, certain=spoken.certain, says=f"accepts “{spoken.text}”")] if level else []
     return weigh(settled(3, "accepts a dialog", sure=False), found)

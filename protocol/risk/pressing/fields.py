@@ -10,7 +10,7 @@ import msgspec
 
 from protocol.page.seen.observation import CHECKABLE_ROLES, Element, Observation
 from protocol.risk.addresses.addresses import destructive_url
-from protocol.risk.judgement import Evidence, Risk, settled, weigh, worst
+from protocol.risk.judgement import Risk, RiskEvidence, settled, weigh, worst
 from protocol.risk.pressing import marks
 from protocol.risk.words import field_says, grave, say
 
@@ -81,7 +81,7 @@ def typed(element: Element) -> Risk:
     if any(hint.startswith("cc-") for hint in hints):
         return settled(5, "a card field")
     if mail_address(element):
-        sent = [Evidence(level=6, certain=True, says="sends an e-mail address when it changes")]
+        sent = [RiskEvidence(level=6, certain=True, says="sends an e-mail address when it changes")]
         return weigh(
             _changing(element) or settled(3, "typing an e-mail address"), sent if traits.reacts == "submit" else ()
         )
@@ -94,7 +94,7 @@ def typed(element: Element) -> Risk:
     if searches(element) and not (traits.reacts == "submit" and _changing(element)):
         return settled(1, "a search or filter field")
     leans = said.leans if said.kind in ("card", "secret") else 0
-    found = [Evidence(level=leans, certain=False, says=f"may ask for “{said.text}”")] if leans else []
+    found = [RiskEvidence(level=leans, certain=False, says=f"may ask for “{said.text}”")] if leans else []
     own = element.role == "slider" and not traits.form_method
     return weigh(_changing(element) or (_at_once() if own else settled(3, "typing", sure=False)), found)
 
@@ -107,15 +107,15 @@ def chosen(element: Element, option: str, *, sent_later: bool = False) -> Risk:
     return weigh(_of_choice(element), _said(element, option, sent_later))
 
 
-def _said(element: Element, option: str, sent_later: bool) -> Iterator[Evidence]:
+def _said(element: Element, option: str, sent_later: bool) -> Iterator[RiskEvidence]:
     box = element.role in CHECKABLE_ROLES
     for label in (element.name, option):
         # The label of a list names the topic of its options; the label of a box names its effect.
         yield from grave(label, leans=sent_later and (label is option or box))
     if token := marks.destroying(element.traits.tokens, element.name):
-        yield Evidence(level=7, certain=not (sent_later and box), says=f"its id, class or icon says “{token}”")
+        yield RiskEvidence(level=7, certain=not (sent_later and box), says=f"its id, class or icon says “{token}”")
     if reason := destructive_url(element.url) if element.url else "":
-        yield Evidence(level=7, certain=True, says=f"link address says {reason}")
+        yield RiskEvidence(level=7, certain=True, says=f"link address says {reason}")
 
 
 def _of_choice(element: Element) -> Risk:
@@ -163,13 +163,13 @@ def sent_by_a_button(element: Element, page: Observation) -> bool:
     return _waits(element) and bool(form_of(element, page).buttons)
 
 
-def _sent_of(other: Element) -> Iterator[Evidence]:
+def _sent_of(other: Element) -> Iterator[RiskEvidence]:
     """The evidence that a list or a box in a form adds to sending the form."""
     lists = other.traits.tag == "select"
     if not lists and "checked" not in other.states:
         return
     if not lists and (token := marks.destroying(other.traits.tokens, other.name)):
-        yield Evidence(level=7, certain=True, says=f"a box is ticked whose id, class or icon says “{token}”")
+        yield RiskEvidence(level=7, certain=True, says=f"a box is ticked whose id, class or icon says “{token}”")
     for label in (other.value,) if lists else (other.name, other.traits.label):
         certain = (each for each in grave(label) if each.certain)
         yield from (msgspec.structs.replace(each, says=f"its form {each.says}") for each in certain)
@@ -195,7 +195,7 @@ class Form:
         return [each for each in self.controls if each.traits.submits]
 
     @cached_property
-    def chosen(self) -> list[Evidence]:
+    def chosen(self) -> list[RiskEvidence]:
         """The grave choices in its lists and boxes, such as “delete the selected”, or “Delete” beside a row."""
         found = [evidence for each in self.controls if _waits(each) for evidence in _sent_of(each)]
         return sorted(dict.fromkeys(found), key=lambda each: -each.level)[:_CHOSEN_MAX]

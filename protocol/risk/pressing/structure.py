@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 
 from protocol.page.seen.observation import CHECKABLE_ROLES, Element, Observation
 from protocol.risk.addresses.addresses import destructive_url, judge_address
-from protocol.risk.judgement import Evidence, Risk, settled, weigh
+from protocol.risk.judgement import Risk, RiskEvidence, settled, weigh
 from protocol.risk.pressing import marks
 from protocol.risk.pressing.fields import (
     FIELD_ROLES,
@@ -48,7 +48,7 @@ def clicked(element: Element, page: Observation) -> Risk:
         real = element.role == "link" and not traits.handler
         found = [*_said(element), *(() if real else _stands(element, page))]
         if reason := destructive_url(element.url):
-            found.append(Evidence(level=7, certain=True, says=f"link address says {reason}"))
+            found.append(RiskEvidence(level=7, certain=True, says=f"link address says {reason}"))
         return weigh(settled(1, "a link", sure=real), found)
     return weigh(_acts(element), [*_said(element), *_stands(element, page)])
 
@@ -59,11 +59,13 @@ def submitted(element: Element, page: Observation) -> Risk:
     found = list(form.chosen)
     if address := judge_address(traits.form_action) if traits.form_action else None:
         found.append(
-            Evidence(level=address.level, certain=True, says=f"form address says {destructive_url(traits.form_action)}")
+            RiskEvidence(
+                level=address.level, certain=True, says=f"form address says {destructive_url(traits.form_action)}"
+            )
         )
     if reads_by_get(element):
         if form.sends_mail:
-            found.append(Evidence(level=6, certain=True, says="sends an e-mail address"))
+            found.append(RiskEvidence(level=6, certain=True, says="sends an e-mail address"))
         # the settings page of a device may store settings by GET
         sure = (form.finds or says_search(element)) and not traits.handler
         return weigh(settled(1, "a form that only reads", sure=sure), found)
@@ -112,7 +114,7 @@ def _opens_here(element: Element) -> bool:
     return opens and not element.traits.submits
 
 
-def _said(element: Element) -> Iterator[Evidence]:
+def _said(element: Element) -> Iterator[RiskEvidence]:
     """The grave evidence of its label and its markup."""
     traits, leads = element.traits, _opens_page(element)
     clears, resets = say(element.name).kind == "clear", traits.input_type == "reset"
@@ -120,16 +122,16 @@ def _said(element: Element) -> Iterator[Evidence]:
     if not (clears and resets):
         yield from grave(element.name, leans=title or resets or (clears and leads))
     if not element.name.strip() and (token := marks.paying(traits.tokens)):
-        yield Evidence(level=5, certain=True, says=f"its id, class or icon says “{token}”")
+        yield RiskEvidence(level=5, certain=True, says=f"its id, class or icon says “{token}”")
     if token := marks.destroying(traits.tokens, element.name):
         # The target of a link, or the part that a control opens, tells more than its colour, if its label distinguishes it from
         # others.
         labelled = sum(letter.isalpha() for letter in element.name) > 1
         painted = marks.paints(token) and labelled and (leads or _opens_here(element))
-        yield Evidence(level=7, certain=not painted, says=f"its id, class or icon says “{token}”")
+        yield RiskEvidence(level=7, certain=not painted, says=f"its id, class or icon says “{token}”")
 
 
-def _stands(element: Element, page: Observation) -> Iterator[Evidence]:
+def _stands(element: Element, page: Observation) -> Iterator[RiskEvidence]:
     """The evidence from its surroundings, unless it closes them: “Cancel”."""
     return iter(()) if closes(element.name) else beside(element, page)
 

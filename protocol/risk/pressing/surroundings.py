@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from protocol.page.seen.observation import INTERACTIVE_ROLES, Element, Observation
-from protocol.risk.judgement import Evidence
+from protocol.risk.judgement import RiskEvidence
 from protocol.risk.pressing.fields import payment
 from protocol.risk.words import grave
 
@@ -22,7 +22,7 @@ _PRICE: Final = re.compile(
 )
 
 
-def beside(element: Element, page: Observation) -> Iterator[Evidence]:
+def beside(element: Element, page: Observation) -> Iterator[RiskEvidence]:
     """Evidence from the dialog or form around ``element``.
 
     In a dialog its texts count, but not the labels of its controls: “Delete” beside “Cancel” is no evidence about “Cancel”.
@@ -31,7 +31,7 @@ def beside(element: Element, page: Observation) -> Iterator[Evidence]:
     if place < 0:
         return
     if _with_payment(place, page):
-        yield Evidence(level=5, certain=True, says="stands with a field of payment")
+        yield RiskEvidence(level=5, certain=True, says="stands with a field of payment")
     dialog = place
     while dialog >= 0 and page.tree.roles[dialog] not in _DIALOGS:
         dialog = page.tree.parents[dialog]
@@ -65,14 +65,14 @@ def _texts(dialog: int, page: Observation) -> list[str]:
     ]
 
 
-def _said(texts: list[str]) -> Iterator[Evidence]:
+def _said(texts: list[str]) -> Iterator[RiskEvidence]:
     if any(_PRICE.search(text) for text in texts):
-        yield Evidence(level=5, certain=False, says="a price stands beside it")
+        yield RiskEvidence(level=5, certain=False, says="a price stands beside it")
     for text in texts[:_TEXTS_MAX]:
         for sentence in _SENTENCE.split(text)[:_TEXTS_MAX]:
             for each in grave(sentence):
                 if each.certain:
-                    yield Evidence(level=each.level, certain=True, says=f"its dialog {each.says}")
+                    yield RiskEvidence(level=each.level, certain=True, says=f"its dialog {each.says}")
                     return
 
 

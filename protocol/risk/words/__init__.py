@@ -13,7 +13,7 @@ from typing import Final
 
 import msgspec
 
-from protocol.risk.judgement import GRAVE_CLASS, Evidence
+from protocol.risk.judgement import GRAVE_CLASS, RiskEvidence
 from protocol.risk.words.anchors import ANCHORS, ASKING, CLOSERS, LEVELS, PICTURES
 from protocol.risk.words.model import model
 from protocol.risk.words.text import look_alike, read, runs, script_of
@@ -52,13 +52,13 @@ def say(label: str) -> Spoken:
     return _say(text) if text else NOTHING
 
 
-def grave(label: str, *, leans: bool = False) -> Iterator[Evidence]:
+def grave(label: str, *, leans: bool = False) -> Iterator[RiskEvidence]:
     """The grave evidence of a label. leans: treat none of it as certain."""
     spoken = say(label)
     if spoken.certain and spoken.level >= GRAVE_CLASS:
-        yield Evidence(level=spoken.level, certain=not leans, says=f"says “{spoken.text}”")
+        yield RiskEvidence(level=spoken.level, certain=not leans, says=f"says “{spoken.text}”")
     if spoken.leans:
-        yield Evidence(level=spoken.leans, certain=False, says=f"“{spoken.text}” may be class {spoken.leans}")
+        yield RiskEvidence(level=spoken.leans, certain=False, says=f"“{spoken.text}” may be class {spoken.leans}")
 
 
 def asks(label: str) -> bool:
@@ -113,7 +113,9 @@ def _judged(text: str) -> Spoken:
 
 
 def _hidden(text: str) -> int:
-    """The highest class, from 5 on, of one of several words when it is read alone."""
+    """The highest class, from 5 on, that one word of ``text`` has when it is read alone. 0 if no word has such a class, or if there
+    is only one word.
+    """
     words = text.split()
     limit = model().header.thresholds.grave
     alone = words[:_PARTS_MAX] if len(words) > 1 else []

@@ -9,7 +9,7 @@ from urllib.parse import urljoin, urlsplit
 import msgspec
 
 from adapters.browser.base.masking import Mask, masker
-from adapters.ports.browser import NOTHING, Blocked, Given, Leaving, Outcome
+from adapters.ports.browser import NOTHING, ActionOutcome, Blocked, Given, Leaving
 from protocol.approval.leaving import Fate
 from protocol.errors import MeshError
 from protocol.page.actions.action import (
@@ -215,7 +215,7 @@ class MemoryPage:
         secrets: Secrets | None = None,
         timeout_ms: int = 0,
         given: Given = NOTHING,
-    ) -> Outcome:
+    ) -> ActionOutcome:
         """``adapters.ports.Page.perform``; nothing here takes time, so ``expect`` and ``timeout_ms`` have no effect."""
         self._require_alive()
         self._secrets = secrets or self._secrets
@@ -233,7 +233,7 @@ class MemoryPage:
         dialogs, self._dialogs = tuple(self._dialogs), []
         downloads, self._told = tuple(self._downloads[self._told :]), len(self._downloads)
         seen, read = await self.observe(), mask(extracted)
-        return Outcome(
+        return ActionOutcome(
             observation=seen,
             extracted=read,
             blocked=blocked.requests,

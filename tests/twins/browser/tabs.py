@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from adapters.ports.browser import NOTHING, Blocked, Given, Leaving, Outcome
+from adapters.ports.browser import NOTHING, ActionOutcome, Blocked, Given, Leaving
 from protocol import limits
 from protocol.approval.leaving import Fate
 from protocol.errors import MeshError
@@ -69,7 +69,7 @@ class MemoryTabs:
         secrets: Secrets | None = None,
         timeout_ms: int = 0,
         given: Given = NOTHING,
-    ) -> Outcome:
+    ) -> ActionOutcome:
         """``adapters.ports.Page.perform``."""
         self._opened = False
         match action:
