@@ -136,6 +136,11 @@ async def test_a_table_is_brought_to_a_new_description_and_keeps_its_rows(tmp_pa
         await store.rows(PLAIN).put(note)
     for described, listed, indexes in (
         (NOTES, notes[::-1], ["notes_by_at_ms", "notes_by_by", "notes_by_open"]),
+        (
+            replace(NOTES, order="", filters=("at_ms", "open", "by")),
+            notes,
+            ["notes_by_at_ms", "notes_by_by", "notes_by_open"],
+        ),
         (replace(NOTES, filters=("open",)), notes[::-1], ["notes_by_at_ms", "notes_by_open"]),
         (replace(PLAIN, order="id"), notes[::-1], []),
         (NOTES, notes[::-1], ["notes_by_at_ms", "notes_by_by", "notes_by_open"]),
