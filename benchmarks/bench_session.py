@@ -33,7 +33,7 @@ from node.live.acting.driver import Gate
 from node.live.recording.keeping import Recording
 from node.live.recording.run import record, record_actions
 from node.sessions.replaying.replayer import replay
-from node.sessions.shared.replay_plan import Recorded, ReplayPlan
+from node.sessions.shared.replay_plan import ReplayPlan, ReplaySource
 from node.signing.identity import Identity
 from node.signing.witness import Witness
 from protocol.page.actions.action import Action, Click, Extract, Goto, Locator
@@ -88,7 +88,7 @@ async def _bare(browser: PlaywrightBrowser, url: str) -> float:
     return taken
 
 
-async def _replayed(browser: Browser, recorded: Recorded, store: Store, witness: Witness) -> float:
+async def _replayed(browser: Browser, recorded: ReplaySource, store: Store, witness: Witness) -> float:
     """Seconds a replay takes."""
     page = await (await browser.open(Profile(), GuardPolicy())).page()
     began = time.perf_counter()
@@ -100,7 +100,7 @@ async def _replayed(browser: Browser, recorded: Recorded, store: Store, witness:
     return taken
 
 
-async def _recorded(browser: Browser, store: Store, witness: Witness, url: str) -> Recorded:
+async def _recorded(browser: Browser, store: Store, witness: Witness, url: str) -> ReplaySource:
     page = await (await browser.open(Profile(), GuardPolicy())).page()
     actions: list[Action] = [Goto(url=f"{url}/")]
     actions += [Click(target=Locator(role="link", name=name, nth=0)) for name, _ in LINKS]
@@ -111,7 +111,7 @@ async def _recorded(browser: Browser, store: Store, witness: Witness, url: str) 
     async with record(store, page, SystemClock(), witness, plan) as recorder:
         await record_actions(recorder, actions)
     await page.close()
-    return Recorded(session=recorder.session, steps=recorder.steps, manifest=bytes(32))
+    return ReplaySource(session=recorder.session, steps=recorder.steps, manifest=bytes(32))
 
 
 async def _ratio() -> float:

@@ -23,7 +23,7 @@ from protocol.capsule.capsule import (
     key_info,
     sealing_key_id,
 )
-from protocol.capsule.policy import Facts, Policy
+from protocol.capsule.policy import Policy, UseFacts
 from protocol.capsule.state import (
     CapsuleState,
     Cookie,
@@ -84,7 +84,7 @@ def policy(**changes: Any) -> Policy:
     return Policy(**usual | changes)
 
 
-def facts(**changes: Any) -> Facts:
+def facts(**changes: Any) -> UseFacts:
     """A use that breaks no rule of ``policy()``."""
     usual: dict[str, Any] = {
         "now_ms": NOW_MS,
@@ -99,7 +99,7 @@ def facts(**changes: Any) -> Facts:
         "same_installation": True,
         "consent_until_ms": NOW_MS + 1,
     }
-    return Facts(**usual | changes)
+    return UseFacts(**usual | changes)
 
 
 def recipient(node: str, key: X25519PrivateKey) -> Recipient:

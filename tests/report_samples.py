@@ -5,7 +5,7 @@ from __future__ import annotations
 import struct
 import zlib
 
-from node.explorer.showing.report import MeshNode, ReportInput, ShownReplay, SignedRow, Spent
+from node.explorer.showing.report import ReportInput, SearchCost, SearchNode, ShownReplay, SignedRow
 from node.explorer.showing.tree_picture import TreeNode
 from protocol import ids
 from protocol.recording.records.session import ReplayReport, StepMatch
@@ -96,11 +96,11 @@ def sample_report() -> ReportInput:
         outcome="Found in 120 visits; the path has four steps and was replayed by two nodes.",
         success=True,
         nodes=tuple(
-            MeshNode(
+            SearchNode(
                 name=name,
                 id=ids.node_id(bytes([place] * 32)),
                 role="worker" if place else "coordinator",
-                spent=Spent(visits=40 + 3 * place, steps=130 - 7 * place, milliseconds=61_500, leases=place),
+                spent=SearchCost(visits=40 + 3 * place, steps=130 - 7 * place, milliseconds=61_500, leases=place),
             )
             for place, name in enumerate(NAMES)
         ),

@@ -14,7 +14,7 @@ from protocol.approval.question import Cover
 from protocol.capsule.slices import NO_SLICE, Slice
 from protocol.errors import MeshError
 from protocol.page.actions.action import Action, Locator
-from protocol.page.actions.dialogs import Answer, Dialog
+from protocol.page.actions.dialogs import Dialog, DialogAnswer
 from protocol.page.actions.downloads import Download
 from protocol.page.actions.fits import Grade
 from protocol.page.instructions.hidden_text import HiddenTexts
@@ -126,7 +126,7 @@ class GivenFile(msgspec.Struct, frozen=True, kw_only=True):
 class Given(msgspec.Struct, frozen=True, kw_only=True):
     """The means with which an action is performed."""
 
-    answer: Answer | None = None
+    answer: DialogAnswer | None = None
     """The expected dialog, …"""
     accepts: Callable[[Dialog], bool] = lambda _: False
     """… and a test that selects the dialog to accept; every other one is dismissed."""
@@ -222,7 +222,7 @@ class SeenBeside(Protocol):
         """
 
 
-class Holding(Protocol):
+class HeldRequests(Protocol):
     """The held requests of a page (``Given.holds``). All methods but ``late`` may be called while another call runs."""
 
     def refused_late(self) -> Mapping[int, tuple[str, ...]]:
@@ -250,7 +250,7 @@ class Holding(Protocol):
         """Refuse a held request: it does not leave."""
 
 
-class Page(SeenBeside, Holding, Protocol):
+class Page(SeenBeside, HeldRequests, Protocol):
     """One page of a context. Used by one task at a time."""
 
     async def observe(self) -> Observation:

@@ -19,7 +19,7 @@ Done = Literal[
 """The acts of a person. ``close``: go back from a window that was opened in the page; in a recording that closes a tab."""
 
 
-class Heard(msgspec.Struct, frozen=True, kw_only=True):
+class ObservedAct(msgspec.Struct, frozen=True, kw_only=True):
     """One act of a person, as the browser reported it. Acts of the page's scripts are excluded."""
 
     kind: Done
@@ -72,7 +72,7 @@ class WatchedPage(Protocol):
         """Return once the person has closed the window, or the browser is gone. Errors: those of ``Tell``."""
 
 
-Tell = Callable[[Heard], Awaitable[None]]
+Tell = Callable[[ObservedAct], Awaitable[None]]
 """Called with every act of the person, in order, one at a time."""
 
 OpenWatched = Callable[[Profile, GuardPolicy, Tell], AbstractAsyncContextManager[WatchedPage]]

@@ -20,7 +20,7 @@ from adapters.ports.clock import Clock
 from adapters.ports.records import AgentRecord
 from adapters.ports.store import Store
 from node.agents.browser_time import BrowserTime, End
-from node.agents.tokens import Tokens, caller_of
+from node.agents.tokens import AgentTokens, caller_of
 from node.base.tasks import interruptible
 from node.live.browsers import NO_CAPSULES, CapsuleNames
 from node.signing import Feed
@@ -62,7 +62,7 @@ class Agents:
         self._told_ms: dict[tuple[str, FeedKind], int] = {}
         """When the feed was told last that an agent was refused, for each kind of refusal."""
         self._uses: set[_Use] = set()
-        self._tokens = Tokens(store, clock)
+        self._tokens = AgentTokens(store, clock)
         self._adding = asyncio.Lock()
         self.bound: Bound = {
             verbs.ADD: lambda params, tell: self.add(params),

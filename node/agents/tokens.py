@@ -19,7 +19,7 @@ from protocol.trust.agent_token import token_hash
 _MINUTE_MS: Final = 60_000
 
 
-class Tokens:
+class AgentTokens:
     """The tokens that were shown to this process. The store has only their hashes."""
 
     def __init__(self, store: Store, clock: Clock) -> None:

@@ -37,7 +37,7 @@ Answered = Callable[[], None]
 """Called after every answer, once it is stored."""
 
 
-class Item(msgspec.Struct, kw_only=True, eq=False):
+class PendingQuestion(msgspec.Struct, kw_only=True, eq=False):
     """One question in memory."""
 
     record: QuestionRecord
@@ -51,7 +51,7 @@ class KeptQuestions:
 
     def __init__(self, witness: Witness, store: Store, clock: Clock, keys: OwnerKeys) -> None:
         self._witness, self._store, self._clock, self.keys = witness, store, clock, keys
-        self._items: dict[str, Item] = {}
+        self._items: dict[str, PendingQuestion] = {}
         self._latest_ms = 0
         self._answering = asyncio.Lock()
         self.listeners: list[Answered] = []
@@ -62,7 +62,7 @@ class KeptQuestions:
         await self.keys.load()
         for record in await self._store.rows(QUESTIONS).find():
             question = cbor.decode_as(record.question, Question)
-            item = Item(record=_after_restart(record), question=question)
+            item = PendingQuestion(record=_after_restart(record), question=question)
             self._latest_ms = max(self._latest_ms, record.seen_ms)
             if record.approval:
                 try:
@@ -97,7 +97,7 @@ class KeptQuestions:
         self._latest_ms = max(self._latest_ms, self._clock.now_ms())
         return self._latest_ms
 
-    def _due(self) -> list[Item]:
+    def _due(self) -> list[PendingQuestion]:
         """End the questions and approvals whose time is over. Returns those that ended now."""
         now_ms, due = self._now_ms(), []
         for item in self._items.values():
@@ -116,7 +116,7 @@ class KeptQuestions:
             await self._put(item)
         return self._now_ms()
 
-    async def _put(self, item: Item, kind: FeedKind | None = None) -> None:
+    async def _put(self, item: PendingQuestion, kind: FeedKind | None = None) -> None:
         item.record = record = msgspec.structs.replace(item.record, seen_ms=self._now_ms())
         if kind is None:
             await self._store.rows(QUESTIONS).put(record)
@@ -157,7 +157,7 @@ class KeptQuestions:
             await self._put(item)
         return len(ended)
 
-    def _item(self, text: str) -> Item:
+    def _item(self, text: str) -> PendingQuestion:
         """Errors: ``id.invalid``, ``input.not_found``."""
         item = self._items.get(ids.parse_id("que", text))
         if item is None:
@@ -169,14 +169,14 @@ class KeptQuestions:
         item = self._items.get(question_id)
         return (item.question.caller, item.question.asked_ms) if item else None
 
-    async def _answered(self, item: Item) -> None:
+    async def _answered(self, item: PendingQuestion) -> None:
         await self._until(lambda: item.record.state != "open")
 
-    async def _settled(self, item: Item) -> None:
+    async def _settled(self, item: PendingQuestion) -> None:
         """Return once the fate of the request that waits for ``item`` is known."""
         await self._until(lambda: item.record.held not in ("held", "sending"))
 
-    async def _over(self, item: Item) -> None:
+    async def _over(self, item: PendingQuestion) -> None:
         """Return once ``item`` is answered and the fate of a waiting request is known."""
         await self._answered(item)
         await self._settled(item)

@@ -7,7 +7,7 @@ from typing import Final, NamedTuple
 
 import msgspec
 
-from node.approvals.keeping import Item, KeptQuestions, with_fate
+from node.approvals.keeping import KeptQuestions, PendingQuestion, with_fate
 from node.approvals.stored import QUESTIONS, QuestionRecord
 from node.live.acting import Sought
 from node.verbs import Caller, CallerKind
@@ -90,7 +90,7 @@ class Noting(KeptQuestions):
         )
         held = "held" if waits else ""
         record = QuestionRecord(id=question.id, asked_ms=now_ms, question=cbor.encode(question), held=held)
-        item = self._items[question.id] = Item(record=record, question=question)
+        item = self._items[question.id] = PendingQuestion(record=record, question=question)
         await self._put(item, FeedKind.QUESTION_ASKED)
         await self._make_room()
         return question.id
@@ -104,7 +104,7 @@ class Noting(KeptQuestions):
         exacts: tuple[bytes, ...] = (),
         *,
         waits: bool = False,
-    ) -> Item | None:
+    ) -> PendingQuestion | None:
         """An equal question that is open or was answered with no. A search asks about a control on every page of a site only once
         at a time, although the answer will hold for one page only.
         """
@@ -128,7 +128,7 @@ class Noting(KeptQuestions):
                 return item
         return None
 
-    async def _count(self, item: Item) -> None:
+    async def _count(self, item: PendingQuestion) -> None:
         """Count that the question of ``item`` was asked again."""
         item.record = msgspec.structs.replace(item.record, times=item.record.times + 1)
         # Not stored every time, because a page could keep the disk busy.
@@ -188,7 +188,7 @@ class Noting(KeptQuestions):
         await self._spend(found)
         return tuple(cover_of(item.question, once=item.record.state == "used") for item in found)
 
-    async def _spend(self, found: list[Item]) -> None:
+    async def _spend(self, found: list[PendingQuestion]) -> None:
         """Use the answers of ``found`` once. Errors: as ``use``."""
         for item in found:  # before the first await, so that two actions cannot both use an answer for once
             assert item.held is not None, "it holds"
@@ -236,7 +236,7 @@ class Noting(KeptQuestions):
         for tell in self.listeners:
             tell()
 
-    def _fits(self, item: Item, sought: Sought, kind: str, caller: Caller, search: str, now_ms: int) -> bool:
+    def _fits(self, item: PendingQuestion, sought: Sought, kind: str, caller: Caller, search: str, now_ms: int) -> bool:
         question = item.question
         if item.record.state != "yes" or item.held is None or question.kind != kind:
             return False

@@ -8,7 +8,7 @@ from typing import Any, cast
 
 from adapters.ports.store import Store
 from node.approvals.stored import QuestionRecord
-from node.verbs.nodes.approve import Answer, Asked, HeldState, ShownQuestion, Stand, State
+from node.verbs.nodes.approve import Asked, GivenAnswer, HeldState, ShownQuestion, Stand, State
 from protocol.approval.approval import VerifiedAnswer
 from protocol.approval.forms import action_words, request_words
 from protocol.approval.owners import Owners
@@ -102,11 +102,11 @@ async def _picture(question: Question, store: Store) -> bytes:
         return b""
 
 
-def _answer(record: QuestionRecord, held: VerifiedAnswer | None, owners: Owners) -> Answer | None:
+def _answer(record: QuestionRecord, held: VerifiedAnswer | None, owners: Owners) -> GivenAnswer | None:
     if held is None:
         return None
     name = next((each.name for each in owners.active if each.id == held.owner), held.owner)
-    return Answer(
+    return GivenAnswer(
         yes=held.approval.yes,
         scope=held.approval.scope,
         owner=name,

@@ -27,7 +27,7 @@ from node.health.remedies import CLOCKS, after_end, for_browser, for_opening, fo
 from node.live.browsers import Browsers
 from node.rooms import Rooms
 from node.signing import identity
-from node.verbs.nodes.node import Check, Health
+from node.verbs.nodes.node import CheckResult, Health
 from protocol import ids, limits
 from protocol.errors import MeshError
 from protocol.risk.pressing.unguarded import limits_of
@@ -36,7 +36,7 @@ _FREE_BYTES_MIN = 512 * limits.MIB
 _BROWSER_MAJOR_MIN = 120
 
 
-_Checker = Callable[["Rooms"], Awaitable[Sequence[Check]]]
+_Checker = Callable[["Rooms"], Awaitable[Sequence[CheckResult]]]
 
 
 async def examine(rooms: Rooms, *, browser: bool) -> Health:
@@ -78,12 +78,12 @@ async def examine_apart(parts: Apart, error: MeshError, *, browser: bool) -> Hea
     """The checks that need no key. ``error``: the reason why the node could not be opened."""
     home = parts.home
     found = [*_python(), *await _data_directory(home)]
-    opened: list[Check] = []
+    opened: list[CheckResult] = []
     if parts.config_fault is not None:
         opened.append(_not_opened("configuration", home, parts.config_fault))
     try:
         own = await asyncio.to_thread(parts.open_identity)
-        opened.append(Check(name="witness key", status="ok", finding=f"Ed25519, node {ids.short(own.node)}"))
+        opened.append(CheckResult(name="witness key", status="ok", finding=f"Ed25519, node {ids.short(own.node)}"))
     except MeshError as fault:
         opened.append(_not_opened("witness key", home, fault))
     try:
@@ -100,7 +100,7 @@ async def examine_apart(parts: Apart, error: MeshError, *, browser: bool) -> Hea
         "not checked, because this node cannot be opened",
         next(c.remedy for c in opened if c.status != "ok"),
     )
-    return _health([*found, Check(name="peers", status="warn", finding=finding, remedy=remedy)])
+    return _health([*found, CheckResult(name="peers", status="warn", finding=finding, remedy=remedy)])
 
 
 def exposed(error: MeshError) -> Health:
@@ -108,26 +108,26 @@ def exposed(error: MeshError) -> Health:
     return _health([_exposed(error)])
 
 
-def _exposed(error: MeshError) -> Check:
+def _exposed(error: MeshError) -> CheckResult:
     finding = error.message.removesuffix(f": {error.detail['command']}")
-    return Check(name="data directory", status="fault", finding=finding, remedy=error.detail["command"])
+    return CheckResult(name="data directory", status="fault", finding=finding, remedy=error.detail["command"])
 
 
-def _health(found: Sequence[Check]) -> Health:
+def _health(found: Sequence[CheckResult]) -> Health:
     return Health(healthy=all(check.status != "fault" for check in found), checks=tuple(found))
 
 
-def _not_opened(name: str, home: Path, fault: MeshError) -> Check:
+def _not_opened(name: str, home: Path, fault: MeshError) -> CheckResult:
     finding = f"{fault.message} [{fault.code}]"
-    return Check(name=name, status="fault", finding=finding, remedy=for_opening(home, fault))
+    return CheckResult(name=name, status="fault", finding=finding, remedy=for_opening(home, fault))
 
 
-def _python() -> list[Check]:
+def _python() -> list[CheckResult]:
     version = ".".join(map(str, sys.version_info[:3]))
     if (3, 11) <= sys.version_info[:2] < (3, 13):
-        return [Check(name="python", status="ok", finding=version)]
+        return [CheckResult(name="python", status="ok", finding=version)]
     return [
-        Check(
+        CheckResult(
             name="python",
             status="fault",
             finding=f"{version} is not supported",
@@ -136,7 +136,7 @@ def _python() -> list[Check]:
     ]
 
 
-async def _data_directory(home: Path) -> list[Check]:
+async def _data_directory(home: Path) -> list[CheckResult]:
     try:
         await asyncio.to_thread(check_private, home)
     except MeshError as error:
@@ -145,45 +145,49 @@ async def _data_directory(home: Path) -> list[Check]:
     finding = f"{home}, {free // limits.MIB} MiB free"
     if free < _FREE_BYTES_MIN:
         remedy = f"trailmesh explore show --home {quote(str(home))}; then `trailmesh explore rm`"
-        return [Check(name="disk", status="warn", finding=finding, remedy=remedy)]
-    return [Check(name="disk", status="ok", finding=finding)]
+        return [CheckResult(name="disk", status="warn", finding=finding, remedy=remedy)]
+    return [CheckResult(name="disk", status="ok", finding=finding)]
 
 
-async def _witness_key(rooms: Rooms) -> list[Check]:
+async def _witness_key(rooms: Rooms) -> list[CheckResult]:
     finding = f"Ed25519, node {ids.short(rooms.identity.node)}"
     if rooms.identity.end:
         finding = f"{rooms.identity.end}: it signs nothing, and peers refuse it"
-        return [Check(name="witness key", status="fault", finding=finding, remedy=after_end(rooms))]
+        return [CheckResult(name="witness key", status="fault", finding=finding, remedy=after_end(rooms))]
     if identity.key_is_private(rooms.home):
-        return [Check(name="witness key", status="ok", finding=finding)]
+        return [CheckResult(name="witness key", status="ok", finding=finding)]
     remedy = f"chmod 600 {quote(str(rooms.home / identity.KEY_FILE))}"
-    return [Check(name="witness key", status="fault", finding="other users of this machine can read it", remedy=remedy)]
+    return [
+        CheckResult(
+            name="witness key", status="fault", finding="other users of this machine can read it", remedy=remedy
+        )
+    ]
 
 
-async def _owner_key(rooms: Rooms) -> list[Check]:
+async def _owner_key(rooms: Rooms) -> list[CheckResult]:
     if tampered := await rooms.witness.tampering():
         # The missing part may be the key of the owner, so no statement about keys is trusted.
         remedy = f"trailmesh log audit --home {quote(str(rooms.home))}; then `trailmesh node restore` of a backup"
         finding = f"the store was changed from outside: {tampered[0]}"
-        return [Check(name="owner's key", status="fault", finding=finding, remedy=remedy)]
+        return [CheckResult(name="owner's key", status="fault", finding=finding, remedy=remedy)]
     owners = rooms.approvals.keys.owners.active
     if not owners:
         # No fault: a node works without one. The first key to be added makes its holder the owner, so a person should be first.
         finding = "none yet: nobody can answer what needs an approval"
-        return [Check(name="owner's key", status="ok", finding=finding, remedy="trailmesh owner add NAME")]
-    return [Check(name="owner's key", status="ok", finding=", ".join(owner.name for owner in owners))]
+        return [CheckResult(name="owner's key", status="ok", finding=finding, remedy="trailmesh owner add NAME")]
+    return [CheckResult(name="owner's key", status="ok", finding=", ".join(owner.name for owner in owners))]
 
 
-async def _store(home: Path, store: Store) -> list[Check]:
+async def _store(home: Path, store: Store) -> list[CheckResult]:
     faults = await store.check()
     if faults:
         remedy = for_opening(home, MeshError("store.corrupt"))
-        return [Check(name="store", status="fault", finding=fault, remedy=remedy) for fault in faults]
+        return [CheckResult(name="store", status="fault", finding=fault, remedy=remedy) for fault in faults]
     sessions = await store.count_sessions()
-    return [Check(name="store", status="ok", finding=f"sound, {counted(sessions, 'session')}")]
+    return [CheckResult(name="store", status="ok", finding=f"sound, {counted(sessions, 'session')}")]
 
 
-async def _configuration(rooms: Rooms) -> list[Check]:
+async def _configuration(rooms: Rooms) -> list[CheckResult]:
     """Empty, unless the file has changed since the running node read it."""
     if not rooms.serving or not await asyncio.to_thread((rooms.home / CONFIG_FILE).is_file):
         return []
@@ -191,46 +195,48 @@ async def _configuration(rooms: Rooms) -> list[Check]:
         now = await asyncio.to_thread(settings.load, rooms.home)
     except MeshError as fault:
         finding = f"the node would not start with it: {fault.message} [{fault.code}]"
-        return [Check(name="configuration", status="fault", finding=finding, remedy=for_opening(rooms.home, fault))]
+        return [
+            CheckResult(name="configuration", status="fault", finding=finding, remedy=for_opening(rooms.home, fault))
+        ]
     # These decide what is permitted. The name and the port of a running node may have been chosen when it started.
     if (now.policy, now.browser) == (rooms.config.policy, rooms.config.browser):
         return []
     remedy = f"end `trailmesh node serve`, then: trailmesh node serve --home {quote(str(rooms.home))}"
     finding = "`policy` or `browser` in the file is not what the running node has read"
-    return [Check(name="configuration", status="warn", finding=finding, remedy=remedy)]
+    return [CheckResult(name="configuration", status="warn", finding=finding, remedy=remedy)]
 
 
-async def _witness_log(rooms: Rooms) -> list[Check]:
+async def _witness_log(rooms: Rooms) -> list[CheckResult]:
     now = rooms.witness.log.checkpoint
     cosigned = [c for c in await rooms.store.rows(COSIGNED).find() if c.log == now.number]
     finding = f"log {now.number}, {counted(now.size, 'entry', 'entries')}, cosigned by {counted(len(cosigned), 'peer')}"
     if rooms.witness.rollback:
         found = "a peer holds a later state of it: the store was restored from a copy, and nothing is signed"
         return [
-            Check(
+            CheckResult(
                 name="witness log",
                 status="fault",
                 finding=found,
                 remedy=f"trailmesh log renew --home {quote(str(rooms.home))}",
             )
         ]
-    return [Check(name="witness log", status="ok", finding=finding)]
+    return [CheckResult(name="witness log", status="ok", finding=finding)]
 
 
-async def _clock(rooms: Rooms) -> list[Check]:
+async def _clock(rooms: Rooms) -> list[CheckResult]:
     """Check that the clock is not behind the time at which messages were last accepted."""
     behind_s = rooms.trust.clock_mark.behind_s
     if not behind_s:
-        return [Check(name="clock", status="ok", finding="has not gone back since messages were last accepted")]
+        return [CheckResult(name="clock", status="ok", finding="has not gone back since messages were last accepted")]
     apart = f"is {behind_s} s behind the time at which messages were last accepted"
     if behind_s > limits.CLOCK_SET_BACK_S_MAX:
         finding = f"{apart}: if peers agree with it now, it was wrong then; otherwise it is wrong now"
-        return [Check(name="clock", status="warn", finding=finding, remedy=CLOCKS)]
+        return [CheckResult(name="clock", status="warn", finding=finding, remedy=CLOCKS)]
     finding = f"{apart}: messages of peers are refused until it reaches that time"
-    return [Check(name="clock", status="fault", finding=finding, remedy=CLOCKS)]
+    return [CheckResult(name="clock", status="fault", finding=finding, remedy=CLOCKS)]
 
 
-async def _seen_times(rooms: Rooms) -> list[Check]:
+async def _seen_times(rooms: Rooms) -> list[CheckResult]:
     """Empty, unless the clock is behind a time at which capsules or answers were seen."""
     now_ms = rooms.clock.now_ms()
     blocked = [each.latest_ms for each in await ahead(rooms.sealed.capsules.kept, now_ms) if not each.why]
@@ -239,21 +245,23 @@ async def _seen_times(rooms: Rooms) -> list[Check]:
         return []
     finding = f"is {ahead_s} s behind a time at which capsules or answers were seen: they are refused until then"
     remedy = f"{CLOCKS}; if it is right now and was ahead: trailmesh node accept-clock --home {quote(str(rooms.home))}"
-    return [Check(name="clock", status="fault", finding=finding, remedy=remedy)]
+    return [CheckResult(name="clock", status="fault", finding=finding, remedy=remedy)]
 
 
-async def _peer_listener(rooms: Rooms) -> list[Check]:
+async def _peer_listener(rooms: Rooms) -> list[CheckResult]:
     if rooms.serving:
-        return [Check(name="peer listener", status="ok", finding=rooms.serving.address)]
+        return [CheckResult(name="peer listener", status="ok", finding=rooms.serving.address)]
     if remedy := after_end(rooms):
-        return [Check(name="peer listener", status="warn", finding="the node is not running", remedy=remedy)]
+        return [CheckResult(name="peer listener", status="warn", finding="the node is not running", remedy=remedy)]
     host, port = rooms.config.listen.host, rooms.config.listen.port
     if port and _taken(host, port):
         free = next((other for other in range(port + 1, 65_536) if not _taken(host, other)), 0)
         finding = f"the node is not running, and another program listens at {host}:{port}"
-        return [Check(name="peer listener", status="fault", finding=finding, remedy=for_port(rooms.home, port, free))]
+        return [
+            CheckResult(name="peer listener", status="fault", finding=finding, remedy=for_port(rooms.home, port, free))
+        ]
     remedy = f"trailmesh node serve --home {quote(str(rooms.home))}"
-    return [Check(name="peer listener", status="warn", finding="the node is not running", remedy=remedy)]
+    return [CheckResult(name="peer listener", status="warn", finding="the node is not running", remedy=remedy)]
 
 
 def _taken(host: str, port: int) -> bool:
@@ -267,27 +275,33 @@ def _taken(host: str, port: int) -> bool:
     return False
 
 
-async def _browser(home: Path, config: Config, browsers: Browsers) -> list[Check]:
+async def _browser(home: Path, config: Config, browsers: Browsers) -> list[CheckResult]:
     try:
         info = await browsers.info()
     except MeshError as error:
         finding = f"{error.message} [{error.code}]"
-        return [Check(name="browser", status="fault", finding=finding, remedy=for_browser(home, config.browser, error))]
+        return [
+            CheckResult(
+                name="browser", status="fault", finding=finding, remedy=for_browser(home, config.browser, error)
+            )
+        ]
     finding = f"{info.name} {info.version} ({info.backend})"
     major = info.version.partition(".")[0]
     if major.isdigit() and int(major) < _BROWSER_MAJOR_MIN:
         remedy = "apt-get install --only-upgrade chromium"
         finding = f"{finding} is old: observations may differ from those of other nodes"
-        return [Check(name="browser", status="warn", finding=finding, remedy=remedy)]
-    return [Check(name="browser", status="ok", finding="; ".join([finding, *limits_of(info.backend)]))]
+        return [CheckResult(name="browser", status="warn", finding=finding, remedy=remedy)]
+    return [CheckResult(name="browser", status="ok", finding="; ".join([finding, *limits_of(info.backend)]))]
 
 
-async def _peers(rooms: Rooms) -> list[Check]:
+async def _peers(rooms: Rooms) -> list[CheckResult]:
     records = rooms.trust.peers.records()
     if not records:
-        return [Check(name="peers", status="ok", finding="none yet", remedy="trailmesh node invite --grant explore")]
+        return [
+            CheckResult(name="peers", status="ok", finding="none yet", remedy="trailmesh node invite --grant explore")
+        ]
     if rooms.identity.end:
         finding = f"{len(records)} are not checked: they refuse a node that revoked itself"
-        return [Check(name="peers", status="warn", finding=finding, remedy=after_end(rooms))]
+        return [CheckResult(name="peers", status="warn", finding=finding, remedy=after_end(rooms))]
     found = await asyncio.gather(*(check_peer(rooms, record.node, record.name) for record in records))
     return [check for checks in found for check in checks]

@@ -7,13 +7,13 @@ from shlex import quote
 from node.base.plain import counted
 from node.rooms import Rooms
 from node.verbs.capsules.capsule import KeptCapsule
-from node.verbs.nodes.node import Check
+from node.verbs.nodes.node import CheckResult
 from protocol.errors import MeshError
 
 _SOON_MS: int = 86_400_000
 
 
-async def check_capsules(rooms: Rooms) -> list[Check]:
+async def check_capsules(rooms: Rooms) -> list[CheckResult]:
     """One result for all sound capsules together, and one for each that cannot be used, or only for a short time."""
     records = await rooms.store.capsules()
     found = []
@@ -23,13 +23,13 @@ async def check_capsules(rooms: Rooms) -> list[Check]:
         except MeshError as error:
             remedy = f"trailmesh capsule rm {record.id} --home {quote(str(rooms.home))}"
             finding = f"{error.message} [{error.code}]"
-            found.append(Check(name=f"capsule {record.id}"[:32], status="warn", finding=finding, remedy=remedy))
+            found.append(CheckResult(name=f"capsule {record.id}"[:32], status="warn", finding=finding, remedy=remedy))
     if found:
         return found
-    return [Check(name="capsules", status="ok", finding=counted(len(records), "capsule") if records else "none")]
+    return [CheckResult(name="capsules", status="ok", finding=counted(len(records), "capsule") if records else "none")]
 
 
-def _trouble(rooms: Rooms, capsule: KeptCapsule) -> list[Check]:
+def _trouble(rooms: Rooms, capsule: KeptCapsule) -> list[CheckResult]:
     now_ms, home = rooms.clock.now_ms(), quote(str(rooms.home))
     own = capsule.tenant == rooms.identity.node
     again = f"trailmesh capsule capture --from FILE --replaces {capsule.id} --home {home}"
@@ -47,4 +47,4 @@ def _trouble(rooms: Rooms, capsule: KeptCapsule) -> list[Check]:
     else:
         return []
     name = f"capsule {capsule.name or capsule.id}"[:32]
-    return [Check(name=name, status="warn", finding=f"{capsule.id} {why}", remedy=remedy)]
+    return [CheckResult(name=name, status="warn", finding=f"{capsule.id} {why}", remedy=remedy)]

@@ -12,7 +12,7 @@ from protocol.errors import MeshError
 from protocol.risk.pressing.unguarded import limits_of
 
 if TYPE_CHECKING:
-    from adapters.ports.watching import Heard, WatchedPage
+    from adapters.ports.watching import ObservedAct, WatchedPage
     from node.verbs import Tell
     from protocol.capsule.flows.login import Look
     from protocol.goal.condition import Condition
@@ -87,5 +87,5 @@ async def _look(page: WatchedPage) -> tuple[Look, str]:
     return Look(seen=page.seen, held=digests(from_browser(state, CapsuleState()))), state.storage.decode()
 
 
-async def _unheard(heard: Heard) -> None:
+async def _unheard(heard: ObservedAct) -> None:
     """Ignore the acts of the person: nothing is written down."""

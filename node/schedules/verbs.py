@@ -13,7 +13,15 @@ from node.schedules.schedules import Schedules
 from node.verbs import Bound, NoParams, Tell
 from node.verbs.searches import schedule as verbs
 from node.verbs.searches.explore import RUN
-from node.verbs.searches.schedule import AddParams, Ran, Scheduled, ScheduleList, ScheduleParams, ShowParams, Spent
+from node.verbs.searches.schedule import (
+    AddParams,
+    DueRun,
+    NodeWork,
+    Scheduled,
+    ScheduleList,
+    ScheduleParams,
+    ShowParams,
+)
 from protocol import ids, limits
 from protocol.errors import MeshError
 from protocol.goal.condition import parse as parse_condition
@@ -78,7 +86,7 @@ class ScheduleVerbs:
     async def _show(self, params: ShowParams, tell: Tell) -> Scheduled:
         return await self._tell(await self._schedules.get(params.schedule), runs=params.runs, due=params.due)
 
-    async def _run_now(self, params: ScheduleParams, tell: Tell) -> Ran:
+    async def _run_now(self, params: ScheduleParams, tell: Tell) -> DueRun:
         return _ran(await self._schedules.run_now(params.schedule, tell))
 
     async def _pause(self, params: ScheduleParams, tell: Tell) -> Scheduled:
@@ -120,8 +128,8 @@ class ScheduleVerbs:
         )
 
 
-def _ran(run: RunRecord) -> Ran:
-    return Ran(
+def _ran(run: RunRecord) -> DueRun:
+    return DueRun(
         schedule=run.schedule,
         due_ms=run.due_ms,
         status=run.status.value,
@@ -132,7 +140,7 @@ def _ran(run: RunRecord) -> Ran:
         session=run.session,
         reason=run.reason,
         spend=[
-            Spent(node=peer.node, name=peer.name, visits=peer.visits, steps=peer.steps, cost_ms=peer.cost_ms)
+            NodeWork(node=peer.node, name=peer.name, visits=peer.visits, steps=peer.steps, cost_ms=peer.cost_ms)
             for peer in run.spend
         ],
     )

@@ -16,7 +16,7 @@ from adapters.ports.clock import Clock
 from adapters.ports.transport import PeerAddress, PeerClient, PeerHandler, PeerServer
 from node.base.tasks import Tasks
 from node.trust.calls import Calls
-from node.verbs.nodes.node import Hold, Ways
+from node.verbs.nodes.node import Hold, PeerConnections
 from protocol import ids, limits
 from protocol.errors import MeshError
 from protocol.messages import EchoAsk, EchoTell, StatusAsk, StatusTell
@@ -62,10 +62,10 @@ class Reach:
         """The connections this node keeps open, by peer."""
         return dict(self._holds)
 
-    def report(self, node: str) -> Ways:
+    def report(self, node: str) -> PeerConnections:
         """The state of the connections between this node and ``node``."""
         hold, contact = self._holds.get(node), self._calls.contacts.of(node)
-        return Ways(
+        return PeerConnections(
             way=self._client.way(node),
             holds=node in self._server.held,
             held=hold,

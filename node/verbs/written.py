@@ -30,7 +30,7 @@ _LINES_SHOWN: Final = 40
 
 
 @dataclass(frozen=True, kw_only=True)
-class Rows:
+class TextTable:
     """A table."""
 
     title: str
@@ -49,11 +49,11 @@ class Rows:
 
 def text_of(kinds: tuple[Any, ...], result: Record) -> str:
     """``result`` in plain lines. kinds: as for ``told``."""
-    parts = (part.plain() if isinstance(part, Rows) else (part,) for part in told(kinds, result))
+    parts = (part.plain() if isinstance(part, TextTable) else (part,) for part in told(kinds, result))
     return "\n".join(line for part in parts for line in part)
 
 
-def told(kinds: tuple[Any, ...], result: Record) -> Iterator[str | Rows]:
+def told(kinds: tuple[Any, ...], result: Record) -> Iterator[str | TextTable]:
     """``result`` in lines and tables.
 
     kinds: the types that the result may have. The first type that has all fields of the result is used. If none has them all, the
@@ -147,7 +147,7 @@ def _cut(text: str) -> str:
     return f"{text[:_CHARS_SHOWN]}{more}"
 
 
-def _table(field: ResultField, result: Record, names: Names) -> Iterator[str | Rows]:
+def _table(field: ResultField, result: Record, names: Names) -> Iterator[str | TextTable]:
     """A table of the records that ``field`` holds, and the lines below it."""
     rows = result[field.name]
     if not rows:
@@ -161,7 +161,7 @@ def _table(field: ResultField, result: Record, names: Names) -> Iterator[str | R
         wrap.append(beside.shown.label)
         for line, text in zip(cells, result[beside.name], strict=True):
             line.insert(1, text)
-    yield Rows(title=field.shown.label, heads=tuple(heads), cells=tuple(map(tuple, cells)), wrap=tuple(wrap))
+    yield TextTable(title=field.shown.label, heads=tuple(heads), cells=tuple(map(tuple, cells)), wrap=tuple(wrap))
     for row in rows:
         yield from _below(field, row, names)
 

@@ -48,7 +48,7 @@ class Policy(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     """True if controls other than links and certain reads may be pressed without an approval."""
 
 
-class Facts(msgspec.Struct, frozen=True, kw_only=True):
+class UseFacts(msgspec.Struct, frozen=True, kw_only=True):
     """The facts about a wanted use of a capsule. The judging node has found them itself, and relies on no other node's word."""
 
     now_ms: int
@@ -73,7 +73,7 @@ class Facts(msgspec.Struct, frozen=True, kw_only=True):
     """The end of a verified consent; 0 if there is none."""
 
 
-def judge_use(policy: Policy, facts: Facts) -> str | None:
+def judge_use(policy: Policy, facts: UseFacts) -> str | None:
     """The code of the first rule that the use would break, in the order of this function; None if it may go on."""
     broken = (
         # Checked first: a person who sets the clock back could otherwise pass every rule below that reads the time.

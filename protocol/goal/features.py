@@ -28,7 +28,7 @@ from protocol.page.actions.action import Check, Click, Fill, Press, Select
 from protocol.page.seen.observation import Element
 
 
-class Draft(NamedTuple):
+class FeatureDraft(NamedTuple):
     kind: type[Click | Fill | Select | Check | Press]
     element: Element
     value: str
@@ -38,9 +38,9 @@ class Draft(NamedTuple):
         return sum(WEIGHTS[name].value * amount for name, amount in self.features.items())
 
 
-def one_per_address(drafts: list[Draft]) -> list[Draft]:
+def one_per_address(drafts: list[FeatureDraft]) -> list[FeatureDraft]:
     """Keeps the best named of several links to one address (picture and title of a card)."""
-    best: dict[str, Draft] = {}
+    best: dict[str, FeatureDraft] = {}
     for draft in drafts:
         address = draft.element.link
         if draft.kind is Click and address and (address not in best or draft.score() > best[address].score()):
@@ -52,7 +52,7 @@ def one_per_address(drafts: list[Draft]) -> list[Draft]:
     ]
 
 
-def drafts_of(reading: PageForGoal, item: Element) -> Iterator[Draft]:
+def drafts_of(reading: PageForGoal, item: Element) -> Iterator[FeatureDraft]:
     match item.role:
         case "textbox" | "searchbox" | "spinbutton":
             yield from _fills(reading, item)
@@ -62,12 +62,12 @@ def drafts_of(reading: PageForGoal, item: Element) -> Iterator[Draft]:
             yield from _fills(reading, item)
         case "checkbox" | "radio" | "switch":
             if not is_applied(item):
-                yield Draft(Check, item, "", _choice(reading, item, item.name, item.url))
+                yield FeatureDraft(Check, item, "", _choice(reading, item, item.name, item.url))
         case "option" | "slider":
             # Options are chosen through their list; words cannot give a slider's value.
             return
         case _:
-            yield Draft(Click, item, "", _click(reading, item))
+            yield FeatureDraft(Click, item, "", _click(reading, item))
 
 
 # --- links and buttons -----------------------------------------------------------------------------------------------
@@ -215,7 +215,7 @@ def _slot_match(goal: Goal, name: str) -> float:
 # --- fields ----------------------------------------------------------------------------------------------------------
 
 
-def _fills(reading: PageForGoal, item: Element) -> Iterator[Draft]:
+def _fills(reading: PageForGoal, item: Element) -> Iterator[FeatureDraft]:
     if item.traits.input_type in ("password", "file", "hidden") or "readonly" in item.states:
         return
     shown = {value.casefold() for _, value in reading.pairs}
@@ -228,12 +228,12 @@ def _fills(reading: PageForGoal, item: Element) -> Iterator[Draft]:
             found["overwrite"] = 1.0
         if value.casefold() in shown:
             found["applied"] = 1.0
-        yield Draft(Fill, item, value, found)
+        yield FeatureDraft(Fill, item, value, found)
     if item.value and (search or (item.traits.form_method == "get" and _wanted_text(reading.goal, item.value))):
         found = {"enter": 1.0}
         if item.value.casefold() in shown:
             found["applied"] = 1.0
-        yield Draft(Press, item, "Enter", found)
+        yield FeatureDraft(Press, item, "Enter", found)
 
 
 def _values(reading: PageForGoal, item: Element, *, search: bool) -> Iterator[tuple[str, dict[str, float]]]:
@@ -286,13 +286,13 @@ def short_number(bound: Threshold) -> str:
     return f"{bound.number:g}"
 
 
-def _selects(reading: PageForGoal, item: Element) -> Iterator[Draft]:
+def _selects(reading: PageForGoal, item: Element) -> Iterator[FeatureDraft]:
     for option in item.options:
         if option == item.value:
             continue
         features = _choice(reading, item, option, "")
         if "irrelevant_choice" not in features:
-            yield Draft(Select, item, option, features)
+            yield FeatureDraft(Select, item, option, features)
 
 
 def _choice(reading: PageForGoal, item: Element, label: str, url: str) -> dict[str, float]:

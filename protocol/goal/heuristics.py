@@ -17,7 +17,7 @@ from urllib.parse import unquote_plus
 import msgspec
 
 from protocol import limits
-from protocol.goal.features import Draft, drafts_of, one_per_address, short_number
+from protocol.goal.features import FeatureDraft, drafts_of, one_per_address, short_number
 from protocol.goal.goal import Goal, Slot, Threshold
 from protocol.goal.labels import names_slot, own_path, speaks_of, threshold_match, url_stems, verdict
 from protocol.goal.reading import SORTED_RUN_MIN, PageForGoal
@@ -114,7 +114,7 @@ def candidates(
     )
 
 
-def _mixed(scored: list[tuple[float, int, Draft]]) -> Iterator[tuple[float, int, Draft]]:
+def _mixed(scored: list[tuple[float, int, FeatureDraft]]) -> Iterator[tuple[float, int, FeatureDraft]]:
     """The best candidates, with ``OTHERS_PLACES`` reserved for other controls than links; then the links left out."""
     others = sum(entry[2].element.role != "link" for entry in scored)
     links_left, later = limits.CANDIDATES_PER_STATE_MAX - min(OTHERS_PLACES, others), []
@@ -146,7 +146,7 @@ def _places(observation: Observation) -> dict[str, Locator]:
     return places
 
 
-def _action(draft: Draft, target: Locator) -> Action:
+def _action(draft: FeatureDraft, target: Locator) -> Action:
     if draft.kind is Fill:
         return Fill(target=target, value=draft.value)
     if draft.kind is Select:

@@ -32,7 +32,7 @@ from protocol.page.actions.action import (
     SwitchTab,
     Wait,
 )
-from protocol.page.actions.dialogs import Answer, Dialog
+from protocol.page.actions.dialogs import Dialog, DialogAnswer
 from protocol.page.seen.observation import BLANK, Observation, encode
 from protocol.page.seen.whole import cut_by, is_whole
 from protocol.recording.records.session import Profile
@@ -396,7 +396,7 @@ async def test_dialogs_are_dismissed_and_reported_once(page: Page, world: Backen
 async def test_an_expected_dialog_is_accepted_and_no_other_one(page: Page, world: Backend) -> None:
     seen = await form(page, world)
     ask = element(seen, "button", "Ask").ref
-    given = Given(answer=Answer(kind="confirm", accept=True), accepts=lambda dialog: dialog.message == "Sure?")
+    given = Given(answer=DialogAnswer(kind="confirm", accept=True), accepts=lambda dialog: dialog.message == "Sure?")
     outcome = await page.perform(Click(target=ANY), ref=ask, given=given)
     assert outcome.dialogs == (Dialog(kind="confirm", message="Sure?", accepted=True),)
     outcome = await page.perform(Click(target=ANY), ref=element(outcome.observation, "button", "Ask").ref)

@@ -86,7 +86,7 @@ async def test_what_a_page_gives_up_and_sends_again_waits_anew(page: Page, site:
 
 
 async def test_the_document_that_another_site_is_sent_does_not_wait(page: Page, site: PageServer) -> None:
-    """Guard: adapters/browser/egress/holding.py, Holding.take."""
+    """Guard: adapters/browser/egress/holding.py, WaitingRequests.take."""
     other = PageServer()
     await other.start()
     seen = await shown(page, site, f"<form method=post action={other.origin}/save><button>Save</button></form>")
@@ -109,7 +109,7 @@ async def test_a_document_waits_without_blocking_its_page(page: Page, site: Page
 
 
 async def test_what_is_kept_back_or_withdrawn_never_leaves(page: Page, site: PageServer) -> None:
-    """Guard: adapters/browser/egress/holding.py, Holding.left."""
+    """Guard: adapters/browser/egress/holding.py, WaitingRequests.left."""
 
     async def kept_back(number: int) -> None:
         page.keep_back(number)
@@ -143,7 +143,7 @@ async def test_what_is_kept_back_or_withdrawn_never_leaves(page: Page, site: Pag
 
 
 async def test_what_cannot_wait_is_refused_at_once(page: Page, site: PageServer) -> None:
-    """Guard: adapters/browser/egress/holding.py, Holding.take."""
+    """Guard: adapters/browser/egress/holding.py, WaitingRequests.take."""
     site.extra["/shared.js"] = "fetch('/shared', {method: 'POST'})"
     for script, line in (
         ("navigator.sendBeacon('/beacon', 'x')", "POST /beacon"),
@@ -165,7 +165,7 @@ async def test_what_cannot_wait_is_refused_at_once(page: Page, site: PageServer)
 
 
 async def test_a_page_holds_at_most_eight_and_only_what_an_action_caused(page: Page, site: PageServer) -> None:
-    """Guard: adapters/browser/egress/holding.py, Holding.due."""
+    """Guard: adapters/browser/egress/holding.py, WaitingRequests.due."""
     many = "for (let i = 0; i < 12; i++) fetch('/save/' + i, {method: 'POST', body: 'a'})"
     outcome = await pressed(page, site, many)
     assert len(outcome.leaving) == 8 and len(outcome.blocked) == 4

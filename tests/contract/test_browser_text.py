@@ -7,7 +7,7 @@ import pytest
 from adapters.ports.browser import Given, Page
 from node.live.acting.driver import Driver, Gate
 from protocol.page.actions.action import Assert, Click, Extract, Locator
-from protocol.page.actions.dialogs import Answer
+from protocol.page.actions.dialogs import DialogAnswer
 from protocol.page.seen.observation import encode
 from tests.gates import unreported
 from tests.sites.pages.server import PageServer
@@ -43,7 +43,7 @@ async def test_half_a_character_is_mended_wherever_it_comes_from(page: Page, sit
     await driver.act(Assert(what="text", expected=MENDED, target=heading))
     ref = element(await page.observe(), "button", MENDED).ref
     pressed = await page.perform(
-        Click(target=heading), ref=ref, given=Given(answer=Answer(kind="alert"), accepts=lambda _: True)
+        Click(target=heading), ref=ref, given=Given(answer=DialogAnswer(kind="alert"), accepts=lambda _: True)
     )
     assert [one.message for one in pressed.dialogs] == [MENDED]
     assert page.console_errors() == (MENDED,)

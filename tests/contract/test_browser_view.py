@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from adapters.browser.base.masking import masker
 from adapters.browser.observing.aria import parse
-from adapters.browser.observing.view import Facts, assemble, wanted_refs
+from adapters.browser.observing.view import FrameFacts, assemble, wanted_refs
 from protocol.page.seen.observation import Traits
 
 CARDS = """\
@@ -33,8 +33,10 @@ CARDS = """\
     - button "Inner" [ref=f7e2]"""
 
 
-def facts() -> Facts:
-    known = Facts(bases={"": "https://shop.example/a/b/", "f7": "https://shop.example/frame"}, passwords={"hunter2"})
+def facts() -> FrameFacts:
+    known = FrameFacts(
+        bases={"": "https://shop.example/a/b/", "f7": "https://shop.example/frame"}, passwords={"hunter2"}
+    )
     for ref, kind in (("e7", "search"), ("e30", ""), ("e31", "password")):
         known.traits[ref] = Traits(tag="input", input_type=kind)
     return known
@@ -95,7 +97,7 @@ def test_refs_are_numbered_in_order_and_frames_too() -> None:
 
 def test_numbering_does_not_depend_on_what_playwright_counted_before() -> None:
     later = CARDS.replace("ref=e", "ref=f3e").replace("f7e", "f9e")
-    shifted = Facts(passwords={"hunter2"})
+    shifted = FrameFacts(passwords={"hunter2"})
     for ref, traits in facts().traits.items():
         shifted.traits["f3" + ref] = traits
     shifted.bases = {"f3": "https://shop.example/a/b/", "f9": "https://shop.example/frame"}
@@ -143,7 +145,11 @@ def test_text_holds_neither_refs_nor_wrappers() -> None:
 def test_deep_trees_are_read() -> None:
     deep = "\n".join("  " * n + f"- group [ref=e{n + 1}]:" for n in range(3000))
     assert (
-        len(assemble(parse(deep), Facts(), url="https://x.example/", title="", mask=masker({})).observation.elements)
+        len(
+            assemble(
+                parse(deep), FrameFacts(), url="https://x.example/", title="", mask=masker({})
+            ).observation.elements
+        )
         == 3000
     )
 
@@ -168,6 +174,6 @@ def test_what_has_a_hand_and_is_no_control_is_clickable_unless_one_stands_in_or_
     - img "Logo" [ref=e15] [cursor=pointer]
   - img "Photo" [ref=e16]"""
     )
-    known = Facts(traits={"e10": Traits(tag="label"), "e2": Traits(tag="div")})
+    known = FrameFacts(traits={"e10": Traits(tag="label"), "e2": Traits(tag="div")})
     seen = assemble(nodes, known, url="https://shop.example/", title="", mask=masker({})).observation
     assert [each.name for each in seen.elements if each.clickable] == ["Menu", "Cog"]

@@ -18,7 +18,7 @@ from playwright.async_api import Error as PlaywrightError
 
 from adapters.browser.page.page import ChromiumPage
 from adapters.browser.watching import watching
-from adapters.ports.watching import Heard, Tell
+from adapters.ports.watching import ObservedAct, Tell
 from node.config.settings import BrowserConfig
 from node.process.wiring import open_watched
 from node.sessions.actions import Notebook
@@ -205,9 +205,9 @@ async def test_only_what_a_person_did_is_written_and_no_secret_leaves_the_page(
     server.extra["/desk.html"] = DESK
     url = f"{server.origin}/desk.html"
     book = Notebook(file, url, "desk", heard.append)
-    seen: list[Heard] = []
+    seen: list[ObservedAct] = []
 
-    async def tell(one: Heard) -> None:
+    async def tell(one: ObservedAct) -> None:
         seen.append(one)
         await book.heard(one)
 
@@ -330,7 +330,7 @@ async def test_a_page_that_could_not_be_read_when_it_changed_is_read_later(monke
             raise MeshError("browser.timeout")
         return await observe(self)
 
-    async def unheard(one: Heard) -> None:
+    async def unheard(one: ObservedAct) -> None:
         """Nobody asks."""
 
     monkeypatch.setattr(ChromiumPage, "observe", observed)
@@ -346,7 +346,7 @@ async def test_where_the_window_was_led_is_told_though_the_history_cannot_be_rea
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """While another process takes the page over, Chromium says “Not attached to an active page”."""
-    told: asyncio.Queue[Heard] = asyncio.Queue()
+    told: asyncio.Queue[ObservedAct] = asyncio.Queue()
     async with at_form(told.put) as (page, person, origin):
         send, failing = page._session.send, 3
 

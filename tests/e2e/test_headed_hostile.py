@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from adapters.browser.watching import watching
-from adapters.ports.watching import Heard
+from adapters.ports.watching import ObservedAct
 from node.config.settings import BrowserConfig
 from node.process.wiring import open_watched
 from node.sessions.actions import Notebook
@@ -53,10 +53,10 @@ class _Overheard:
 
     def __init__(self, book: Notebook) -> None:
         self.sent: list[str] = []
-        self.seen: list[Heard] = []
+        self.seen: list[ObservedAct] = []
         self._book = book
 
-    async def tell(self, one: Heard) -> None:
+    async def tell(self, one: ObservedAct) -> None:
         self.seen.append(one)
         await self._book.heard(one)
 

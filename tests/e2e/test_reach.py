@@ -17,7 +17,7 @@ from adapters.transport.server import MeshServer
 from node.health import doctor
 from node.process.setup import init_home
 from node.rooms import Rooms
-from node.verbs.nodes.node import Check
+from node.verbs.nodes.node import CheckResult
 from protocol.errors import MeshError
 from protocol.keys.keylog import KeyLog
 from protocol.messages import StatusAsk, StatusTell
@@ -39,7 +39,7 @@ async def status(asker: Rooms, asked: Rooms) -> StatusTell:
     return await asker.trust.calls.call(asked.identity.node, "status", StatusAsk(), StatusTell)
 
 
-async def wires(rooms: Rooms) -> dict[str, Check]:
+async def wires(rooms: Rooms) -> dict[str, CheckResult]:
     """What doctor says about peers, by name of the check."""
     return {check.name: check for check in await doctor._peers(rooms)}
 

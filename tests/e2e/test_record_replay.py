@@ -26,7 +26,7 @@ from node.sessions.actions.action_files import parse_actions
 from node.sessions.keeping.handover import export_session, import_bundle
 from node.sessions.keeping.reports import open_report
 from node.sessions.replaying.replayer import replay
-from node.sessions.shared.replay_plan import Recorded, Replayed, ReplayPlan
+from node.sessions.shared.replay_plan import ReplayPlan, ReplayResult, ReplaySource
 from node.signing.identity import Identity
 from node.signing.manifests import signed_manifest
 from node.signing.witness import Witness
@@ -143,16 +143,16 @@ async def recorded_by(
     return recorder
 
 
-async def loaded(node: Node, session_id: str) -> Recorded:
+async def loaded(node: Node, session_id: str) -> ReplaySource:
     session = await node.store.session(session_id)
     assert session is not None
     _, digest = await signed_manifest(node.store, session_id)
-    return Recorded(session=session, steps=await node.store.steps(session_id), manifest=digest)
+    return ReplaySource(session=session, steps=await node.store.steps(session_id), manifest=digest)
 
 
 async def replayed_by(
     node: Node, browser: Browser, session_id: str, *, on: Page | None = None, **changes: object
-) -> Replayed:
+) -> ReplayResult:
     plan = msgspec.structs.replace(ReplayPlan(browser=browser.info, gate=Gate(report=unreported)), **changes)
     async with page_of(browser, on) as page:
         return await replay(await loaded(node, session_id), node.store, page, node.clock, node.witness, plan)

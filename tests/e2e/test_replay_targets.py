@@ -8,7 +8,7 @@ from adapters.ports.browser import Browser
 from node.live.acting.driver import Gate
 from node.live.recording.recorder import Recorder
 from node.sessions.actions.action_files import parse_actions
-from node.sessions.shared.replay_plan import Replayed
+from node.sessions.shared.replay_plan import ReplayResult
 from protocol.errors import MeshError
 from protocol.page.actions.action import Action, Click, Locator
 from protocol.risk.pressing.classes import Risk
@@ -52,7 +52,7 @@ async def recorded(node: Node, browser: Browser, site: PageServer, selector: str
     return recorder
 
 
-async def replayed(node: Node, browser: Browser, recorder: Recorder) -> Replayed:
+async def replayed(node: Node, browser: Browser, recorder: Recorder) -> ReplayResult:
     """Steps that write are performed also after a mismatch: what holds the click back is its target alone."""
     return await replayed_by(node, browser, recorder.session.id, gate=GATE, on_mismatch="go")
 

@@ -18,7 +18,7 @@ from node.live.acting.uploads import Uploads
 from node.live.recording.recorder import Recorder
 from node.live.recording.run import record, record_actions
 from node.sessions.replaying.replayer import replay
-from node.sessions.shared.replay_plan import Replayed, ReplayPlan
+from node.sessions.shared.replay_plan import ReplayPlan, ReplayResult
 from protocol.approval.forms import RequestForm, request_words
 from protocol.errors import MeshError
 from protocol.page.actions.action import Action, Assert, Click, Goto, Locator, Upload
@@ -125,7 +125,7 @@ async def _recorded(
 
 async def _replayed(
     node: Node, browser: Browser, session: str, *, sites: tuple[SiteRule, ...] = (), **changes: Any
-) -> Replayed:
+) -> ReplayResult:
     wall, policy = GuardPolicy(), GuardPolicy(sites=sites)
     plan = ReplayPlan(
         browser=browser.info, gate=Gate(report=unreported, wall=wall), by_manifest=True, level="performed"

@@ -19,7 +19,7 @@ from adapters.transport.tls import answers, certificates
 from node.config.settings import parse as parse_config
 from node.sessions.actions.action_files import parse_actions
 from node.sessions.keeping.reports import open_report
-from node.sessions.shared.replay_plan import Recorded
+from node.sessions.shared.replay_plan import ReplaySource
 from protocol import ids, limits
 from protocol.capsule import file as capsule_file
 from protocol.capsule.artefacts import consent_until_ms
@@ -146,7 +146,7 @@ def _signed(payload: bytes, kind: str) -> bytes:
 
 def _report(data: bytes) -> object:
     session, steps = seeds.recorded()
-    recorded = Recorded(session=session, steps=steps, manifest=seeds.MANIFEST_DIGEST)
+    recorded = ReplaySource(session=session, steps=steps, manifest=seeds.MANIFEST_DIGEST)
     return open_report(_signed(data, KIND_REPLAY_REPORT), find_key, recorded)
 
 

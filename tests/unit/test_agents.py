@@ -115,7 +115,7 @@ async def test_what_is_no_token_is_refused(place: Place, cut: str) -> None:
 
 
 async def test_a_token_of_another_node_or_name_is_unknown_and_counted(place: Place) -> None:
-    """Guard: node/agents/tokens.py, Tokens.agent."""
+    """Guard: node/agents/tokens.py, AgentTokens.agent."""
     await place.add()
     assert await code_of(place.call(make_token("helper", bytes(32)))) == "control.unauthorised"
     assert place.refusals.codes["control.unauthorised"] == 1
@@ -188,7 +188,7 @@ async def test_origins_are_patterns_in_one_form_or_refused(place: Place) -> None
 
 
 async def test_ten_thousand_wrong_tokens_are_slowed_counted_and_keep_nobody_out(place: Place) -> None:
-    """Guard: node/agents/tokens.py, Tokens._pause."""
+    """Guard: node/agents/tokens.py, AgentTokens._pause."""
     made = await place.add()
     await place.call(made.token)
     looked_up: list[bytes] = []
@@ -373,7 +373,7 @@ async def test_an_expired_token_is_refused_and_ends_a_call_in_its_middle(place: 
 
 
 async def test_a_token_that_expired_is_refused_before_its_call_is_counted(place: Place) -> None:
-    """Guard: node/agents/tokens.py, Tokens._check_time."""
+    """Guard: node/agents/tokens.py, AgentTokens._check_time."""
     made = await place.add(expires_s=90)
     place.clock.advance(90_000)
     assert await code_of(place.call(made.token)) == "agent.expired"

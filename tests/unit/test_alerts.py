@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from node.live.acting.driver import Gate
-from node.sessions.shared.replay_plan import Replayed
+from node.sessions.shared.replay_plan import ReplayResult
 from protocol.page.actions.action import Assert, Click, Goto, Locator
 from protocol.page.seen.observation import Element
 from protocol.recording.pages.alerts import alerts, new_alerts
@@ -69,7 +69,7 @@ def page(*text: str) -> Document:
 
 async def replayed(
     *text: str, recorded: tuple[str, ...] = (), asserts: bool = True, level: Level | None = None
-) -> Replayed:
+) -> ReplayResult:
     """A replay of a page that now says ``text``."""
     bench = Bench()
     bench.site.documents[HOME] = page(*recorded)

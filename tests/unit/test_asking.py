@@ -18,7 +18,7 @@ from node.cli.base import asking
 from node.process.answering import answering
 from node.process.client import call
 from node.verbs import Caller
-from node.verbs.sessions.session_question import Question
+from node.verbs.sessions.session_question import StepQuestion
 from node.verbs.sessions.session_results import ReplayedSession
 from protocol import limits
 from protocol.errors import MeshError
@@ -70,9 +70,9 @@ class Person:
 
     def __init__(self, *answers: bool | None) -> None:
         self._answers = list(answers)
-        self.asked: list[Question] = []
+        self.asked: list[StepQuestion] = []
 
-    async def __call__(self, question: Question) -> bool | None:
+    async def __call__(self, question: StepQuestion) -> bool | None:
         self.asked.append(question)
         return self._answers.pop(0)
 
@@ -96,7 +96,7 @@ async def test_the_question_says_what_the_step_would_do_and_why_it_is_asked_with
     person = Person(None)
     done = await bench.replay(recorder, on_mismatch="ask", ask=person)
     assert person.asked == [
-        Question(
+        StepQuestion(
             step=2,
             action="fill textbox “Name” with “Ale”",
             element="textbox “Name”",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 
-from adapters.browser.observing.ahead import Ahead
+from adapters.browser.observing.ahead import EarlyObservations
 from protocol.errors import MeshError
 from protocol.page.instructions.hidden_text import HiddenTexts
 
@@ -37,7 +37,7 @@ class Watched:
 
 async def test_a_look_counts_if_nothing_has_changed() -> None:
     page = Watched()
-    ahead = Ahead(page.observe, page.picture, page.hidden)
+    ahead = EarlyObservations(page.observe, page.picture, page.hidden)
     ahead.begin()
     assert await ahead.counts(unchanged=True)
     assert (page.looks, page.shots) == (1, 0), "nobody has asked for a picture"
@@ -48,7 +48,7 @@ async def test_a_look_counts_if_nothing_has_changed() -> None:
 
 async def test_a_picture_is_taken_where_one_was_asked_for_before_and_is_given_once() -> None:
     page = Watched()
-    ahead = Ahead(page.observe, page.picture, page.hidden)
+    ahead = EarlyObservations(page.observe, page.picture, page.hidden)
     assert ahead.picture() == b""
     ahead.begin()
     assert await ahead.counts(unchanged=True)
@@ -57,7 +57,7 @@ async def test_a_picture_is_taken_where_one_was_asked_for_before_and_is_given_on
 
 async def test_a_picture_from_before_an_action_counts_for_nothing() -> None:
     page = Watched()
-    ahead = Ahead(page.observe, page.picture, page.hidden)
+    ahead = EarlyObservations(page.observe, page.picture, page.hidden)
     ahead.picture()
     ahead.begin()
     assert await ahead.counts(unchanged=True)
@@ -67,7 +67,7 @@ async def test_a_picture_from_before_an_action_counts_for_nothing() -> None:
 
 async def test_what_the_page_hides_is_read_where_it_was_asked_for_before_and_is_given_once() -> None:
     page = Watched()
-    ahead = Ahead(page.observe, page.picture, page.hidden)
+    ahead = EarlyObservations(page.observe, page.picture, page.hidden)
     ahead.begin()
     assert await ahead.counts(unchanged=True)
     assert (ahead.hidden(), page.reads) == (None, 0), "nobody had asked for it"
@@ -86,7 +86,7 @@ async def test_what_the_page_hides_is_read_where_it_was_asked_for_before_and_is_
 
 async def test_a_look_that_fails_counts_for_nothing() -> None:
     page = Watched()
-    ahead = Ahead(page.observe, page.picture, page.hidden)
+    ahead = EarlyObservations(page.observe, page.picture, page.hidden)
     page.fails = True
     for _ in range(2):
         ahead.begin()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from adapters.browser.wall.heads import Head, Heads
+from adapters.browser.wall.heads import Heads, RequestHead
 from protocol import limits
 from tests.tables import each
 
@@ -18,7 +18,7 @@ def read(data: bytes, size: int) -> list[tuple[str, str] | bytes]:
     for start in range(0, len(data), size):
         heads.receive(data[start : start + size])
         while (piece := heads.next()) is not None:
-            found.append((piece.method, piece.url) if isinstance(piece, Head) else piece)
+            found.append((piece.method, piece.url) if isinstance(piece, RequestHead) else piece)
     return found
 
 

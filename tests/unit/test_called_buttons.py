@@ -7,7 +7,7 @@ from __future__ import annotations
 import pytest
 
 from protocol.errors import MeshError
-from protocol.goal.features import Draft, one_per_address
+from protocol.goal.features import FeatureDraft, one_per_address
 from protocol.page.actions.action import Click, Locator
 from protocol.page.actions.evidence import ElementEvidence, Judge, collect
 from protocol.page.actions.locator import resolve
@@ -59,12 +59,12 @@ def test_one_in_another_row_is_not_the_recorded_one_for_its_address(role: str, u
 
 @each(("role", "url"), BUTTONS)
 def test_a_search_tries_each_of_them(role: str, url: str) -> None:
-    drafts = [Draft(Click, each, "", {}) for each in people("Ann", "Bob", role=role, url=url).elements]
+    drafts = [FeatureDraft(Click, each, "", {}) for each in people("Ann", "Bob", role=role, url=url).elements]
     assert one_per_address(drafts) == drafts
 
 
 def test_two_links_to_one_place_are_one() -> None:
     page = people("Ann", "Bob", role="link", url="https://shop.example/new")
     assert resolve(Locator(role="link", name="Edit"), page) == page.elements[0]
-    drafts = [Draft(Click, each, "", {}) for each in page.elements]
+    drafts = [FeatureDraft(Click, each, "", {}) for each in page.elements]
     assert len(one_per_address(drafts)) == 1

@@ -17,7 +17,7 @@ from node.live.browsers.mounting import Mount
 from protocol.approval.forms import request_form
 from protocol.approval.question import Cover
 from protocol.page.actions.action import Click, Fill, Locator
-from protocol.page.actions.dialogs import Answer, Dialog
+from protocol.page.actions.dialogs import Dialog, DialogAnswer
 from protocol.page.seen.observation import Element
 from protocol.recording.records.manifest import StepRequests, effect_of
 from protocol.risk.pressing.classes import Risk, classify
@@ -99,7 +99,7 @@ def test_a_capsule_that_forbids_trials_follows_links_and_opens_what_certainly_re
 
 async def test_no_dialog_is_accepted_that_asks_for_more_than_the_capsule_allows() -> None:
     gate = Mount(guard=GuardPolicy(), capsule="cap-1", class_max=4).gate(Gate(report=unreported, risk_max=7))
-    answer = Answer(kind="confirm", text="Sure?", accept=True)
+    answer = DialogAnswer(kind="confirm", text="Sure?", accept=True)
     said = {"Sure?": True, "Sure? This will delete the account.": False}
     for message, taken in said.items():
         accepts = accepting(answer, Risk(level=4, reason="x"), gate.approved_max)

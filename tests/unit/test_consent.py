@@ -7,7 +7,7 @@ import pytest
 
 from node.live.recording import as_told
 from node.sessions.shared.consent import consents, effects_digest
-from node.sessions.shared.replay_plan import Recorded
+from node.sessions.shared.replay_plan import ReplaySource
 from protocol import ids
 from protocol.errors import MeshError
 from protocol.page.actions.action import Click, Locator
@@ -20,7 +20,7 @@ OTHER = ids.node_id(bytes(32))
 SENT = effect_of("POST", "https://shop.example/cart/add")
 
 
-def recorded(*, sends: bool = True, ok: bool = True, **changes: object) -> Recorded:
+def recorded(*, sends: bool = True, ok: bool = True, **changes: object) -> ReplaySource:
     step = Step(
         index=1,
         action=Click(target=Locator(role="button", name="Add")),
@@ -34,10 +34,10 @@ def recorded(*, sends: bool = True, ok: bool = True, **changes: object) -> Recor
         effects=(SENT,) if sends else (),
     )
     session = msgspec.structs.replace(sample_session([step]), **{"caller": "owner", **changes})
-    return Recorded(session=session, steps=[step], manifest=bytes(32))
+    return ReplaySource(session=session, steps=[step], manifest=bytes(32))
 
 
-def answer(of: Recorded, *writes: str) -> bool | str:
+def answer(of: ReplaySource, *writes: str) -> bool | str:
     try:
         return consents(writes, of, NODE)
     except MeshError as error:

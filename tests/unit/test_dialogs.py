@@ -6,7 +6,7 @@ import pytest
 
 from node.sessions.actions.action_files import parse_actions
 from protocol.errors import MeshError
-from protocol.page.actions.dialogs import Answer, Dialog, DialogKind, require_expected, unexpected
+from protocol.page.actions.dialogs import Dialog, DialogAnswer, DialogKind, require_expected, unexpected
 from protocol.page.secrets.redaction import Redaction, redacted
 from protocol.page.seen.observation import Element
 from protocol.recording.records.session import Expect
@@ -17,7 +17,7 @@ from tests.twins.browser import Control, Document, Effect
 from tests.unit.test_sessions_handover import node_of
 from tests.unit.test_sessions_room import ORIGIN, Bench
 
-SURE = Answer(kind="confirm", text="Sure?", accept=True)
+SURE = DialogAnswer(kind="confirm", text="Sure?", accept=True)
 CONFIRM = Dialog(kind="confirm", message="Are you\nSure?", accepted=True)
 STEPS = f"start: {ORIGIN}/\nsteps:\n- click: {{role: button, name: Next}}\n"
 
@@ -37,16 +37,16 @@ async def bench_with(document: Document) -> Bench:
     ("text", "made"),
     [
         ("{kind: confirm, text: Sure?, accept: yes}", SURE),
-        ("{kind: alert}", Answer(kind="alert")),
-        ("{kind: confirm, accept: no}", Answer(kind="confirm")),
+        ("{kind: alert}", DialogAnswer(kind="alert")),
+        ("{kind: confirm, accept: no}", DialogAnswer(kind="confirm")),
         (
             "{kind: prompt, text: Name, accept: yes, reply: yes}",
-            Answer(kind="prompt", text="Name", accept=True, reply="yes"),
+            DialogAnswer(kind="prompt", text="Name", accept=True, reply="yes"),
         ),
-        ("{kind: beforeunload, accept: yes}", Answer(kind="beforeunload", accept=True)),
+        ("{kind: beforeunload, accept: yes}", DialogAnswer(kind="beforeunload", accept=True)),
     ],
 )
-def test_a_dialog_is_expected_beside_the_action_that_causes_it(text: str, made: Answer) -> None:
+def test_a_dialog_is_expected_beside_the_action_that_causes_it(text: str, made: DialogAnswer) -> None:
     file = parse_actions(f"{STEPS}  expect: {{dialog: {text}}}".encode())
     assert file.expects == {2: Expect(dialog=made)}
 
@@ -80,11 +80,13 @@ def test_an_expected_dialog_that_makes_no_sense_is_refused(text: str, words: str
         (SURE, (Dialog(kind="confirm", message="Are you Sure?"),), "confirm “Are you Sure?”, dismissed"),
         (SURE, (Dialog(kind="confirm", message="Really?", accepted=True),), "Really?"),
         (SURE, (Dialog(kind="alert", message="Sure?"),), "alert “Sure?”"),
-        (Answer(kind="alert"), (Dialog(kind="alert", message="Saved"),), ""),
-        (Answer(kind="alert", accept=True), (Dialog(kind="alert", message="Saved"),), ""),
+        (DialogAnswer(kind="alert"), (Dialog(kind="alert", message="Saved"),), ""),
+        (DialogAnswer(kind="alert", accept=True), (Dialog(kind="alert", message="Saved"),), ""),
     ],
 )
-def test_exactly_the_expected_dialog_must_come(answer: Answer | None, dialogs: tuple[Dialog, ...], said: str) -> None:
+def test_exactly_the_expected_dialog_must_come(
+    answer: DialogAnswer | None, dialogs: tuple[Dialog, ...], said: str
+) -> None:
     if not said:
         require_expected(dialogs, answer)
         return
@@ -103,16 +105,16 @@ def test_without_an_expectation_every_dialog_is_unexpected() -> None:
     ("answer", "level"),
     [
         (None, 1),
-        (Answer(kind="confirm", text="Delete the account?"), 1),
-        (Answer(kind="alert", accept=True), 1),
-        (Answer(kind="beforeunload", accept=True), 3),
+        (DialogAnswer(kind="confirm", text="Delete the account?"), 1),
+        (DialogAnswer(kind="alert", accept=True), 1),
+        (DialogAnswer(kind="beforeunload", accept=True), 3),
         (SURE, 3),
-        (Answer(kind="confirm", accept=True), 4),
-        (Answer(kind="confirm", text="Place the order?", accept=True), 5),
-        (Answer(kind="confirm", text="Delete the account?", accept=True), 7),
+        (DialogAnswer(kind="confirm", accept=True), 4),
+        (DialogAnswer(kind="confirm", text="Place the order?", accept=True), 5),
+        (DialogAnswer(kind="confirm", text="Delete the account?", accept=True), 7),
     ],
 )
-def test_accepting_counts_as_what_the_dialog_asks(answer: Answer | None, level: int) -> None:
+def test_accepting_counts_as_what_the_dialog_asks(answer: DialogAnswer | None, level: int) -> None:
     assert with_answer(Risk(level=1, reason="a control of the view"), answer).level == level
     assert with_answer(Risk(level=7, reason="says “delete”"), answer).level == 7
 
@@ -179,8 +181,10 @@ async def test_accepting_a_dialog_needs_the_approval_of_its_class() -> None:
 def test_what_a_dialog_says_is_redacted() -> None:
     (kept,) = redacted((Dialog(kind="alert", message="Hello swordfish"),), Redaction({"word": "swordfish"}))
     assert kept.message == "Hello ‹secret:word›"
-    expect = redacted(Expect(dialog=Answer(kind="confirm", text="Hello swordfish")), Redaction({"word": "swordfish"}))
-    assert expect == Expect(dialog=Answer(kind="confirm", text="Hello ‹secret:word›"))
+    expect = redacted(
+        Expect(dialog=DialogAnswer(kind="confirm", text="Hello swordfish")), Redaction({"word": "swordfish"})
+    )
+    assert expect == Expect(dialog=DialogAnswer(kind="confirm", text="Hello ‹secret:word›"))
 
 
 def test_a_press_that_needs_no_yes_adds_nothing_to_the_class_of_what_it_accepts_unless_it_is_grave() -> None:
@@ -188,5 +192,5 @@ def test_a_press_that_needs_no_yes_adds_nothing_to_the_class_of_what_it_accepts_
     assert with_answer(ordinary, SURE, free=True).level == 3
     assert with_answer(ordinary, SURE).level == 4
     assert with_answer(grave, SURE, free=True).level == 7
-    deletes = Answer(kind="confirm", text="Delete everything?", accept=True)
+    deletes = DialogAnswer(kind="confirm", text="Delete everything?", accept=True)
     assert with_answer(ordinary, deletes, free=True).level == 7

@@ -24,7 +24,7 @@ from node.health.doctor_schedules import check_schedules
 from node.live.browsers.browsers import Browsers
 from node.rooms import Rooms
 from node.signing import identity
-from node.verbs.nodes.node import Check
+from node.verbs.nodes.node import CheckResult
 from protocol import ids, limits
 from protocol.errors import MeshError, PeerError
 from protocol.recording.records.session import BrowserInfo
@@ -58,8 +58,8 @@ RECOVER = (
 )
 
 
-def check(name: str, status: Any, finding: str, remedy: str = "") -> Check:
-    return Check(name=name, status=status, finding=finding, remedy=remedy)
+def check(name: str, status: Any, finding: str, remedy: str = "") -> CheckResult:
+    return CheckResult(name=name, status=status, finding=finding, remedy=remedy)
 
 
 # --- the machine -----------------------------------------------------------------------------------------------------
@@ -283,7 +283,7 @@ def test_a_node_is_healthy_if_nothing_is_a_fault(statuses: tuple[str, ...], heal
 # --- schedules -------------------------------------------------------------------------------------------------------
 
 
-async def schedules_of(bench: Bench, serving: str = "") -> list[Check]:
+async def schedules_of(bench: Bench, serving: str = "") -> list[CheckResult]:
     return await check_schedules(rooms(schedules=bench.room, clock=bench.clock, serving=serving))
 
 

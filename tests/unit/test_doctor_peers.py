@@ -19,7 +19,7 @@ from node.log.log_watch import LogAnswer
 from node.rooms import Rooms
 from node.trust.reach import Reach
 from node.verbs.nodes import node as verbs
-from node.verbs.nodes.node import Check, Hold, Knocked, KnockParams
+from node.verbs.nodes.node import CheckResult, Hold, Knocked, KnockParams
 from protocol import limits
 from protocol.errors import MeshError
 from protocol.messages import PROTOCOL_VERSION, EchoTell, StatusAsk, StatusTell
@@ -31,7 +31,9 @@ HOME = Path("/data of/node")
 CLOCKS = "on the machine whose clock is wrong: timedatectl set-ntp true"
 SAME_VERSION = "on the machine with the older `trailmesh --version`: pip install --upgrade trailmesh"
 REACHED = EchoTell(reached=True, way="https://anna.invalid:443", milliseconds=7)
-INWARD = Check(name="bruno → here", status="ok", finding="reaches this node in 7 ms over https://anna.invalid:443")
+INWARD = CheckResult(
+    name="bruno → here", status="ok", finding="reaches this node in 7 ms over https://anna.invalid:443"
+)
 WEEK_MS = 7 * 86_400_000
 
 
@@ -81,7 +83,7 @@ class Pair:
 
         self.bruno.api.serve("status", status)
 
-    async def found(self, name: str = "bruno") -> list[Check]:
+    async def found(self, name: str = "bruno") -> list[CheckResult]:
         return await doctor_peers.check_peer(self.rooms, self.bruno.id, name)
 
 
@@ -91,8 +93,8 @@ async def pair() -> AsyncIterator[Pair]:
         yield Pair(anna, bruno)
 
 
-def outward(words: str, status: Any = "ok", remedy: str = "") -> Check:
-    return Check(name="peer bruno", status=status, finding=words, remedy=remedy)
+def outward(words: str, status: Any = "ok", remedy: str = "") -> CheckResult:
+    return CheckResult(name="peer bruno", status=status, finding=words, remedy=remedy)
 
 
 ANSWERS = "answers in 0 ms at https://bruno.invalid:443; we may do there: explore"
@@ -224,14 +226,14 @@ async def test_a_node_behind_nat_is_not_told_to_open_a_port(pair: Pair) -> None:
 
 
 async def test_a_log_that_is_not_shown_or_was_opened_lately_is_a_warning(pair: Pair) -> None:
-    async def told(name: str = "bruno") -> list[Check]:
+    async def told(name: str = "bruno") -> list[CheckResult]:
         return (await pair.found(name))[2:]
 
     remedy = "trailmesh log audit --peer bruno --home '/data of/node'"
     title = "log of bruno"
     await pair.watch.change(pair.bruno.id, shown=LogAnswer.SILENT)
     trouble = "answers without a head of its log"
-    assert await told() == [Check(name=title, status="warn", finding=trouble, remedy=remedy)]
+    assert await told() == [CheckResult(name=title, status="warn", finding=trouble, remedy=remedy)]
     assert [check.name for check in await told("b" * 40)] == [f"log of {'b' * 25}"]
     await pair.watch.change(pair.bruno.id, shown=LogAnswer.CURRENT)
     assert await told() == []

@@ -6,8 +6,8 @@ from itertools import pairwise
 
 import pytest
 
-from node.explorer.showing.report import ReportInput, Spent, _digest, _duration, _looked, _moment, _replays, _steps
-from node.explorer.showing.tree_picture import COLOURS, SHOWN_MAX, Box, Edge, Picture, Share, TreeNode, draw
+from node.explorer.showing.report import ReportInput, SearchCost, _digest, _duration, _looked, _moment, _replays, _steps
+from node.explorer.showing.tree_picture import COLOURS, SHOWN_MAX, BarShare, Edge, NodeBox, Picture, TreeNode, draw
 from tests.report_samples import sample_report
 from tests.tables import each
 
@@ -30,7 +30,7 @@ def test_one_node_is_one_box_with_the_bars_of_those_who_visited_it() -> None:
         width=232,
         height=70,
         boxes=(
-            Box(
+            NodeBox(
                 x=12,
                 y=12,
                 label="start",
@@ -38,7 +38,7 @@ def test_one_node_is_one_box_with_the_bars_of_those_who_visited_it() -> None:
                 folded="",
                 tooltip="start\ntold\nBruno: 1 visit\nAnna: 3 visits",
                 winning=False,
-                shares=(Share(colour=1, x=22, width=47.0), Share(colour=0, x=69.0, width=141.0)),
+                shares=(BarShare(colour=1, x=22, width=47.0), BarShare(colour=0, x=69.0, width=141.0)),
             ),
         ),
         edges=(),
@@ -192,7 +192,7 @@ def test_every_replay_is_shown_with_the_steps_that_it_did_not_reach() -> None:
     alone = _replays(ReportInput(title="t", made_ms=0, replays=data.replays))
     assert [row["missing"] for row in alone] == [0, 0], "without the session nobody knows"
     assert all(each["text"] == "" for row in alone for each in row["rows"])
-    assert Spent(visits=1, steps=1, milliseconds=1).leases == 0
+    assert SearchCost(visits=1, steps=1, milliseconds=1).leases == 0
 
 
 def test_it_says_behind_what_a_node_looked_most() -> None:

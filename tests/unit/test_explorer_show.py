@@ -13,7 +13,7 @@ import pytest
 from node.base.serving import Serving
 from node.explorer import ExploreVerbs, Parts, show_search
 from node.explorer.progress import Progress
-from node.explorer.showing.report import MeshNode, ReportInput, Spent
+from node.explorer.showing.report import ReportInput, SearchCost, SearchNode
 from node.explorer.showing.show import _name, _report, _signed, _signed_row, _summary, summarise
 from node.sessions.serving import Sessions
 from node.verbs.searches import explore as verbs
@@ -177,11 +177,11 @@ async def test_the_report_of_a_search_that_reached_its_goal_has_session_tree_and
             f"Found by {summary.claimed_by}, replayed and verified by anna in {summary.seconds:.0f} s."
         )
         assert report.nodes == tuple(
-            MeshNode(
+            SearchNode(
                 name=p.name,
                 id=p.node,
                 role=p.role,
-                spent=Spent(visits=p.visits, steps=p.steps, milliseconds=p.cost_ms, leases=p.leases),
+                spent=SearchCost(visits=p.visits, steps=p.steps, milliseconds=p.cost_ms, leases=p.leases),
             )
             for p in summary.spend
         )

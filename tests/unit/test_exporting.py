@@ -33,7 +33,7 @@ from protocol.page.actions.action import (
     Wait,
     Within,
 )
-from protocol.page.actions.dialogs import Answer
+from protocol.page.actions.dialogs import DialogAnswer
 from protocol.page.actions.evidence import ElementEvidence
 from protocol.page.actions.fits import Fit
 from protocol.recording.records.session import Expect, Session, Skipped, Step
@@ -368,7 +368,7 @@ def expecting(expect: Expect) -> list[Step]:
 
 
 def test_a_dialog_is_answered_in_the_test_as_in_the_session() -> None:
-    answer = Answer(kind="prompt", text="New  name", accept=True, reply='a "b"')
+    answer = DialogAnswer(kind="prompt", text="New  name", accept=True, reply='a "b"')
     written = write_playwright(session(), expecting(Expect(dialog=answer)))
     ast.parse(written.text)
     assert not written.lost
@@ -382,7 +382,7 @@ def test_a_dialog_is_answered_in_the_test_as_in_the_session() -> None:
 
 
 def test_a_dialog_that_is_dismissed_has_to_come_too() -> None:
-    written = write_playwright(session(), expecting(Expect(dialog=Answer(kind="confirm"))))
+    written = write_playwright(session(), expecting(Expect(dialog=DialogAnswer(kind="confirm"))))
     assert "lambda dialog: dialog.dismiss())" in written.text
     assert 'with page.expect_event("dialog", lambda dialog: dialog.type == "confirm"):' in written.text
 
@@ -513,7 +513,7 @@ def test_what_is_done_in_a_tab_whose_opening_cannot_be_said_is_not_said_either()
 @each(
     ("expect", "reason"),
     [
-        (Expect(dialog=Answer(kind="alert")), "no step that answers a dialog"),
+        (Expect(dialog=DialogAnswer(kind="alert")), "no step that answers a dialog"),
         (Expect(tab=True), "the page that opened the tab"),
     ],
 )

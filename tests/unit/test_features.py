@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from protocol.goal.features import Draft, drafts_of, one_per_address, short_number
+from protocol.goal.features import FeatureDraft, drafts_of, one_per_address, short_number
 from protocol.goal.goal import Threshold, parse_goal
 from protocol.goal.reading import PageForGoal
 from protocol.goal.weights import WEIGHTS
@@ -399,8 +399,10 @@ def test_a_bound_is_typed_in_its_shortest_form(number: float, short: str) -> Non
 
 
 def test_of_several_links_to_one_address_the_best_stays_and_of_equals_the_first() -> None:
-    def draft(name: str, path: str = "/a", kind: Any = Click, **features: float) -> Draft:
-        return Draft(kind, link(name, path, ref=name) if path else control("button", name, ref=name), "", features)
+    def draft(name: str, path: str = "/a", kind: Any = Click, **features: float) -> FeatureDraft:
+        return FeatureDraft(
+            kind, link(name, path, ref=name) if path else control("button", name, ref=name), "", features
+        )
 
     drafts = [
         draft("picture"),

@@ -18,7 +18,7 @@ import pytest
 import protocol
 from node.health.backup_file import CONTENTS_FILE, unpack
 from node.sessions.keeping.reports import open_report
-from node.sessions.shared.replay_plan import Recorded
+from node.sessions.shared.replay_plan import ReplaySource
 from protocol.capsule import file as capsule_file
 from protocol.errors import MeshError
 from protocol.keys.key_event import read_event
@@ -170,7 +170,7 @@ def test_a_bundle_of_the_present_version_that_breaks_a_rule_is_invalid() -> None
 
 def _report(sealed: bytes) -> object:
     bundle = _verify(base64.b64decode(OLDER["cases"][0]["file"]))
-    recorded = Recorded(session=bundle.session, steps=bundle.steps(), manifest=bundle.manifest_digest)
+    recorded = ReplaySource(session=bundle.session, steps=bundle.steps(), manifest=bundle.manifest_digest)
     return open_report(sealed, find_key, recorded)
 
 

@@ -13,7 +13,7 @@ from protocol import limits
 from protocol.errors import MeshError
 from protocol.page.actions.action import Assert, Fill, Locator, Secret
 from protocol.page.seen.observation import Element, Traits
-from protocol.recording.records.inputs import Exchange, change, given_anew, recorded_value, values_of
+from protocol.recording.records.inputs import InputReplacement, change, given_anew, recorded_value, values_of
 from protocol.recording.records.session import ChangedInput, Input, ReplayReport
 from protocol.recording.replays.reports import check_report
 from tests.given_secrets import as_params
@@ -125,14 +125,14 @@ ADA_BOB = ChangedInput(name="customer", recorded="Ada", value="Bob")
     ],
 )
 def test_values_are_exchanged_as_whole_words(changed: ChangedInput, met: str, home: str) -> None:
-    assert Exchange((changed,)).home(met) == home
-    assert Exchange().home(met) == Exchange().shown(met) == met
-    assert Exchange((changed,)).shown(home) == met
+    assert InputReplacement((changed,)).home(met) == home
+    assert InputReplacement().home(met) == InputReplacement().shown(met) == met
+    assert InputReplacement((changed,)).shown(home) == met
 
 
 def test_a_price_that_became_the_recorded_value_is_no_exchanged_one() -> None:
-    """Guard: protocol/recording/records/inputs.py, Exchange.home. Two mugs instead of one, and £2 became £1."""
-    exchange = Exchange((ChangedInput(name="amount", recorded="1", value="2"),))
+    """Guard: protocol/recording/records/inputs.py, InputReplacement.home. Two mugs instead of one, and £2 became £1."""
+    exchange = InputReplacement((ChangedInput(name="amount", recorded="1", value="2"),))
     assert exchange.home("2 mugs, £2") == "1 mugs, £1"
     assert exchange.home("2 mugs, £1") != "1 mugs, £2"
     assert exchange.shown("1 mugs, £2") == "2 mugs, £2"
@@ -177,7 +177,7 @@ async def test_the_text_of_a_step_is_changed_by_its_number(bench: Bench) -> None
 
 
 async def test_what_differs_besides_the_inputs_is_red_and_signed(bench: Bench, tmp_path: Path) -> None:
-    """Guard: protocol/recording/records/inputs.py, Exchange."""
+    """Guard: protocol/recording/records/inputs.py, InputReplacement."""
     bench.site.documents[HOME] = form("Hello Ada")
     done = await bench.record(FILE)
     out = tmp_path / "report"

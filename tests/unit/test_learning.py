@@ -126,7 +126,7 @@ async def test_a_number_that_another_run_shows_is_masked_in_a_new_signed_session
 async def test_anything_else_ends_the_run_before_the_next_step_and_nothing_is_signed(
     bench: Bench, changed: dict[str, Any], listed: str
 ) -> None:
-    """Guard: node/live/recording/following.py, Following.check."""
+    """Guard: node/live/recording/following.py, StepComparison.check."""
     says(bench, "runs so far 3", "Price: £10")
     first = await bench.record(FILE)
     text = changed.pop("text")

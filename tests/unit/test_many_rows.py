@@ -6,7 +6,7 @@ import time
 
 from adapters.browser.base.masking import masker
 from adapters.browser.observing.aria import parse
-from adapters.browser.observing.view import Facts, assemble
+from adapters.browser.observing.view import FrameFacts, assemble
 from protocol.page.actions.action import Locator, Within
 from protocol.page.actions.evidence import Judge, collect
 from protocol.page.actions.scope import container
@@ -28,14 +28,14 @@ WORK_S_MAX = 20
 def table() -> Observation:
     rows = "\n".join(ROW.format(n, 10 * n + 2, 10 * n + 3, 10 * n + 4, 10 * n + 5) for n in range(ROWS))
     snapshot = f"- table [ref=e1]:\n{rows}"
-    return assemble(parse(snapshot), Facts(), url="https://x.example/", title="", mask=masker({})).observation
+    return assemble(parse(snapshot), FrameFacts(), url="https://x.example/", title="", mask=masker({})).observation
 
 
 def nested() -> Observation:
     """Boxes in boxes, each with a hand as its cursor and a text of its own."""
     lines = (f"{'  ' * n}- group [ref=e{n + 1}] [cursor=pointer]:" for n in range(ROWS))
     snapshot = "\n".join(f"{line}\n{' ' * (line.index('-') + 2)}- text: word" for line in lines)
-    return assemble(parse(snapshot), Facts(), url="https://x.example/", title="", mask=masker({})).observation
+    return assemble(parse(snapshot), FrameFacts(), url="https://x.example/", title="", mask=masker({})).observation
 
 
 def test_one_of_thousands_of_rows_is_told_from_the_others_in_a_moment() -> None:

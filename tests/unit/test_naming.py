@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from adapters.browser.observing.aria import parse
-from adapters.browser.observing.view import Facts, assemble
+from adapters.browser.observing.view import FrameFacts, assemble
 from protocol.errors import MeshError
 from protocol.page.actions.action import Locator, Within
 from protocol.page.actions.locator import fitting, resolve
@@ -39,7 +39,7 @@ ROWS = """\
 
 def seen(snapshot: str, traits: dict[str, Traits] | None = None) -> Observation:
     view = assemble(
-        parse(snapshot), Facts(traits=traits or {}), url="http://a.test/", title="A", mask=lambda text: text
+        parse(snapshot), FrameFacts(traits=traits or {}), url="http://a.test/", title="A", mask=lambda text: text
     )
     return view.observation
 

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from adapters.browser.observing.aria import parse
-from adapters.browser.observing.view import Facts, assemble
-from adapters.ports.watching import Heard
+from adapters.browser.observing.view import FrameFacts, assemble
+from adapters.ports.watching import ObservedAct
 from node.sessions.actions import Notebook
 from node.sessions.actions.action_files import parse_actions
 from protocol import limits
@@ -31,14 +31,14 @@ TRAITS = {
 
 
 def page() -> Observation:
-    return assemble(parse(PAGE), Facts(traits=TRAITS), url=URL, title="", mask=lambda text: text).observation
+    return assemble(parse(PAGE), FrameFacts(traits=TRAITS), url=URL, title="", mask=lambda text: text).observation
 
 
-def on(place: int, kind: str = "click", **more: object) -> Heard:
+def on(place: int, kind: str = "click", **more: object) -> ObservedAct:
     observation = page()
     element: Element = observation.elements[place]
     told = {"kind": kind, "element": element, "observation": observation, "node": str(place), **more}
-    return Heard(**told)  # type: ignore[arg-type]  # each test gives what it needs
+    return ObservedAct(**told)  # type: ignore[arg-type]  # each test gives what it needs
 
 
 async def test_secrets_get_names_of_their_own_and_say_where_they_belong(tmp_path: Path) -> None:
@@ -61,12 +61,12 @@ async def test_a_line_says_what_its_name_is_worth(tmp_path: Path) -> None:
     await book.write()
     assert len(parse_actions(file.read_bytes()).actions) == 2, "a file without a step yet is one that can be read"
     await book.heard(on(3))
-    await book.heard(Heard(kind="click", role="link", name="Quick", node="9"))
-    await book.heard(Heard(kind="click", role="generic", name="All there is", node="10"))
-    await book.heard(Heard(kind="file", role="button", name="Photo", node="11"))
+    await book.heard(ObservedAct(kind="click", role="link", name="Quick", node="9"))
+    await book.heard(ObservedAct(kind="click", role="generic", name="All there is", node="10"))
+    await book.heard(ObservedAct(kind="file", role="button", name="Photo", node="11"))
     await book.heard(on(2, "file", texts=("a.pdf",)))
     await book.heard(on(3))
-    await book.heard(Heard(kind="file", node="12", texts=("b.pdf", "c d.txt")))
+    await book.heard(ObservedAct(kind="file", node="12", texts=("b.pdf", "c d.txt")))
     await book.heard(on(0, "choice", texts=("One", "Two")))
     await book.heard(on(0, "choice", texts=tuple("ab" * limits.OPTIONS_CHOSEN_MAX)))
     await book.close()

@@ -7,7 +7,7 @@ import pytest
 
 from adapters.browser.base.masking import masker
 from adapters.browser.observing.aria import parse
-from adapters.browser.observing.view import Facts, assemble
+from adapters.browser.observing.view import FrameFacts, assemble
 from protocol.errors import MeshError
 from protocol.page.actions.action import Locator
 from protocol.page.seen.observation import Element, Observation
@@ -26,7 +26,7 @@ CARD = """\
 
 
 def observed(snapshot: str) -> Observation:
-    return assemble(parse(snapshot), Facts(), url="http://shop.test/", title="Shop", mask=masker({})).observation
+    return assemble(parse(snapshot), FrameFacts(), url="http://shop.test/", title="Shop", mask=masker({})).observation
 
 
 def test_every_element_stands_in_a_line_with_its_ref() -> None:

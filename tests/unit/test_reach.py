@@ -10,7 +10,7 @@ import msgspec
 import pytest
 
 from node.trust.reach import Reach
-from node.verbs.nodes.node import Hold, Ways
+from node.verbs.nodes.node import Hold, PeerConnections
 from protocol import limits
 from protocol.errors import MeshError
 from protocol.messages import EchoAsk, EchoTell, StatusAsk, StatusTell
@@ -78,7 +78,7 @@ async def test_a_node_that_is_reached_directly_keeps_no_connection_open(two: lis
     await holder.settle()
     assert holder.reach.holds == {}
     assert bruno.server.held == frozenset()
-    nothing = Ways(way="", holds=False, held=None, error="", message="", clock_apart_ms=None)
+    nothing = PeerConnections(way="", holds=False, held=None, error="", message="", clock_apart_ms=None)
     assert holder.reach.report(bruno.id) == nothing
     await holder.reach.close()
 

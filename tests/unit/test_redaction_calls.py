@@ -28,7 +28,7 @@ from protocol.approval.forms import RequestForm
 from protocol.errors import MeshError
 from protocol.page.actions.action import Action, Assert, Click, Fill, Goto, Locator, Within
 from protocol.page.actions.assertion import Seen
-from protocol.page.actions.dialogs import Answer
+from protocol.page.actions.dialogs import DialogAnswer
 from protocol.page.actions.downloads import Download
 from protocol.page.actions.evidence import ElementEvidence
 from protocol.page.secrets.redaction import Redaction, redact_snapshot, redact_url, redacted
@@ -283,7 +283,7 @@ def test_what_a_replay_tried_and_found_is_told_without_secrets_and_tokens() -> N
 
 
 def test_the_answer_to_a_dialog_is_stored_without_secrets() -> None:
-    answer = Answer(kind="prompt", text=f"Not {VALUE}?", accept=True, reply=VALUE)
-    assert redacted(answer, Redaction(SECRETS.stored)) == Answer(
+    answer = DialogAnswer(kind="prompt", text=f"Not {VALUE}?", accept=True, reply=VALUE)
+    assert redacted(answer, Redaction(SECRETS.stored)) == DialogAnswer(
         kind="prompt", text=f"Not {SHOWN}?", accept=True, reply=SHOWN
     )

@@ -13,7 +13,7 @@ from node.sessions.showing.files import write_ended, write_files
 from node.sessions.showing.junit import junit_of_recording, junit_xml
 from node.sessions.showing.markdown import markdown
 from node.sessions.showing.report import render_replay
-from node.sessions.showing.seen import Performed, ReplayFiles, ReplaySeen
+from node.sessions.showing.seen import RecordingFacts, ReplayFiles, ReplaySeen
 from node.sessions.showing.suite import write_suite
 from node.sessions.showing.told import Told, UnreportedReplay, tell
 from node.verbs.sessions.session_results import ReplayedSession, ShownSession
@@ -210,20 +210,20 @@ def test_a_recording_has_a_case_a_step_and_is_red_exactly_if_it_did_not_pass() -
     error = MeshError("action.target_missing", "no button “Buy”", step=3)
     partial = msgspec.structs.replace(session, verdict=Verdict.PARTIAL, reason="step 2: a request failed")
     ends = [
-        (ShownSession(session=session, steps=tuple(STEPS), described=described), Performed(), [""] * 4),
+        (ShownSession(session=session, steps=tuple(STEPS), described=described), RecordingFacts(), [""] * 4),
         (
             ShownSession(session=partial, steps=(*STEPS[:2], failed), described=described[:3]),
-            Performed(left=("d",), error=error),
+            RecordingFacts(left=("d",), error=error),
             ["", "", "failure no button “Buy”", "skipped not reached"],
         ),
         (
             ShownSession(session=partial, steps=(slow,), described=("c",)),
-            Performed(error=error),
+            RecordingFacts(error=error),
             ["error browser.launch"],
         ),
         (
             ShownSession(session=partial, steps=(STEPS[0],), described=("a",)),
-            Performed(),
+            RecordingFacts(),
             ["", "failure partial: step 2: a request failed"],
         ),
     ]

@@ -13,7 +13,7 @@ from node.live.recording.keeping import Recording
 from node.live.recording.recorder import Recorder
 from node.live.recording.run import record, record_actions
 from node.sessions.replaying.replayer import replay
-from node.sessions.shared.replay_plan import Recorded, Replayed, ReplayPlan
+from node.sessions.shared.replay_plan import ReplayPlan, ReplayResult, ReplaySource
 from node.sessions.shared.writes import AskOwner, OnMismatch
 from node.signing.identity import Identity
 from node.signing.witness import Witness
@@ -90,9 +90,9 @@ class Bench:
         level: Level | None = None,
         strict: bool = False,
         sites: tuple[SiteRule, ...] = (),
-    ) -> Replayed:
+    ) -> ReplayResult:
         """What was recorded, driven again."""
-        recorded = Recorded(session=recorder.session, steps=recorder.steps, manifest=bytes(32))
+        recorded = ReplaySource(session=recorder.session, steps=recorder.steps, manifest=bytes(32))
         plan = ReplayPlan(
             browser=self.browser.info,
             gate=GATE,

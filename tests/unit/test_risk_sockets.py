@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from protocol.risk.requests.requests import GuardPolicy
 from protocol.risk.requests.sites import SiteRule
-from protocol.risk.requests.sockets import Flow, judge_socket
+from protocol.risk.requests.sockets import TrafficCount, judge_socket
 from tests.tables import each
 
 FEED = "wss://shop.example/feed?last=7"
@@ -49,6 +49,6 @@ def test_an_entry_allows_no_socket_to_where_no_site_is(url: str, rule: str) -> N
 
 
 def test_messages_and_bytes_over_a_socket_are_counted() -> None:
-    flow = Flow(2, 5)
+    flow = TrafficCount(2, 5)
     assert [flow.takes("a"), flow.takes(b"a"), flow.takes("a")] == [True, True, False]
-    assert Flow(2, 5).takes("a" * 6) is False
+    assert TrafficCount(2, 5).takes("a" * 6) is False

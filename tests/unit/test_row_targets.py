@@ -9,8 +9,8 @@ import msgspec
 
 from node.live.acting.driver import Gate
 from node.sessions.replaying.replayer import replay
-from node.sessions.shared.replay_plan import Recorded as RecordedSession
-from node.sessions.shared.replay_plan import Replayed, ReplayPlan
+from node.sessions.shared.replay_plan import ReplayPlan, ReplayResult
+from node.sessions.shared.replay_plan import ReplaySource as RecordedSession
 from protocol.page.actions.action import Action, Click, Goto, Locator
 from protocol.page.seen.names import same_name, visible
 from protocol.page.seen.observation import Element
@@ -124,7 +124,7 @@ def changed(rows: list[Row], mine: Row, change: str, rng: random.Random) -> list
     return rows
 
 
-async def replayed(bench: Bench, steps: RecordedSession) -> Replayed:
+async def replayed(bench: Bench, steps: RecordedSession) -> ReplayResult:
     plan = ReplayPlan(browser=bench.browser.info, gate=GATE, on_mismatch="go")
     page = await (await bench.browser.open(Profile(), GuardPolicy(allow=ALLOWED))).page()
     return await replay(steps, bench.store, page, bench.clock, bench.witness, plan)

@@ -16,7 +16,7 @@ from node.schedules import ScheduledSearchResult
 from node.schedules.triggers import Trigger
 from node.schedules.verbs import ScheduleVerbs
 from node.verbs.capsules.capsule import CapsuleParams
-from node.verbs.searches.schedule import Ran, Scheduled, ScheduleList, Spent
+from node.verbs.searches.schedule import DueRun, NodeWork, Scheduled, ScheduleList
 from protocol import limits
 from protocol.errors import MeshError
 from protocol.goal.condition import Condition
@@ -236,7 +236,7 @@ async def test_the_state_of_a_schedule_and_as_many_times_and_runs_as_are_asked_f
     shown: Scheduled = await desk.call("show", schedule=added.schedule, runs=5, due=2)
     assert (shown.next_due_ms, [run.due_ms for run in shown.runs]) == (due[2:4], [due[1], due[0]])
     first = shown.runs[-1]
-    assert first == Ran(
+    assert first == DueRun(
         schedule=added.schedule,
         due_ms=due[0],
         status="done",
@@ -246,7 +246,7 @@ async def test_the_state_of_a_schedule_and_as_many_times_and_runs_as_are_asked_f
         search=first.search,
         session="ses-1",
         reason="",
-        spend=[Spent(node="N", name="anna", visits=1, steps=2, cost_ms=3)],
+        spend=[NodeWork(node="N", name="anna", visits=1, steps=2, cost_ms=3)],
     )
     shown = await desk.call("show", schedule=added.schedule, runs=1, due=0)
     assert (shown.next_due_ms, [run.due_ms for run in shown.runs]) == ([], [due[1]])
@@ -258,7 +258,7 @@ async def test_the_state_of_a_schedule_and_as_many_times_and_runs_as_are_asked_f
     assert (paused.state, paused.next_due_ms, len(paused.runs)) == ("paused", [], 1)
     resumed: Scheduled = await desk.call("resume", schedule=added.schedule)
     assert (resumed.state, resumed.next_due_ms) == ("active", [due[2]])
-    ran: Ran = await desk.call("run_now", schedule=added.schedule)
+    ran: DueRun = await desk.call("run_now", schedule=added.schedule)
     assert (ran.manual, ran.status, ran.session) == (True, "done", "ses-1")
     await bench.clock.run(3 * HOUR_MS - 1)
     assert (await desk.call("show", schedule=added.schedule)).state == "active"

@@ -15,7 +15,7 @@ from node.live.recording.recorder import Recorder
 from node.live.recording.run import record, record_actions
 from node.sessions.keeping.remains import remains_of
 from node.sessions.replaying.replayer import replay
-from node.sessions.shared.replay_plan import Recorded, ReplayPlan
+from node.sessions.shared.replay_plan import ReplayPlan, ReplaySource
 from node.verbs.sessions.session_results import RecordedSession, ShownSession, WasRemoved
 from protocol import limits
 from protocol.errors import MeshError
@@ -289,7 +289,7 @@ class Loading(MemoryPage):
 
 async def test_the_text_of_a_page_is_compared_once_it_has_stopped_changing(bench: Bench, done: RecordedSession) -> None:
     shown: ShownSession = await bench.call("show", session=done.id)
-    session = Recorded(session=shown.session, steps=shown.steps[:1], manifest=bytes(32))
+    session = ReplaySource(session=shown.session, steps=shown.steps[:1], manifest=bytes(32))
     whole = bench.site.documents[HOME.url]
     bench.site.documents[HOME.url] = msgspec.structs.replace(whole, text=("Loading",))
     for late, matched, text, words in (
@@ -311,7 +311,7 @@ async def test_a_step_that_differs_is_pictured_if_that_is_wanted_and_can_be_done
     bench: Bench, done: RecordedSession, wanted: bool, image: bytes | None
 ) -> None:
     shown: ShownSession = await bench.call("show", session=done.id)
-    session = Recorded(session=shown.session, steps=shown.steps, manifest=bytes(32))
+    session = ReplaySource(session=shown.session, steps=shown.steps, manifest=bytes(32))
     mugs = bench.site.documents[f"{ORIGIN}/mugs"]
     bench.site.documents[f"{ORIGIN}/mugs"] = msgspec.structs.replace(mugs, title="Cups")
     how = ReplayPlan(browser=shown.session.browser, gate=Gate(report=unreported), screenshots=wanted)

@@ -16,7 +16,7 @@ from adapters.ports.records import PeerRecord
 from node.sessions.keeping.handover import export_session, import_bundle
 from node.sessions.keeping.reports import open_report
 from node.sessions.keeping.working import own_start
-from node.sessions.shared.replay_plan import Recorded
+from node.sessions.shared.replay_plan import ReplaySource
 from node.verbs.sessions.session_results import (
     ExportedFile,
     RecordedSession,
@@ -358,7 +358,7 @@ async def test_a_report_of_a_peer_is_stored_and_refused_once_the_peer_is_distrus
 async def test_a_report_that_names_another_node_than_its_signer_is_refused(bench: Bench, done: RecordedSession) -> None:
     report = (await bench.call("replay", session=done.id)).report
     shown: ShownSession = await bench.call("show", session=done.id)
-    recorded = Recorded(session=shown.session, steps=shown.steps, manifest=bytes.fromhex(shown.manifest))
+    recorded = ReplaySource(session=shown.session, steps=shown.steps, manifest=bytes.fromhex(shown.manifest))
     forged = msgspec.structs.replace(report, node=ids.node_id(bytes(32)))
     for record, code in ((report, ""), (forged, "envelope.issuer"), (Session, "report.invalid")):
         payload = record if isinstance(record, msgspec.Struct) else {"session": done.id}

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from adapters.browser.finding.selectors import with_hidden
 from adapters.browser.observing.aria import AriaNode, parse
-from adapters.browser.observing.standing import Standing, place
+from adapters.browser.observing.standing import HiddenControl, place
 from tests.tables import each
 
 
-def _standing(name: str, around: list[str], parts: list[str], said: str = "") -> Standing:
-    return Standing(f"e9{name}", "checkbox", name, {}, said or name, around, parts)
+def _standing(name: str, around: list[str], parts: list[str], said: str = "") -> HiddenControl:
+    return HiddenControl(f"e9{name}", "checkbox", name, {}, said or name, around, parts)
 
 
 def _drawn(nodes: list[AriaNode], depth: int = 0) -> list[str]:

@@ -6,7 +6,7 @@ from adapters.browser.base.unrequested import DEEDS, other_program
 from adapters.browser.launch.arguments import launch_args
 from adapters.browser.launch.settings import BrowserSettings
 from protocol.page.actions.action import Click, Fill, Locator, Secret, Upload
-from protocol.page.actions.dialogs import Answer
+from protocol.page.actions.dialogs import DialogAnswer
 from protocol.page.seen.observation import BLANK, Element, Traits
 from protocol.risk.pressing.answers import with_answer
 from protocol.risk.pressing.classes import APPROVAL_CLASS, classify
@@ -26,7 +26,7 @@ def test_what_is_asked_has_a_class_that_nobody_has_without_a_yes() -> None:
         assert needs_yes(action, element, classify(action, element, BLANK), GuardPolicy())
     press = classify(Click(target=target), button, BLANK)
     for text, level in (("Delete the account?", 7), ("", APPROVAL_CLASS), ("Place the order?", 5)):
-        answer = Answer(kind="confirm", text=text, accept=True)
+        answer = DialogAnswer(kind="confirm", text=text, accept=True)
         assert with_answer(press, answer).level == level
 
 

@@ -12,7 +12,7 @@ from nacl.signing import VerifyKey
 
 from protocol.capsule.artefacts import consent_until_ms, terms_digest, terms_of
 from protocol.capsule.capsule import check_sliced, check_stream, open_capsule, open_state, read_header
-from protocol.capsule.policy import Facts, Policy, judge_use
+from protocol.capsule.policy import Policy, UseFacts, judge_use
 from protocol.capsule.state import decode_state, encode_state
 from protocol.capsule.stream import header_digest
 from protocol.errors import MeshError
@@ -38,7 +38,7 @@ def test_a_header_is_encoded_bound_and_consented_to_as_written() -> None:
 
 @pytest.mark.parametrize("case", VECTORS["policies"], ids=lambda case: case["name"])
 def test_a_use_is_judged_as_written(case: dict[str, Any]) -> None:
-    policy, facts = msgspec.convert(case["policy"], Policy), msgspec.convert(case["facts"], Facts)
+    policy, facts = msgspec.convert(case["policy"], Policy), msgspec.convert(case["facts"], UseFacts)
     assert (judge_use(policy, facts) or "") == case["code"]
 
 

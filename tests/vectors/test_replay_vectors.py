@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from node.sessions.keeping.reports import open_report
-from node.sessions.shared.replay_plan import Recorded
+from node.sessions.shared.replay_plan import ReplaySource
 from protocol.errors import MeshError
 from protocol.messages import KIND_REPLAY_REPORT
 from protocol.recording.pages.page_text import compare_text
@@ -44,7 +44,7 @@ def test_a_text_is_brought_home_as_written(case: dict[str, Any]) -> None:
 def test_a_report_is_believed_or_refused_as_written(case: dict[str, Any]) -> None:
     bundle = verify_bundle(io.BytesIO(base64.b64decode(BUNDLE)), find_key)
     manifest = hashlib.sha256(bundle.manifest_bytes).digest()
-    recorded = Recorded(session=bundle.session, steps=bundle.steps(), manifest=manifest)
+    recorded = ReplaySource(session=bundle.session, steps=bundle.steps(), manifest=manifest)
     header = envelope.EnvelopeHeader(issuer=NODE, issued_s=1_700_000_101, unique=bytes(16))
     sealed = envelope.seal(bytes.fromhex(case["hex"]), kind=KIND_REPLAY_REPORT, key=KEY, header=header)
     if "code" in case:

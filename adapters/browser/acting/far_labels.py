@@ -13,14 +13,14 @@ from adapters.browser.base.text import well_formed
 from adapters.browser.observing import scripts
 from adapters.browser.observing.aria import AriaNode
 from adapters.browser.observing.label_scripts import FIRST_REF, HIDDEN
-from adapters.browser.observing.standing import Standing
-from adapters.browser.observing.view import Facts
+from adapters.browser.observing.standing import HiddenControl
+from adapters.browser.observing.view import FrameFacts
 from adapters.browser.observing.worlds import traits_of
 
 _FRAMES_ASKED_MAX: Final = 20
 
 
-async def read_far_labels(page: Page, roots: Sequence[AriaNode], facts: Facts) -> None:
+async def read_far_labels(page: Page, roots: Sequence[AriaNode], facts: FrameFacts) -> None:
     """Add the hidden controls of frames that ``facts`` does not cover. Each such frame costs a round trip."""
     if len(facts.documents) >= len(page.frames):
         return
@@ -33,7 +33,7 @@ async def read_far_labels(page: Page, roots: Sequence[AriaNode], facts: Facts) -
             await _read(page, frame, facts)
 
 
-def _untold(roots: Sequence[AriaNode], facts: Facts) -> Iterator[AriaNode]:
+def _untold(roots: Sequence[AriaNode], facts: FrameFacts) -> Iterator[AriaNode]:
     told = {ref for each in facts.standing for ref in each.around}
     for node in (node for root in roots for node in root.walk()):
         # A frame from which nothing was read has no visible label, and a frame without a document never answers.
@@ -48,7 +48,7 @@ def _prefix(frame: AriaNode) -> str:
     return inner.rpartition("e")[0] if inner else f"h{frame.ref}"
 
 
-async def _read(page: Page, frame: AriaNode, facts: Facts) -> None:
+async def _read(page: Page, frame: AriaNode, facts: FrameFacts) -> None:
     prefix = _prefix(frame)
     first = f"{prefix}e{FIRST_REF}"
     # Handles first: evaluating on all at once would search for them, and mark them, in the page's own world.
@@ -59,7 +59,7 @@ async def _read(page: Page, frame: AriaNode, facts: Facts) -> None:
         ref, said = f"{prefix}e{FIRST_REF + number}", well_formed(said)
         facts.traits[ref] = traits_of(traits)
         facts.standing.append(
-            Standing(ref, role, well_formed(name), states, said, [*_around(frame, said), frame.ref], [])
+            HiddenControl(ref, role, well_formed(name), states, said, [*_around(frame, said), frame.ref], [])
         )
 
 

@@ -18,7 +18,7 @@ from adapters.browser.base.denied import denied
 from adapters.browser.base.faults import translated
 from adapters.browser.base.unrequested import BINDING, NOTES, other_program
 from adapters.browser.egress.caused import Caused
-from adapters.browser.egress.holding import Holding
+from adapters.browser.egress.holding import WaitingRequests
 from adapters.ports.browser import NOTHING, Given
 from protocol import limits
 from protocol.errors import MeshError
@@ -57,7 +57,7 @@ class Activity:
         """Method and address of script requests that were answered since the last action with an effect."""
         self.given = NOTHING
         """The means of the current action; they say how dialogs are answered."""
-        self.waiting: Holding | None = None
+        self.waiting: WaitingRequests | None = None
         """Its requests that wait for a yes; None before there is a guard."""
         self.caused = Caused()
         """Determines which requests the present step causes."""

@@ -56,7 +56,7 @@ _NUMBERS: Final = itertools.count(1)
 """One sequence for all pages: no number occurs twice among the tabs of a session."""
 
 
-class Holding:
+class WaitingRequests:
     """The waiting requests of one page."""
 
     def __init__(self) -> None:

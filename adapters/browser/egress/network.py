@@ -18,7 +18,7 @@ from adapters.browser.base.masking import masker
 from adapters.browser.egress.activity import Activity
 from adapters.browser.egress.caused import CAUSED_KINDS
 from adapters.browser.egress.closely import Closely
-from adapters.browser.egress.holding import Held, Holding
+from adapters.browser.egress.holding import Held, WaitingRequests
 from adapters.browser.egress.late import Late
 from adapters.browser.egress.sending import ReadRequest, Sending
 from adapters.browser.egress.sockets import pass_on, refuse
@@ -95,7 +95,7 @@ class NetworkGuard:
         self.sending = Sending(activity)
         """Follows its requests that change something."""
         self._sockets = 0
-        self.holding = activity.waiting = Holding()
+        self.holding = activity.waiting = WaitingRequests()
         """Its requests that wait for a yes."""
         self.holding.blocks = self._blocks
         self.late = Late()

@@ -9,7 +9,7 @@ from playwright.async_api import Error as PlaywrightError
 from playwright.async_api import WebSocketRoute
 
 from protocol import limits
-from protocol.risk.requests.sockets import Flow
+from protocol.risk.requests.sockets import TrafficCount
 
 _REFUSED_CODE = 1008  # RFC 6455: a policy is violated
 
@@ -24,7 +24,7 @@ async def refuse(socket: WebSocketRoute) -> None:
 
 def pass_on(page: WebSocketRoute, full: Callable[[], None]) -> None:
     """Connect the WebSocket of a page to its site. full: called once, when too much traffic closes it."""
-    site, flow = page.connect_to_server(), Flow(limits.SOCKET_MESSAGES_MAX, limits.SOCKET_BYTES_MAX)
+    site, flow = page.connect_to_server(), TrafficCount(limits.SOCKET_MESSAGES_MAX, limits.SOCKET_BYTES_MAX)
     closing: list[asyncio.Task[None]] = []
 
     def passes(to: WebSocketRoute) -> Callable[[str | bytes], None]:

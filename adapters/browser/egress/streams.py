@@ -11,7 +11,7 @@ from playwright.async_api import Error as PlaywrightError
 
 from adapters.browser.egress.activity import Activity
 from protocol import limits
-from protocol.risk.requests.sockets import Flow
+from protocol.risk.requests.sockets import TrafficCount
 
 _TYPE: Final = "text/event-stream"
 
@@ -33,7 +33,7 @@ class Streams:
         self._activity, self._full = activity, full
         self._session: CDPSession | None = None
         self._counts = False
-        self._flows: dict[str, Flow] = {}
+        self._flows: dict[str, TrafficCount] = {}
         self._addresses: dict[str, str] = {}
         """By request id: the addresses that send events."""
         self._over: set[str] = set()
@@ -46,7 +46,7 @@ class Streams:
         """True if the page may open an EventSource at ``url``; its events are counted from then on."""
         if url in self._over or (url not in self._flows and len(self._flows) >= limits.STREAMS_MAX):
             return False
-        self._flows.setdefault(url, Flow(limits.STREAM_EVENTS_MAX, limits.STREAM_BYTES_MAX))
+        self._flows.setdefault(url, TrafficCount(limits.STREAM_EVENTS_MAX, limits.STREAM_BYTES_MAX))
         if self._session is not None and not self._counts:
             # Only now, because a message for each request of each page would slow down all of them.
             self._counts = True

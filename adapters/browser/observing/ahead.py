@@ -20,7 +20,7 @@ _FRESH_S: Final = 0.1
 """The time for which a picture stays current after the page was found unchanged."""
 
 
-class Ahead:
+class EarlyObservations:
     """Early observations of one page, at most one at a time."""
 
     def __init__(

@@ -11,18 +11,18 @@ from playwright.async_api import TimeoutError as PlaywrightTimeoutError
 
 from adapters.browser.egress import Activity
 from adapters.browser.observing.aria import AriaNode, parse, unread
-from adapters.browser.observing.view import Facts, wanted_refs
+from adapters.browser.observing.view import FrameFacts, wanted_refs
 from adapters.browser.observing.worlds import Worlds
 from protocol import limits
 
 _EMPTY_FRAME_MS: Final = 1_500  # the time limit of a snapshot that leaves out a frame without a document
 
 
-class Read(NamedTuple):
+class PageRead(NamedTuple):
     """The result of reading a page."""
 
     roots: list[AriaNode]
-    facts: Facts
+    facts: FrameFacts
     unknown: list[str]
     """Playwright refs of the controls without facts."""
 
@@ -42,7 +42,7 @@ class PageReader:
         self._worlds = worlds
         self._activity = activity
 
-    async def now(self) -> Read:
+    async def now(self) -> PageRead:
         """Read the page. The script for the facts needs the refs that Playwright's snapshot has left on the elements just
         before.
         """
@@ -61,7 +61,7 @@ class PageReader:
         facts.unfinished = self._activity.unfinished
         facts.awaited = min(self._activity.frames_loading, sum(not frame.url for frame in self._page.frames))
         unknown = parsed.wanted.keys() - facts.traits.keys()
-        return Read(parsed.roots, facts, sorted(unknown, key=parsed.wanted.__getitem__))
+        return PageRead(parsed.roots, facts, sorted(unknown, key=parsed.wanted.__getitem__))
 
     async def _parsed(self) -> _Parsed:
         return await asyncio.to_thread(_read, await self._snapshot())

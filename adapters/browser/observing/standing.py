@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from adapters.browser.observing.aria import AriaNode
 
 
-class Standing(NamedTuple):
+class HiddenControl(NamedTuple):
     """A hidden control, as ``label_scripts.STANDING`` gives it."""
 
     ref: str
@@ -24,12 +24,12 @@ class Standing(NamedTuple):
     """Playwright refs of the label and the elements in it."""
 
 
-def standing_of(listed: Sequence[Any]) -> Standing:
+def standing_of(listed: Sequence[Any]) -> HiddenControl:
     """The record of the script's result."""
-    return Standing(*listed)
+    return HiddenControl(*listed)
 
 
-def place(roots: list[AriaNode], standing: Sequence[Standing]) -> None:
+def place(roots: list[AriaNode], standing: Sequence[HiddenControl]) -> None:
     """Add each of ``standing`` to the tree of ``roots``, in front of its label; if it is there without a ref, it gets its ref."""
     if not standing:
         return
@@ -57,7 +57,7 @@ class _Places:
             elif node.name:
                 self._bare[node.role, node.name].append(node)
 
-    def has(self, one: Standing) -> bool:
+    def has(self, one: HiddenControl) -> bool:
         """True if the tree has the control. Sets its ref: Playwright lists a box without a size but gives it no ref."""
         if one.ref in self._nodes:
             return True
@@ -67,14 +67,14 @@ class _Places:
         bare.popleft().ref = one.ref
         return True
 
-    def insert(self, one: Standing) -> None:
+    def insert(self, one: HiddenControl) -> None:
         """Insert it at its label, which is the visible part of it."""
         around = next((self._nodes[ref] for ref in one.around if ref in self._nodes), None)
         beside = self._roots if around is None else around.children
         node = AriaNode(one.role, name=one.name, ref=one.ref, attributes=dict(one.states))
         beside.insert(self._place(one, beside, around), node)
 
-    def _place(self, one: Standing, beside: Sequence[AriaNode], around: AriaNode | None) -> int:
+    def _place(self, one: HiddenControl, beside: Sequence[AriaNode], around: AriaNode | None) -> int:
         """The position of the label among ``beside``, whose parent is ``around``; the end, if it cannot be found."""
         inner = [self._under(self._nodes[ref], around) for ref in one.parts if ref in self._nodes]
         for index, node in enumerate(beside):

@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from adapters.browser.egress import Activity
 from adapters.browser.observing import still_scripts
-from adapters.browser.observing.ahead import Ahead
+from adapters.browser.observing.ahead import EarlyObservations
 from adapters.browser.observing.worlds import Worlds
 from protocol import limits
 from protocol.errors import MeshError
@@ -21,7 +21,7 @@ _LOADING_S: Final = 0.5  # the time for which loading delays reading a page; a s
 class Stillness:
     """Waits until one page is still."""
 
-    def __init__(self, activity: Activity, worlds: Worlds, ahead: Ahead, frames: Callable[[], int]) -> None:
+    def __init__(self, activity: Activity, worlds: Worlds, ahead: EarlyObservations, frames: Callable[[], int]) -> None:
         """frames: counts the frames of the page, in reach or not."""
         self._activity = activity
         self._worlds = worlds

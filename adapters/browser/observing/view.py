@@ -16,7 +16,7 @@ from adapters.browser.base.masking import Mask
 from adapters.browser.base.text import well_formed
 from adapters.browser.egress import FrameDocument
 from adapters.browser.observing.aria import AriaNode
-from adapters.browser.observing.standing import Standing, place
+from adapters.browser.observing.standing import HiddenControl, place
 from protocol import limits
 from protocol.page.seen.observation import INTERACTIVE_ROLES, Cut, Element, Observation, Traits, Tree, truncate
 
@@ -33,7 +33,7 @@ _SPACE: Final = re.compile(r"\s+")
 
 
 @dataclass(slots=True)
-class Facts:
+class FrameFacts:
     """The results of one evaluation per frame."""
 
     traits: dict[str, Traits] = field(default_factory=dict)
@@ -44,7 +44,7 @@ class Facts:
     """Targets of links that have the role of something else, such as ``<a role=button>``, by Playwright ref."""
     labels: dict[str, str] = field(default_factory=dict)
     """The control of each label, both as Playwright refs."""
-    standing: list[Standing] = field(default_factory=list)
+    standing: list[HiddenControl] = field(default_factory=list)
     """Hidden controls that their labels stand for."""
     unmarked: bool = False
     """True if a frame has such controls, but none of its elements had a Playwright ref yet."""
@@ -83,7 +83,7 @@ class View:
     nodes: dict[str, tuple[int, str]] = field(default_factory=dict)
     """Place in the tree, and frame, by Playwright ref."""
     traps: bool = False
-    """``Facts.traps``."""
+    """``FrameFacts.traps``."""
     unlisted: dict[str, Element] = field(default_factory=dict)
     """Elements that a selector found but the observation leaves out, by their ref."""
 
@@ -129,7 +129,7 @@ def wanted_refs(roots: Sequence[AriaNode]) -> list[str]:
     return acting + named
 
 
-def assemble(roots: list[AriaNode], facts: Facts, *, url: str, title: str, mask: Mask) -> View:
+def assemble(roots: list[AriaNode], facts: FrameFacts, *, url: str, title: str, mask: Mask) -> View:
     """The observation of a page, with refs numbered in snapshot order."""
 
     def cleaned(text: str) -> str:
@@ -162,7 +162,7 @@ def assemble(roots: list[AriaNode], facts: Facts, *, url: str, title: str, mask:
 
 
 class _Builder:
-    def __init__(self, roots: Sequence[AriaNode], facts: Facts, url: str, mask: Mask) -> None:
+    def __init__(self, roots: Sequence[AriaNode], facts: FrameFacts, url: str, mask: Mask) -> None:
         self.refs: dict[str, str] = {}
         self._facts = facts
         self._url = url

@@ -21,7 +21,7 @@ from adapters.browser.base.text import loads
 from adapters.browser.egress import FrameDocument
 from adapters.browser.observing import scripts, still_scripts
 from adapters.browser.observing.standing import standing_of
-from adapters.browser.observing.view import Facts
+from adapters.browser.observing.view import FrameFacts
 from protocol import limits
 from protocol.page.seen.observation import INTERACTIVE_ROLES, Traits
 
@@ -107,14 +107,14 @@ class Worlds:
                     return str(held)
         return ""
 
-    async def facts(self) -> Facts:
+    async def facts(self) -> FrameFacts:
         """Traits of the controls of every reachable frame, by Playwright ref."""
         # In a thread: for a large page it takes too long for the event loop.
         return await asyncio.to_thread(_gathered, await self.everywhere(_FACTS))
 
 
-def _gathered(texts: Sequence[str]) -> Facts:
-    facts = Facts()
+def _gathered(texts: Sequence[str]) -> FrameFacts:
+    facts = FrameFacts()
     for text in texts:
         value = loads(text)  # as one string, because the driver walks through every value of a structure
         prefix = ""

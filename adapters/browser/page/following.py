@@ -10,7 +10,7 @@ from protocol.errors import MeshError
 from protocol.page.seen.web_address import require_web
 
 
-class Following:
+class WindowsToFollow:
     """The windows that one page wants to open."""
 
     def __init__(self, activity: Activity, guard: NetworkGuard, navigation: Navigation) -> None:

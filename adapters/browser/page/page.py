@@ -17,7 +17,7 @@ from adapters.browser.observing import still_scripts
 from adapters.browser.observing.stillness import POLL_S, Stillness
 from adapters.browser.page.closing import close
 from adapters.browser.page.downloads import Downloads
-from adapters.browser.page.following import Following
+from adapters.browser.page.following import WindowsToFollow
 from adapters.browser.page.readable import SLOW, ReadablePage
 from adapters.ports.browser import NOTHING, ActionOutcome, Blocked, Given, Leaving
 from protocol import limits
@@ -51,7 +51,7 @@ class ChromiumPage(ReadablePage):
         """cuts_off: True if the page is cut off from the network before it is closed."""
         self._cuts_off = cuts_off
         super().__init__(page, session, activity, guard)
-        self._following = Following(activity, guard, self._navigation)
+        self._following = WindowsToFollow(activity, guard, self._navigation)
         self._downloads = Downloads(page, session, activity)
         self._stillness = Stillness(activity, self._worlds, self._ahead, lambda: len(page.frames))
         self._is_closed = False

@@ -20,11 +20,11 @@ from adapters.browser.egress import Activity, NetworkGuard
 from adapters.browser.finding.closed import Closed
 from adapters.browser.finding.markup import read_markup
 from adapters.browser.observing import scripts, still_scripts
-from adapters.browser.observing.ahead import Ahead
+from adapters.browser.observing.ahead import EarlyObservations
 from adapters.browser.observing.camera import Camera
 from adapters.browser.observing.hidden_text import HIDDEN_TEXT, hidden_texts
 from adapters.browser.observing.reading import PageReader
-from adapters.browser.observing.view import Facts, View, assemble
+from adapters.browser.observing.view import FrameFacts, View, assemble
 from adapters.browser.observing.worlds import Worlds, traits_of
 from adapters.browser.page.navigating import Navigation
 from adapters.browser.page.patience import Patience
@@ -68,7 +68,7 @@ class ReadablePage:
         self._closed = Closed(page, session, self._worlds, self._hands.finding)
         self._navigation = Navigation(page, session, self._worlds, activity, guard)
         self._camera = Camera(page, session, self._worlds)
-        self._ahead = Ahead(self.observe, self._picture, self._hidden_texts)
+        self._ahead = EarlyObservations(self.observe, self._picture, self._hidden_texts)
         self._view: View | None = None
         self._secrets = NO_SECRETS
         self._busy = False
@@ -169,13 +169,13 @@ class ReadablePage:
         # In a thread: for a large page it takes too long for the event loop.
         return await asyncio.to_thread(assemble, roots, facts, url=self._page.url, title=facts.title, mask=mask)
 
-    async def _ask(self, refs: list[str], facts: Facts) -> None:
+    async def _ask(self, refs: list[str], facts: FrameFacts) -> None:
         """Get the traits of single elements in frames whose isolated world is in another process."""
         facts.unasked = max(0, len(refs) - _REFS_ASKED_MAX)
         for start in range(0, min(len(refs), _REFS_ASKED_MAX), _REFS_AT_ONCE):
             await asyncio.gather(*(self._ask_one(ref, facts) for ref in refs[start : start + _REFS_AT_ONCE]))
 
-    async def _ask_one(self, ref: str, facts: Facts) -> None:
+    async def _ask_one(self, ref: str, facts: FrameFacts) -> None:
         with contextlib.suppress(PlaywrightError):
             handle = await self._page.get_by_ref(ref).element_handles()
             if handle:

@@ -14,7 +14,7 @@ _HOST: Final = re.compile(r"[!-.0-9;=A-Z\[\]_a-z~:]+\Z")
 _LENGTH: Final = re.compile(r"[0-9]{1,18}\Z")
 
 
-class Head(NamedTuple):
+class RequestHead(NamedTuple):
     """The head of one request."""
 
     method: str
@@ -37,7 +37,7 @@ class Heads:
         """Take in ``data``."""
         self._bytes += data
 
-    def next(self) -> Head | bytes | None:
+    def next(self) -> RequestHead | bytes | None:
         """The next piece; None if more bytes are needed.
 
         Errors: ``ValueError`` if the beginning of the next request cannot be determined.
@@ -62,7 +62,7 @@ class Heads:
         return head
 
 
-def _head(raw: bytes, scheme: str) -> Head:
+def _head(raw: bytes, scheme: str) -> RequestHead:
     line, *fields = raw[:-4].split(b"\r\n")
     asked = _LINE.match(line)
     headers: dict[str, str] = {}
@@ -74,4 +74,4 @@ def _head(raw: bytes, scheme: str) -> Head:
     host = headers.get("host", "")
     if asked is None or not _HOST.match(host):
         raise ValueError("the first line is no request, or the host is missing")
-    return Head(asked[1].decode("ascii"), f"{scheme}://{host}{asked[2].decode('ascii')}", headers, raw)
+    return RequestHead(asked[1].decode("ascii"), f"{scheme}://{host}{asked[2].decode('ascii')}", headers, raw)

@@ -7,7 +7,7 @@ from typing import Final, cast
 from urllib.parse import urlsplit
 
 from adapters.browser.wall.headers import said
-from adapters.browser.wall.heads import Head, Heads
+from adapters.browser.wall.heads import Heads, RequestHead
 from adapters.browser.wall.hello import offered
 from adapters.browser.wall.wall import Destination, Wall
 from protocol import limits
@@ -93,14 +93,14 @@ class _Plain(Relay):
     def _pass(self) -> None:
         try:
             while (piece := self._heads.next()) is not None and self._to is not None:
-                if isinstance(piece, Head) and not self._permits(piece):
+                if isinstance(piece, RequestHead) and not self._permits(piece):
                     return
-                self._to.write(piece.raw if isinstance(piece, Head) else piece)
+                self._to.write(piece.raw if isinstance(piece, RequestHead) else piece)
         except ValueError:
             self._wall.turn_away("CONNECT", self._place.origin)
             self._abort()
 
-    def _permits(self, head: Head) -> bool:
+    def _permits(self, head: RequestHead) -> bool:
         if urlsplit(head.url).netloc.lower() != urlsplit(self._place.origin).netloc:
             raise ValueError("the request is for another host than the connection")
         if self._place.scheme == "ws":
@@ -116,7 +116,7 @@ class _Plain(Relay):
         self._asking = asyncio.ensure_future(self._ask(head, replaced))
         return False
 
-    async def _ask(self, head: Head, replaced: str) -> None:
+    async def _ask(self, head: RequestHead, replaced: str) -> None:
         """Wait a moment for the guard."""
         if not await self._wall.sends(head.method, head.url, replaced):
             self._abort()
@@ -229,7 +229,7 @@ def _scheme(begun: bytes) -> str:
     heads = Heads()
     heads.receive(begun)
     head = heads.next()
-    if not isinstance(head, Head):
+    if not isinstance(head, RequestHead):
         return ""
     return "ws" if "upgrade" in head.headers else "http"
 

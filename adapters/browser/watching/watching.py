@@ -24,7 +24,7 @@ from adapters.browser.base.text import loads
 from adapters.browser.page.page import ChromiumPage
 from adapters.browser.watching.watch_script import BINDING, REFS, WORLD, script
 from adapters.ports.browser import BrowserState, OpenBrowser
-from adapters.ports.watching import Done, Heard, OpenWatched, Tell, WatchedPage
+from adapters.ports.watching import Done, ObservedAct, OpenWatched, Tell, WatchedPage
 from protocol import limits
 from protocol.errors import MeshError
 from protocol.page.actions.action import Goto
@@ -225,14 +225,14 @@ class Watcher:
             context, told, seen = await self._heard.get()
             await self._tell(await self._understood(context, told, seen))
 
-    async def _understood(self, context: int, told: _Told, seen: _Seen) -> Heard:
+    async def _understood(self, context: int, told: _Told, seen: _Seen) -> ObservedAct:
         # ``_called`` queues none of these
         assert told.kind != "changed" and told.kind != "script" and told.kind != "led"
         if told.kind in ("goto", "back", "forward", "reload", "close"):
-            return Heard(kind=told.kind, text=told.text)
+            return ObservedAct(kind=told.kind, text=told.text)
         element, observation = await self._which(context, told, seen)
         hidden = told.kind == "text" and (told.secret or (element is not None and bool(secret_name(element))))
-        return Heard(
+        return ObservedAct(
             kind=told.kind,
             element=element,
             observation=observation,

@@ -45,7 +45,7 @@ from protocol.capsule.artefacts import (
     terms_of,
 )
 from protocol.capsule.capsule import CapsuleHeader, Recipient, SealedPayload
-from protocol.capsule.policy import Facts, judge_use
+from protocol.capsule.policy import UseFacts, judge_use
 from protocol.capsule.state import CapsuleState
 from protocol.errors import MeshError
 from protocol.log import log_proof
@@ -320,7 +320,7 @@ class CapsuleExchange:
             raise MeshError("capsule.generation", capsule=use.capsule)
         now_ms = self._kept.clock.now_ms()
         # Facts that only the holder knows are assumed to be in order. The reported use is counted already.
-        facts = Facts(
+        facts = UseFacts(
             now_ms=now_ms,
             latest_ms=now_ms,
             heard_ms=now_ms,

@@ -11,7 +11,7 @@ from adapters.capsule_records import CapsuleRecord
 from node.capsules.seal.basic_login import require_basic, with_given
 from node.capsules.seal.capsules import Capsules
 from node.capsules.seal.policies import check_renews, policy_of
-from node.capsules.seal.proving import LiveState, Prove, ProvenState, Source, StateToProve, start_of, unproven
+from node.capsules.seal.proving import LiveState, Prove, ProvenState, StateSource, StateToProve, start_of, unproven
 from node.capsules.seal.reading import read_state
 from node.capsules.seal.sealing import counted, within
 from node.verbs import Bound, Tell
@@ -54,7 +54,7 @@ class Capturing:
         shown = await self._proven(given, source, origins, tell)
         return await self.keep(given, source.state, source.browser, shown)
 
-    async def _source(self, given: CaptureParams, tell: Tell) -> Source:
+    async def _source(self, given: CaptureParams, tell: Tell) -> StateSource:
         if given.live:
             return await self._live(given.live)
         found = CapsuleState()
@@ -63,7 +63,7 @@ class Capturing:
             for said in read.left_out:
                 tell({"note": said})
             found = read.state
-        return Source(state=found, browser=BrowserProfile(user_agent=given.user_agent))
+        return StateSource(state=found, browser=BrowserProfile(user_agent=given.user_agent))
 
     async def replaced(self, given: PolicyParams) -> CapsuleHeader | None:
         """The header of the capsule that newer state replaces; None for a new capsule. Called before anybody logs in for it.
@@ -79,7 +79,9 @@ class Capturing:
         check_renews(given, before, self._kept.clock.now_ms())
         return before
 
-    async def _proven(self, given: CaptureParams, source: Source, origins: tuple[str, ...], tell: Tell) -> ProvenState:
+    async def _proven(
+        self, given: CaptureParams, source: StateSource, origins: tuple[str, ...], tell: Tell
+    ) -> ProvenState:
         asked = StateToProve(
             state=within(source.state, origins),
             origins=origins,
@@ -127,7 +129,9 @@ class Capturing:
         self._kept.witness.trail.about(id)
         return await self._captured(header, shown, within(found, policy.origins), found, None)
 
-    async def _renew(self, given: CaptureParams, before: CapsuleHeader, source: Source, tell: Tell) -> CapturedCapsule:
+    async def _renew(
+        self, given: CaptureParams, before: CapsuleHeader, source: StateSource, tell: Tell
+    ) -> CapturedCapsule:
         """Seal newer state of a capsule of this node, after it was shown to the page that proves its login."""
         record = await self._kept.find(before.id)
         if not given.page and not source.url:

@@ -59,7 +59,7 @@ class Perform(Protocol):
         """
 
 
-class Login(msgspec.Struct, frozen=True, kw_only=True):
+class ProvenLogin(msgspec.Struct, frozen=True, kw_only=True):
     """A login that was done, and its proof."""
 
     url: str
@@ -139,7 +139,7 @@ class Logins:
             )
         finally:
             await heard.kept()  # kept even if the steps failed: the site knows these passkeys
-        login = Login(
+        login = ProvenLogin(
             url=given.url,
             until=until,
             state=held[0],
@@ -171,10 +171,10 @@ class Logins:
         require_web(given.url)
         state = await asyncio.to_thread(_state_of, given.storage)
         until = _condition(given.until)
-        login = Login(url=given.url, until=until, state=state, browser=given.browser, profile=given.profile)
+        login = ProvenLogin(url=given.url, until=until, state=state, browser=given.browser, profile=given.profile)
         return await self._kept(given, login, tell)
 
-    async def _kept(self, given: PolicyParams, login: Login, tell: Tell) -> LoggedIn:
+    async def _kept(self, given: PolicyParams, login: ProvenLogin, tell: Tell) -> LoggedIn:
         before = await self._capturing.replaced(given)
         origins = _origins(given, before, login.url)
         asked = StateToProve(

@@ -6,7 +6,7 @@ from node.capsules.seal.clock import ahead
 from node.capsules.seal.endings import Endings
 from node.capsules.seal.kept import Kept
 from node.capsules.seal.login_state import digests
-from node.capsules.seal.proving import Proving, Source
+from node.capsules.seal.proving import Proving, StateSource
 from node.capsules.seal.repolicy import Repolicy
 from node.capsules.seal.sealing_keys import DIRECTORY as SEALING_DIRECTORY
 from node.capsules.seal.sealing_keys import SealingKeys
@@ -21,7 +21,7 @@ __all__ = [
     "Proving",
     "Repolicy",
     "SealingKeys",
-    "Source",
+    "StateSource",
     "Wanted",
     "ahead",
     "digests",

@@ -33,7 +33,7 @@ from protocol.capsule.artefacts import KIND_REVOCATION, KIND_USE, Use
 from protocol.capsule.capsule import Capsule, CapsuleHeader
 from protocol.capsule.flows.portability import is_carried
 from protocol.capsule.minimal import as_minimal
-from protocol.capsule.policy import Facts, judge_use
+from protocol.capsule.policy import UseFacts, judge_use
 from protocol.capsule.state import CapsuleState
 from protocol.errors import MeshError
 
@@ -260,7 +260,7 @@ class Capsules:
         mark = self.kept.device(header.id)
         code = judge_use(
             header.policy,
-            Facts(
+            UseFacts(
                 now_ms=now_ms,
                 latest_ms=max(row.latest_ms if row else 0, header.sealed_ms),
                 # Judged as if the tenant had just answered: the report of the use shows if it does.

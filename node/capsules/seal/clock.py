@@ -15,7 +15,7 @@ from protocol.errors import MeshError
 _SKEW_MS = limits.CLOCK_SKEW_S * 1000
 
 
-class Ahead(NamedTuple):
+class FutureCapsule(NamedTuple):
     """A capsule that was seen at a time later than the present one."""
 
     id: str
@@ -24,19 +24,23 @@ class Ahead(NamedTuple):
     """The reason why it stays blocked even if the owner accepts the present time; empty if it does not."""
 
 
-async def ahead(kept: Kept, now_ms: int) -> list[Ahead]:
+async def ahead(kept: Kept, now_ms: int) -> list[FutureCapsule]:
     """Every capsule that is blocked by the clock. Errors: ``store.*``."""
     found = [await _ahead(kept, record, now_ms) for record in await kept.store.capsules()]
     return [each for each in found if each is not None]
 
 
-async def _ahead(kept: Kept, record: CapsuleRecord, now_ms: int) -> Ahead | None:
+async def _ahead(kept: Kept, record: CapsuleRecord, now_ms: int) -> FutureCapsule | None:
     row = await kept.store.ledger(record.id)
     try:
         capsule = kept.open(record)
         consent_until_ms = kept.consent_until_ms(capsule)
     except MeshError as error:
-        return Ahead(record.id, row.latest_ms, error.message) if row and row.latest_ms > now_ms + _SKEW_MS else None
+        return (
+            FutureCapsule(record.id, row.latest_ms, error.message)
+            if row and row.latest_ms > now_ms + _SKEW_MS
+            else None
+        )
     header = capsule.header
     latest_ms = max(row.latest_ms if row else 0, header.sealed_ms)
     if latest_ms <= now_ms + _SKEW_MS:
@@ -50,4 +54,4 @@ async def _ahead(kept: Kept, record: CapsuleRecord, now_ms: int) -> Ahead | None
         mfa_ms=header.mfa_ms,
         consent_until_ms=consent_until_ms,
     )
-    return Ahead(record.id, latest_ms, why)
+    return FutureCapsule(record.id, latest_ms, why)

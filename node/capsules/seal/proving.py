@@ -45,7 +45,7 @@ log = logging.getLogger(__name__)
 _NOT_SEEN: Final = NOT_LOADED | {"browser.refused"}
 
 
-class Source(msgspec.Struct, frozen=True, kw_only=True):
+class StateSource(msgspec.Struct, frozen=True, kw_only=True):
     """A state, with the place that it was taken from."""
 
     state: CapsuleState
@@ -83,7 +83,7 @@ class ProvenState(msgspec.Struct, frozen=True, kw_only=True):
 
 Prove = Callable[[StateToProve, Tell], Awaitable[ProvenState]]
 """Proves a state on its site. Errors: ``capsule.unproven``, ``browser.*``, ``policy.refused``."""
-LiveState = Callable[[str], Awaitable[Source]]
+LiveState = Callable[[str], Awaitable[StateSource]]
 """Reads the state of a live session. Errors: ``live.*``, ``capsule.issuer``."""
 
 
@@ -96,7 +96,7 @@ async def unproven(asked: StateToProve, tell: Tell) -> ProvenState:
     return _kept_whole(asked, "no page was opened")
 
 
-async def no_live(live_id: str) -> Source:
+async def no_live(live_id: str) -> StateSource:
     """A ``LiveState`` for a node without live sessions."""
     raise MeshError("live.not_found", "there are no live sessions here")
 

@@ -61,7 +61,7 @@ _OTHERS: Final[tuple[tuple[re.Pattern[str], str], ...]] = (
 _COPY: Final = "copy the request as cURL (bash), or export the cookies as JSON or cookies.txt"
 
 
-class Read(NamedTuple):
+class FileRead(NamedTuple):
     """The content of a file, and the parts that were left out, by place."""
 
     state: CapsuleState
@@ -72,7 +72,7 @@ class _Odd(Exception):
     """The reason why a cookie is left out."""
 
 
-def read_state(path: Path) -> Read:
+def read_state(path: Path) -> FileRead:
     """The state in a file of any known format. Errors: ``input.no_file``, ``input.too_large``, ``input.invalid``."""
     try:
         with open_named(path) as file:  # only a plain file has a size before it is read
@@ -86,7 +86,7 @@ def read_state(path: Path) -> Read:
         raise MeshError("input.invalid", f"{path} is not text in UTF-8") from None
     left_out: list[str] = []
     try:
-        return Read(_checked(_read(text, left_out), path), tuple(left_out[:_LEFT_OUT_MAX]))
+        return FileRead(_checked(_read(text, left_out), path), tuple(left_out[:_LEFT_OUT_MAX]))
     except MeshError:
         raise
     except (ValueError, TypeError, KeyError, AttributeError, RecursionError):

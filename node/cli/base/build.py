@@ -1,5 +1,6 @@
-"""Builds commands from the declarations of verbs: names, arguments, options, help. A ``Look`` adds the presentation of a
-result.
+"""Builds commands from the declarations of verbs: names, arguments, options, help.
+
+A ``CommandPresentation`` adds the presentation of a result.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 
 @dataclass(frozen=True, kw_only=True)
-class Look:
+class CommandPresentation:
     """The presentation of a verb as a command: output, progress lines, confirmation, exit code."""
 
     text: Callable[[Any], None] | None = None
@@ -68,9 +69,9 @@ class Look:
             click.echo(line)
 
 
-def commands_of(verbs: tuple[Verb, ...], looks: Mapping[str, Look]) -> list[click.Command]:
+def commands_of(verbs: tuple[Verb, ...], looks: Mapping[str, CommandPresentation]) -> list[click.Command]:
     """The commands of all ``verbs`` that have one, in the same order. looks: by name of the verb."""
-    return [command_of(verb, looks.get(verb.name, Look())) for verb in verbs if verb.command]
+    return [command_of(verb, looks.get(verb.name, CommandPresentation())) for verb in verbs if verb.command]
 
 
 def takes(verb: Verb) -> Callable[[Any], Any]:
@@ -93,7 +94,7 @@ def given(verb: Verb, typed: Result) -> Result:
     return {field.name: field.read(typed[field.name]) for field in _fields(verb) if field.name in typed}
 
 
-def command_of(verb: Verb, look: Look) -> click.Command:
+def command_of(verb: Verb, look: CommandPresentation) -> click.Command:
     """The command that calls ``verb``."""
 
     def run(home: str | None, as_json: bool, yes: bool = False, **typed: Any) -> None:
@@ -120,14 +121,14 @@ def command_of(verb: Verb, look: Look) -> click.Command:
     return click.command(name=verb.command.split()[-1], help=verb.help)(command)
 
 
-def _asking(look: Look, home: str | None, typed: Result) -> Result:
+def _asking(look: CommandPresentation, home: str | None, typed: Result) -> Result:
     """``typed``, without the secrets that would be asked for but not used."""
     if look.needs is None or not typed.get("secrets"):
         return typed
     return {**typed, "secrets": only_needed(typed["secrets"], lambda: look.needs and look.needs(home, typed))}
 
 
-def group_of(verb: Verb, look: Look) -> click.Group:
+def group_of(verb: Verb, look: CommandPresentation) -> click.Group:
     """A group that calls ``verb`` if no subcommand is given."""
     alone = command_of(verb, look)
     assert alone.callback is not None

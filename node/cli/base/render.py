@@ -9,7 +9,7 @@ import click
 
 from node.cli.base.common import Result, table
 from node.verbs import Verb
-from node.verbs.written import Rows, told
+from node.verbs.written import TextTable, told
 
 
 def shows(verb: Verb) -> Callable[[Result], None]:
@@ -20,7 +20,7 @@ def shows(verb: Verb) -> Callable[[Result], None]:
 def render(kinds: tuple[Any, ...], result: Result) -> None:
     """Print ``result``. kinds: the records that it may be."""
     for part in told(kinds, result):
-        if isinstance(part, Rows):
+        if isinstance(part, TextTable):
             table(part.title, list(part.heads), [list(row) for row in part.cells], wrap=part.wrap)
         else:
             click.echo(part)

@@ -27,7 +27,7 @@ _VARIABLE: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _TOTP: Final = "totp:"
 
 
-class Source(NamedTuple):
+class SecretSource(NamedTuple):
     """A secret as written on the command line."""
 
     name: str
@@ -82,7 +82,7 @@ def only_needed(typed: Sequence[str], needed: Callable[[], frozenset[str] | None
     return [text for source, text in kept if names is None or source.kind not in _ASKING or source.name in names]
 
 
-def parse_source(text: str) -> Source:
+def parse_source(text: str) -> SecretSource:
     """One option, parsed but not read yet. Errors: ``input.invalid``, ``secret.literal``; neither quotes the text after ``=``."""
     named, equals, where = text.partition("=")
     given, _, origins = named.partition("@")
@@ -99,7 +99,7 @@ def parse_source(text: str) -> Source:
     if is_totp and kind == "basic":
         raise MeshError("input.invalid", _FORM)
     sites = tuple(origins.split(",")) if origins else ()
-    return Source(name, kind == "text", sites, is_totp, scheme, rest, kind == "basic")
+    return SecretSource(name, kind == "text", sites, is_totp, scheme, rest, kind == "basic")
 
 
 def _fits(scheme: str, rest: str) -> bool:
@@ -115,7 +115,7 @@ def _fits(scheme: str, rest: str) -> bool:
             return bool(rest.strip())
 
 
-def _value(source: Source, variables: Mapping[str, str | None]) -> str:
+def _value(source: SecretSource, variables: Mapping[str, str | None]) -> str:
     found = _variable(source, variables) if source.kind == "env" else _READ[source.kind](source)
     value = found.rstrip("\r\n")
     if not value:
@@ -126,7 +126,7 @@ def _value(source: Source, variables: Mapping[str, str | None]) -> str:
     return value
 
 
-def _prompt(source: Source) -> str:
+def _prompt(source: SecretSource) -> str:
     # Without a terminal nobody can answer, and getpass would read whatever a program writes into the pipe.
     if not sys.stdin.isatty():
         raise MeshError("secret.unread", f"there is no terminal to ask for the secret {source.name}", name=source.name)
@@ -135,7 +135,7 @@ def _prompt(source: Source) -> str:
     return getpass.getpass(f"{what} {source.name}{where}: ")
 
 
-def _variable(source: Source, variables: Mapping[str, str | None]) -> str:
+def _variable(source: SecretSource, variables: Mapping[str, str | None]) -> str:
     found = variables[source.where]
     if found is None:
         message = f"the secret {source.name}: there is no variable {source.where}"
@@ -143,7 +143,7 @@ def _variable(source: Source, variables: Mapping[str, str | None]) -> str:
     return found
 
 
-def _file(source: Source) -> str:
+def _file(source: SecretSource) -> str:
     try:
         with Path(source.where).open("rb") as file:
             data = file.read(limits.SECRET_SOURCE_BYTES_MAX + 1)
@@ -154,14 +154,14 @@ def _file(source: Source) -> str:
         raise MeshError("input.invalid", f"the file of the secret {source.name} cannot be read") from None
 
 
-def _keyring(source: Source) -> str:
+def _keyring(source: SecretSource) -> str:
     from node.process.wiring import secret_from_keyring
 
     service, _, user = source.where.rpartition("/")
     return _of(source, lambda: secret_from_keyring(service, user))
 
 
-def _command(source: Source) -> str:
+def _command(source: SecretSource) -> str:
     from node.process.wiring import secret_from_command
 
     try:
@@ -171,7 +171,7 @@ def _command(source: Source) -> str:
     return _of(source, lambda: secret_from_command(words))
 
 
-def _of(source: Source, read: Callable[[], str]) -> str:
+def _of(source: SecretSource, read: Callable[[], str]) -> str:
     """The result of ``read``; its error names the secret."""
     try:
         return read()
@@ -179,7 +179,7 @@ def _of(source: Source, read: Callable[[], str]) -> str:
         raise MeshError(error.code, f"the secret {source.name}: {error.message}", name=source.name) from None
 
 
-_READ: Final[Mapping[str, Callable[[Source], str]]] = {
+_READ: Final[Mapping[str, Callable[[SecretSource], str]]] = {
     "prompt": _prompt,
     "keyring": _keyring,
     "cmd": _command,

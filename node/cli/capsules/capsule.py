@@ -12,7 +12,7 @@ from typing import Any, Final
 import click
 
 from node.cli.base import needed_secrets
-from node.cli.base.build import Look, commands_of, parameter
+from node.cli.base.build import CommandPresentation, commands_of, parameter
 from node.cli.base.common import (
     ConfigFile,
     Result,
@@ -217,12 +217,12 @@ def _status_of_kill(r: Result) -> int:
 
 def _looks() -> dict[str, Any]:
     return {
-        upkeep.CHECK.name: Look(status=lambda r: int(r["verdict"] != "portable")),
-        verbs.CAPTURE.name: Look(
+        upkeep.CHECK.name: CommandPresentation(status=lambda r: int(r["verdict"] != "portable")),
+        verbs.CAPTURE.name: CommandPresentation(
             line=_login_line,
             after=lambda r: "A file that it was captured from still holds the login in clear: delete it.",
         ),
-        verbs_of_login.LOGIN.name: Look(
+        verbs_of_login.LOGIN.name: CommandPresentation(
             after=lambda r: "" if r["session"] else words.OTHER_WINDOWS,
             line=_login_line,
             prepare=_prepare_login,
@@ -230,17 +230,17 @@ def _looks() -> dict[str, Any]:
             more=(_ATTACH,),
             call=_log_in,
         ),
-        work.WORK.name: Look(
+        work.WORK.name: CommandPresentation(
             line=lambda event: f"  {event['note']}",
             status=lambda r: 0 if r["verdict"] == "pass" else 1,
         ),
-        handle.OFFER.name: Look(after=lambda r: words.MALICE if r["offered"] else ""),
-        verbs.EXPORT.name: Look(after=lambda r: words.MALICE),
-        upkeep.REVOKE.name: Look(status=_status_of_kill, confirm="Revoke {capsule} everywhere?"),
-        unseal.UNSEAL.name: Look(
+        handle.OFFER.name: CommandPresentation(after=lambda r: words.MALICE if r["offered"] else ""),
+        verbs.EXPORT.name: CommandPresentation(after=lambda r: words.MALICE),
+        upkeep.REVOKE.name: CommandPresentation(status=_status_of_kill, confirm="Revoke {capsule} everywhere?"),
+        unseal.UNSEAL.name: CommandPresentation(
             confirm=f"{unseal.UNSEALED_WARNING}\nWrite the login of {{capsule}} in clear to {{out}}?",
         ),
-        verbs.REMOVE.name: Look(says="removed {id}", confirm="Remove {capsule}?"),
+        verbs.REMOVE.name: CommandPresentation(says="removed {id}", confirm="Remove {capsule}?"),
     }
 
 

@@ -8,7 +8,7 @@ from typing import Final
 
 import click
 
-from node.cli.base.build import Look, commands_of
+from node.cli.base.build import CommandPresentation, commands_of
 from node.verbs.capsules import capsule_passkey as verbs
 
 
@@ -18,7 +18,7 @@ def group() -> None:
 
 
 LOOKS: Final = {
-    verbs.REMOVE.name: Look(
+    verbs.REMOVE.name: CommandPresentation(
         says="removed {id}. {site} still lists it: remove it there too", confirm="Destroy the passkey {passkey}?"
     )
 }

@@ -7,7 +7,7 @@ from typing import Final
 import click
 
 from node.base.plain import moment
-from node.cli.base.build import Look, commands_of
+from node.cli.base.build import CommandPresentation, commands_of
 from node.cli.base.common import Result, table
 from node.verbs.nodes import agent as verbs
 
@@ -82,9 +82,9 @@ def _show_removed(r: Result) -> None:
 
 
 LOOKS: Final = {
-    "agent.add": Look(text=_show_added),
-    "agent.list": Look(text=_show_agents),
-    "agent.remove": Look(text=_show_removed),
+    "agent.add": CommandPresentation(text=_show_added),
+    "agent.list": CommandPresentation(text=_show_agents),
+    "agent.remove": CommandPresentation(text=_show_removed),
 }
 for _command in commands_of(verbs.VERBS, LOOKS):
     group.add_command(_command)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 import click
 
 from node.base.plain import moment
-from node.cli.base.build import READERS, Look, commands_of
+from node.cli.base.build import READERS, CommandPresentation, commands_of
 from node.cli.base.common import Result, common_options, emit, home_path, owner_only, run_verb, short_caller
 from node.cli.nodes.owner import _now, _owners, chosen
 from node.verbs.nodes import approve as verbs
@@ -313,6 +313,6 @@ def _show_answer(r: Result) -> None:
 
 
 _MORE: Final = "`trailmesh approve show QUESTION` says more; answer with `approve yes` or `approve no`"
-_LOOKS: Final = {verbs.LIST.name: Look(after=lambda r: _MORE if r["questions"] else "")}
+_LOOKS: Final = {verbs.LIST.name: CommandPresentation(after=lambda r: _MORE if r["questions"] else "")}
 for _command in commands_of((verbs.LIST, verbs.STATE), _LOOKS):
     group.add_command(_command)

@@ -7,7 +7,7 @@ from typing import Final
 import click
 
 from node.base.plain import counted, moment
-from node.cli.base.build import Look, commands_of, group_of
+from node.cli.base.build import CommandPresentation, commands_of, group_of
 from node.cli.base.common import Result, short_caller
 from node.verbs.nodes import audit as verbs
 
@@ -40,8 +40,8 @@ def _who(who: str, names: dict[str, str]) -> str:
 
 
 LOOKS: Final = {
-    "audit.list": Look(text=_show_rows),
-    "audit.verify": Look(status=lambda r: 0 if r["sound"] else 1),
+    "audit.list": CommandPresentation(text=_show_rows),
+    "audit.verify": CommandPresentation(status=lambda r: 0 if r["sound"] else 1),
 }
 group = group_of(verbs.LIST, LOOKS["audit.list"])
 for _command in commands_of((verbs.EXPORT, verbs.VERIFY), LOOKS):

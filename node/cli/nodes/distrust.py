@@ -7,7 +7,7 @@ from typing import Final
 import click
 
 from node.base.plain import called, counted, moment
-from node.cli.base.build import Look, commands_of
+from node.cli.base.build import CommandPresentation, commands_of
 from node.cli.base.common import Result, table
 from node.verbs.nodes import distrust as verbs
 from protocol.trust.grants import in_words
@@ -49,8 +49,8 @@ def _show_notices(r: Result) -> None:
 
 
 LOOKS: Final = {
-    "node.distrust": Look(text=_show_distrusted),
-    "node.trust": Look(text=_show_trusted),
-    "node.notices": Look(text=_show_notices),
+    "node.distrust": CommandPresentation(text=_show_distrusted),
+    "node.trust": CommandPresentation(text=_show_trusted),
+    "node.notices": CommandPresentation(text=_show_notices),
 }
 COMMANDS: Final = tuple(commands_of(verbs.VERBS, LOOKS))

@@ -7,7 +7,7 @@ from typing import Any, Final
 import click
 
 from node.base.plain import counted, moment
-from node.cli.base.build import Look, commands_of, given, takes
+from node.cli.base.build import CommandPresentation, commands_of, given, takes
 from node.cli.base.common import Result, common_options, emit, home_path, owner_only, run_async, run_verb
 from node.verbs.nodes import keys as verbs
 from protocol.errors import MeshError
@@ -94,7 +94,7 @@ def _check_files(params: Result) -> None:
 
 COMMANDS: Final = (
     show_id,
-    *commands_of((verbs.ROTATE,), {verbs.ROTATE.name: Look(text=_show_change)}),
+    *commands_of((verbs.ROTATE,), {verbs.ROTATE.name: CommandPresentation(text=_show_change)}),
     recover,
     revoke_self,
 )

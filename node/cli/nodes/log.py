@@ -8,7 +8,7 @@ from typing import Final
 import click
 
 from node.base.plain import called, counted, moment
-from node.cli.base.build import Look, commands_of, parameter
+from node.cli.base.build import CommandPresentation, commands_of, parameter
 from node.cli.base.common import BUNDLE_SUFFIX, Result, common_options, emit, run_verb, table
 from node.verbs.nodes import log as verbs
 from protocol.errors import MeshError
@@ -159,9 +159,9 @@ def _show_audit(r: Result) -> None:
 
 
 LOOKS: Final = {
-    "log.show": Look(text=_show_log, prepare=_out_needs_peer),
-    "log.prove": Look(text=_show_proven, prepare=_artefact),
-    "log.renew": Look(text=_show_log),
+    "log.show": CommandPresentation(text=_show_log, prepare=_out_needs_peer),
+    "log.prove": CommandPresentation(text=_show_proven, prepare=_artefact),
+    "log.renew": CommandPresentation(text=_show_log),
 }
 for _command in commands_of(verbs.VERBS, LOOKS):
     group.add_command(_command)

@@ -11,7 +11,7 @@ from typing import Any, Final
 import click
 
 from node.base.plain import called, counted, moment
-from node.cli.base.build import Look, commands_of, given, takes
+from node.cli.base.build import CommandPresentation, commands_of, given, takes
 from node.cli.base.common import (
     Program,
     Result,
@@ -385,13 +385,13 @@ def _show_accepted(r: Result) -> None:
 
 
 LOOKS: Final = {
-    "node.accept_clock": Look(text=_show_accepted, prepare=_at_terminal),
-    "node.backup": Look(text=_show_backup),
-    "node.status": Look(text=_show_status),
-    "node.whoami": Look(text=_show_myself),
-    "node.peers": Look(text=_show_peers),
-    "node.discover": Look(text=_show_nearby),
-    "node.knock": Look(text=_show_knocked, status=lambda r: 0 if r["refused"] else 1),
+    "node.accept_clock": CommandPresentation(text=_show_accepted, prepare=_at_terminal),
+    "node.backup": CommandPresentation(text=_show_backup),
+    "node.status": CommandPresentation(text=_show_status),
+    "node.whoami": CommandPresentation(text=_show_myself),
+    "node.peers": CommandPresentation(text=_show_peers),
+    "node.discover": CommandPresentation(text=_show_nearby),
+    "node.knock": CommandPresentation(text=_show_knocked, status=lambda r: 0 if r["refused"] else 1),
 }
 for _command in (
     *commands_of((verbs.STATUS, verbs.WHOAMI, verbs.PEERS, verbs.DISCOVER, verbs.KNOCK), LOOKS),

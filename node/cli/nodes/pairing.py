@@ -12,7 +12,7 @@ import click
 
 from node.base.plain import moment
 from node.base.terminal import one_lined
-from node.cli.base.build import Look, commands_of, given, takes
+from node.cli.base.build import CommandPresentation, commands_of, given, takes
 from node.cli.base.common import Result, common_options, emit, run_verb
 from node.verbs.nodes import pairing as verbs
 from protocol.errors import MeshError
@@ -232,6 +232,6 @@ def _show_change(result: Result) -> None:
         click.echo(f"{result['name']} was not reached; it receives the change when it next connects", err=True)
 
 
-_CHANGED: Final = Look(text=_show_change)
+_CHANGED: Final = CommandPresentation(text=_show_change)
 LOOKS: Final = {"node.grant": _CHANGED, "node.ungrant": _CHANGED}
 COMMANDS: Final = (invite, join, pair, *commands_of((verbs.GRANT, verbs.UNGRANT), LOOKS))

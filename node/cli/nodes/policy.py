@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from node.cli.base.build import Look, commands_of
+from node.cli.base.build import CommandPresentation, commands_of
 from node.verbs.nodes import policy as verbs
 
 
@@ -13,5 +13,7 @@ def group() -> None:
     """Explain what this node allows, and by which rule (docs/configuration.md, docs/risk.md)."""
 
 
-for _command in commands_of(verbs.VERBS, {verbs.EXPLAIN.name: Look(status=lambda r: 0 if r["allowed"] else 1)}):
+for _command in commands_of(
+    verbs.VERBS, {verbs.EXPLAIN.name: CommandPresentation(status=lambda r: 0 if r["allowed"] else 1)}
+):
     group.add_command(_command)

@@ -7,7 +7,7 @@ from typing import Any, Final
 
 import click
 
-from node.cli.base.build import Look, commands_of, parameter
+from node.cli.base.build import CommandPresentation, commands_of, parameter
 from node.cli.base.common import Result, common_options, emit, run_verb
 from node.cli.base.render import shows
 from node.cli.searches import schedule
@@ -98,7 +98,7 @@ def show(home: str | None, search: str | None, html: str, limit: int, as_json: b
     emit(run_verb(home, verbs.SHOW.name, {"search": search, "html": path}), as_json=as_json, text=shows(verbs.SHOW))
 
 
-LOOKS: Final = {"explore.remove": Look(confirm="Remove {search} with all its results?")}
+LOOKS: Final = {"explore.remove": CommandPresentation(confirm="Remove {search} with all its results?")}
 for _command in commands_of(verbs.VERBS, LOOKS):
     group.add_command(_command)
 group.add_command(schedule.group)

@@ -6,7 +6,7 @@ from typing import Final
 
 import click
 
-from node.cli.base.build import Look, commands_of
+from node.cli.base.build import CommandPresentation, commands_of
 from node.cli.base.common import Result
 from node.cli.searches.explore_words import progress_line, read_condition
 from node.verbs.searches import schedule as verbs
@@ -23,9 +23,11 @@ def _complete(params: Result, typed: Result) -> None:
 
 
 LOOKS: Final = {
-    "schedule.add": Look(prepare=_complete),
-    "schedule.run_now": Look(line=progress_line, status=lambda r: 0 if r["status"] == "done" else 1),
-    "schedule.remove": Look(says="removed {schedule}", confirm="Remove {schedule} and the records of its runs?"),
+    "schedule.add": CommandPresentation(prepare=_complete),
+    "schedule.run_now": CommandPresentation(line=progress_line, status=lambda r: 0 if r["status"] == "done" else 1),
+    "schedule.remove": CommandPresentation(
+        says="removed {schedule}", confirm="Remove {schedule} and the records of its runs?"
+    ),
 }
 for _command in commands_of(verbs.VERBS, LOOKS):
     group.add_command(_command)

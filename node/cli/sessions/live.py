@@ -8,7 +8,7 @@ from typing import Final
 import click
 from click.core import ParameterSource
 
-from node.cli.base.build import Look, commands_of
+from node.cli.base.build import CommandPresentation, commands_of
 from node.cli.base.common import Result
 from node.verbs.live import live as verbs
 from protocol import limits
@@ -25,6 +25,6 @@ def _waits_longer(params: Result, typed: Result) -> None:
         params["hold"] = limits.HELD_TERMINAL_S  # a person is there
 
 
-LOOKS: Final = {"live.open": Look(prepare=_waits_longer)}
+LOOKS: Final = {"live.open": CommandPresentation(prepare=_waits_longer)}
 for _command in commands_of(verbs.VERBS, LOOKS):
     group.add_command(_command)

@@ -9,7 +9,7 @@ import click
 
 from node.base.plain import called, counted, moment
 from node.cli.base import apart, needed_secrets
-from node.cli.base.build import Look, commands_of
+from node.cli.base.build import CommandPresentation, commands_of
 from node.cli.base.common import BUNDLE_SUFFIX, Result
 from node.cli.base.render import render
 from node.cli.sessions import headed, session_run
@@ -124,7 +124,7 @@ def _show_trust_key(r: Result) -> None:
 
 
 LOOKS: Final = {
-    "session.record": Look(
+    "session.record": CommandPresentation(
         text=_show_recorded,
         line=step_line,
         prepare=_name_of_file,
@@ -133,17 +133,17 @@ LOOKS: Final = {
         call=headed.record,
         status=_status_of_recording,
     ),
-    "session.show": Look(text=_show_session),
-    "session.verify": Look(text=_show_verified, more=apart.OPTIONS, call=apart.verify),
-    "session.export": Look(prepare=_name_of_bundle, status=lambda r: 1 if r["lost"] else 0),
-    "session.fork": Look(
+    "session.show": CommandPresentation(text=_show_session),
+    "session.verify": CommandPresentation(text=_show_verified, more=apart.OPTIONS, call=apart.verify),
+    "session.export": CommandPresentation(prepare=_name_of_bundle, status=lambda r: 1 if r["lost"] else 0),
+    "session.fork": CommandPresentation(
         text=_show_recorded, line=step_line, needs=needed_secrets.of_session, status=_status_of_recording
     ),
-    "session.learn": Look(
+    "session.learn": CommandPresentation(
         text=_show_learned, line=step_line, needs=needed_secrets.of_session, status=_status_of_recording
     ),
-    "session.purge": Look(confirm="Delete {session} for good?"),
-    "session.replay": Look(
+    "session.purge": CommandPresentation(confirm="Delete {session} for good?"),
+    "session.replay": CommandPresentation(
         text=show_replayed,
         line=step_line,
         prepare=not_a_file,
@@ -152,8 +152,8 @@ LOOKS: Final = {
         call=apart.replay,
         status=status_of_replay,
     ),
-    "session.diff": Look(text=show_diff, status=lambda r: 0 if r["same"] else 1),
-    "session.trust_key": Look(text=_show_trust_key),
+    "session.diff": CommandPresentation(text=show_diff, status=lambda r: 0 if r["same"] else 1),
+    "session.trust_key": CommandPresentation(text=_show_trust_key),
 }
 for _command in commands_of((*verbs.VERBS, *upkeep.VERBS), LOOKS):
     group.add_command(_command)

@@ -8,7 +8,7 @@ from typing import Any, Final
 import click
 
 from node.base.plain import counted
-from node.cli.base.build import Look, command_of
+from node.cli.base.build import CommandPresentation, command_of
 from node.cli.base.common import ConfigFile, Result, acting_as, home_path, owner_only, run_async, run_verb, showing
 from node.verbs.sessions import page as verbs
 from protocol.errors import MeshError
@@ -85,7 +85,7 @@ def _notes(item: Result) -> list[str]:
 
 command = command_of(
     verbs.SNAPSHOT,
-    Look(
+    CommandPresentation(
         text=_show,
         more=(
             click.option(

@@ -29,7 +29,7 @@ _STYLE: Final = "report.css"
 _LOOKED_MAX: Final = 3
 
 
-class Spent(msgspec.Struct, frozen=True, kw_only=True):
+class SearchCost(msgspec.Struct, frozen=True, kw_only=True):
     """The cost of the search at one node."""
 
     visits: int
@@ -38,14 +38,14 @@ class Spent(msgspec.Struct, frozen=True, kw_only=True):
     leases: int = 0
 
 
-class MeshNode(msgspec.Struct, frozen=True, kw_only=True):
+class SearchNode(msgspec.Struct, frozen=True, kw_only=True):
     """A node that took part in the search."""
 
     name: str
     id: str
     role: str
     """``coordinator``, ``worker``, ``replayer`` …"""
-    spent: Spent | None = None
+    spent: SearchCost | None = None
     """None for a node that did not explore."""
 
 
@@ -88,7 +88,7 @@ class ReportInput(msgspec.Struct, frozen=True, kw_only=True):
     """The actions that lead there from the start page."""
     would_send: tuple[str, ...] = ()
     """Requests of actions that may change something; none of them left."""
-    nodes: tuple[MeshNode, ...] = ()
+    nodes: tuple[SearchNode, ...] = ()
     tree: TreeNode | None = None
     session: Session | None = None
     steps: Sequence[Step] = ()

@@ -18,7 +18,7 @@ from node.base.plain import counted
 from node.explorer.explorer import Explorer
 from node.explorer.progress import Progress
 from node.explorer.sharing.replica import Replica
-from node.explorer.showing.report import MeshNode, ReportInput, ShownReplay, SignedRow, Spent, render_report
+from node.explorer.showing.report import ReportInput, SearchCost, SearchNode, ShownReplay, SignedRow, render_report
 from node.explorer.showing.tree_picture import TreeNode
 from node.live.acting import proposed
 from node.sessions.serving import Sessions
@@ -153,7 +153,8 @@ async def _report(
     replays = tuple(ShownReplay(name=_name(parts, r.node), report=r) for r in (shown.reports if shown else ()))
     roles = {peer.node: peer.role for peer in summary.spend} | {r.report.node: "replayer" for r in replays}
     spent = {
-        p.node: Spent(visits=p.visits, steps=p.steps, milliseconds=p.cost_ms, leases=p.leases) for p in summary.spend
+        p.node: SearchCost(visits=p.visits, steps=p.steps, milliseconds=p.cost_ms, leases=p.leases)
+        for p in summary.spend
     }
     outcome = (
         f"Found by {summary.claimed_by}, replayed and verified by {_name(parts, spec.coordinator)} in {summary.seconds:.0f} s."
@@ -170,7 +171,8 @@ async def _report(
         path=summary.path,
         would_send=summary.would_send,
         nodes=tuple(
-            MeshNode(name=_name(parts, peer), id=peer, role=role, spent=spent.get(peer)) for peer, role in roles.items()
+            SearchNode(name=_name(parts, peer), id=peer, role=role, spent=spent.get(peer))
+            for peer, role in roles.items()
         ),
         tree=_tree(parts, replica, progress),
         session=session,

@@ -43,7 +43,7 @@ class TreeNode(msgspec.Struct, frozen=True, kw_only=True):
     children: tuple[TreeNode, ...] = ()
 
 
-class Share(msgspec.Struct, frozen=True, kw_only=True):
+class BarShare(msgspec.Struct, frozen=True, kw_only=True):
     """A stretch of a node's bar: one peer's part of the visits."""
 
     colour: int
@@ -51,7 +51,7 @@ class Share(msgspec.Struct, frozen=True, kw_only=True):
     width: float
 
 
-class Box(msgspec.Struct, frozen=True, kw_only=True):
+class NodeBox(msgspec.Struct, frozen=True, kw_only=True):
     """A node, placed; x and y are its upper left corner."""
 
     x: float
@@ -63,7 +63,7 @@ class Box(msgspec.Struct, frozen=True, kw_only=True):
     """How many children are not drawn (``+9``); empty for none. The tooltip says more."""
     tooltip: str
     winning: bool
-    shares: tuple[Share, ...]
+    shares: tuple[BarShare, ...]
 
 
 class Edge(msgspec.Struct, frozen=True, kw_only=True):
@@ -78,7 +78,7 @@ class Picture(msgspec.Struct, frozen=True, kw_only=True):
 
     width: int
     height: int
-    boxes: tuple[Box, ...]
+    boxes: tuple[NodeBox, ...]
     edges: tuple[Edge, ...]
     legend: tuple[tuple[str, int], ...]
     """Peer name and number of its colour."""
@@ -136,7 +136,7 @@ class _Layout:
     """Places nodes depth first; leaves take the next free row, parents stand in the middle of their children."""
 
     def __init__(self, chosen: set[int], colours: dict[str, int]) -> None:
-        self.boxes: list[Box] = []
+        self.boxes: list[NodeBox] = []
         self.edges: list[Edge] = []
         self.row_y: float = MARGIN
         self.right: float = 0
@@ -159,8 +159,8 @@ class _Layout:
         self.boxes.append(self._box(node, x, middle - BOX_HEIGHT / 2, hidden))
         return middle
 
-    def _box(self, node: TreeNode, x: float, y: float, hidden: Sequence[TreeNode]) -> Box:
-        return Box(
+    def _box(self, node: TreeNode, x: float, y: float, hidden: Sequence[TreeNode]) -> NodeBox:
+        return NodeBox(
             x=x,
             y=y,
             label=node.label,
@@ -171,14 +171,14 @@ class _Layout:
             shares=self._shares(node, x),
         )
 
-    def _shares(self, node: TreeNode, x: float) -> tuple[Share, ...]:
+    def _shares(self, node: TreeNode, x: float) -> tuple[BarShare, ...]:
         total = sum(count for _, count in node.shares)
         x += BAR_INSET
-        shares: list[Share] = []
+        shares: list[BarShare] = []
         for name, count in node.shares:
             if count > 0:
                 width = (BOX_WIDTH - 2 * BAR_INSET) * count / total
-                shares.append(Share(colour=self._colours[name], x=round(x, 2), width=round(width, 2)))
+                shares.append(BarShare(colour=self._colours[name], x=round(x, 2), width=round(width, 2)))
                 x += width
         return tuple(shares)
 

@@ -50,7 +50,7 @@ from protocol.page.actions.action import (
     target_of,
 )
 from protocol.page.actions.assertion import condition_of, of_one_element
-from protocol.page.actions.dialogs import Answer, require_expected
+from protocol.page.actions.dialogs import DialogAnswer, require_expected
 from protocol.page.actions.evidence import ElementEvidence
 from protocol.page.actions.fits import Fit, Grade
 from protocol.page.actions.values import filled_in, is_typed, require_value
@@ -160,7 +160,7 @@ class Driver:
         expect: bytes | None = None,
         evidence: ElementEvidence | None = None,
         evidence_onto: ElementEvidence | None = None,
-        answer: Answer | None = None,
+        answer: DialogAnswer | None = None,
         said: Grade = "part",
         lists: Callable[[Prepared], StepRequests] | None = None,
     ) -> ActionOutcome:
@@ -344,7 +344,7 @@ class Driver:
             self.step,
         )
 
-    async def _given(self, answer: Answer | None, said: Grade, prepared: Prepared) -> Given:
+    async def _given(self, answer: DialogAnswer | None, said: Grade, prepared: Prepared) -> Given:
         """The dialog answer and the files that the action is performed with. The files' hashes are noted in ``prepared``."""
         given = NOTHING
         if answer is not None:

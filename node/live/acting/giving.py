@@ -6,13 +6,15 @@ from collections.abc import Callable
 
 import msgspec
 
-from protocol.page.actions.dialogs import Answer, Dialog, fits
+from protocol.page.actions.dialogs import Dialog, DialogAnswer, fits
 from protocol.page.actions.fits import Grade
 from protocol.risk.pressing.answers import with_answer
 from protocol.risk.pressing.classes import Risk
 
 
-def accepting(answer: Answer | None, admitted: Risk, risk_max: int, grade: Grade = "part") -> Callable[[Dialog], bool]:
+def accepting(
+    answer: DialogAnswer | None, admitted: Risk, risk_max: int, grade: Grade = "part"
+) -> Callable[[Dialog], bool]:
     """A test for dialogs: it accepts the first dialog of the expected form, if its risk is no higher than the admitted risk.
 
     An action file gives only part of the dialog's text, or none, so the whole text is judged here. risk_max: the highest class

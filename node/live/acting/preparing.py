@@ -33,7 +33,7 @@ from protocol.page.actions.action import (
     with_target,
 )
 from protocol.page.actions.evidence import ElementEvidence, collect
-from protocol.page.actions.fits import Fit, Pins
+from protocol.page.actions.fits import Fit, MatchDemands
 from protocol.page.actions.keys import require_key
 from protocol.page.actions.locator import (
     disagrees,
@@ -256,7 +256,7 @@ def _chosen(
     target: Locator,
     evidence: ElementEvidence | None,
     secrets: Secrets,
-    pins: Pins,
+    pins: MatchDemands,
 ) -> Element:
     seen = part(outer, observation)
     target = shown_name(target, seen, secrets)

@@ -19,7 +19,7 @@ from protocol.errors import MeshError
 from protocol.page.actions.action import Assert, Locator
 from protocol.page.actions.assertion import Seen, count_named, failed, holds
 from protocol.page.actions.evidence import ElementEvidence
-from protocol.page.actions.fits import UNPINNED, Pins
+from protocol.page.actions.fits import UNPINNED, MatchDemands
 from protocol.page.actions.locator import disagrees, fitting, resolve
 from protocol.page.actions.scope import part
 from protocol.page.actions.tables import cell_text, cell_trouble, column_texts, named_texts
@@ -49,7 +49,7 @@ async def hold(
     assertion: Assert,
     secrets: Secrets,
     evidence: ElementEvidence | None = None,
-    pins: Pins = UNPINNED,
+    pins: MatchDemands = UNPINNED,
 ) -> tuple[Element | None, Observation]:
     """The element for which ``assertion`` holds, and the observation in which it was found.
 
@@ -85,7 +85,7 @@ async def hold(
         await page.pause(pause_ms)
 
 
-async def _closed(page: Page, observation: Observation, assertion: Assert, pins: Pins) -> Cut | None:
+async def _closed(page: Page, observation: Observation, assertion: Assert, pins: MatchDemands) -> Cut | None:
     """The cut of the first unread content that could contain the element said to be absent, or one more such element."""
     target = assertion.target
     if target is None or assertion.what in ("visible", "cell", "order"):
@@ -126,7 +126,7 @@ def _pauses(left_ms: int) -> Iterator[int]:
         left_ms, number = left_ms - pause_ms, number + 1
 
 
-def _reading(pins: Pins) -> Find:
+def _reading(pins: MatchDemands) -> Find:
     """Finds the element as an action that only reads does."""
 
     async def found(page: Page, observation: Observation, target: Locator, scope: Observation) -> Element:
@@ -137,7 +137,7 @@ def _reading(pins: Pins) -> Find:
     return found
 
 
-def _agreeing(find: Find, evidence: ElementEvidence | None, secrets: Secrets, pins: Pins) -> Find:
+def _agreeing(find: Find, evidence: ElementEvidence | None, secrets: Secrets, pins: MatchDemands) -> Find:
     """As ``find``, but the element must agree with the evidence. Among several that look alike, the evidence decides, not the
     position.
     """
@@ -159,7 +159,7 @@ def _agreeing(find: Find, evidence: ElementEvidence | None, secrets: Secrets, pi
 
 
 async def _look(
-    page: Page, observation: Observation, assertion: Assert, find: Find, secrets: Secrets, pins: Pins
+    page: Page, observation: Observation, assertion: Assert, find: Find, secrets: Secrets, pins: MatchDemands
 ) -> Seen:
     """The facts that ``assertion`` is about, in the form in which a recording stores them."""
     seen = await _see(page, observation, assertion, find, secrets, pins)
@@ -167,7 +167,7 @@ async def _look(
 
 
 async def _see(
-    page: Page, observation: Observation, assertion: Assert, find: Find, secrets: Secrets, pins: Pins
+    page: Page, observation: Observation, assertion: Assert, find: Find, secrets: Secrets, pins: MatchDemands
 ) -> Seen:
     if assertion.what == "download":
         return Seen(downloads=page.downloads())
@@ -271,7 +271,7 @@ def _any(target: Locator) -> Locator:
 
 
 async def _table(
-    page: Page, assertion: Assert, observation: Observation, find: Find, secrets: Secrets, pins: Pins
+    page: Page, assertion: Assert, observation: Observation, find: Find, secrets: Secrets, pins: MatchDemands
 ) -> tuple[Element | None, Observation, str] | None:
     """The element to read in, the observation of the part of the page that contains it, and the ref of that part's element (empty
     for the whole page); None if the element is missing.
@@ -295,7 +295,7 @@ def _read_table(
     found: tuple[Element | None, Observation, str] | None,
     assertion: Assert,
     observation: Observation,
-    pins: Pins,
+    pins: MatchDemands,
 ) -> Seen:
     if found is None:
         return Seen()

@@ -12,7 +12,7 @@ import msgspec
 
 from protocol.page.actions.action import Action, Assert, Drag, Locator, target_of, with_target
 from protocol.page.actions.evidence import ElementEvidence, Judge
-from protocol.page.actions.fits import UNPINNED, Pins
+from protocol.page.actions.fits import UNPINNED, MatchDemands
 from protocol.page.secrets.comparing import comparable, comparable_address, comparable_text
 from protocol.page.secrets.personal import TOKEN
 from protocol.page.secrets.redaction import redact_text
@@ -123,12 +123,12 @@ def judge_of(evidence: ElementEvidence, observation: Observation, secrets: Secre
     )
 
 
-def pins_of(evidence: ElementEvidence | None, url: str, secrets: Secrets) -> Pins:
+def pins_of(evidence: ElementEvidence | None, url: str, secrets: Secrets) -> MatchDemands:
     """How closely the texts of a target must match on the page at ``url``, according to the recorded evidence."""
     if evidence is None:
         return UNPINNED
     stored = _stored_of(evidence, url, secrets)
-    return Pins(evidence.fits, lambda text: comparable_text(text, stored))
+    return MatchDemands(evidence.fits, lambda text: comparable_text(text, stored))
 
 
 def _stored_of(evidence: ElementEvidence, url: str, secrets: Secrets) -> SecretsAndTokens:

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from adapters.ports.browser import Page
 from protocol.errors import MeshError
 from protocol.page.actions.action import Locator
-from protocol.page.actions.fits import UNPINNED, Grade, Pins
+from protocol.page.actions.fits import UNPINNED, Grade, MatchDemands
 from protocol.page.actions.locator import (
     by_aria,
     confirm,
@@ -29,7 +29,9 @@ UNDECIDED = frozenset({"action.target_ambiguous", "action.target_missing", "acti
 """Errors of a selector that does not find exactly one element."""
 
 
-async def around(page: Page, observation: Observation, target: Locator, pins: Pins = UNPINNED) -> Element | None:
+async def around(
+    page: Page, observation: Observation, target: Locator, pins: MatchDemands = UNPINNED
+) -> Element | None:
     """The element to look inside of. pins: how its texts were matched when it was recorded. Errors: as ``prepare``."""
     if target.within is None:
         return None
@@ -50,7 +52,7 @@ async def selected(
     *,
     reads: bool,
     recorded: bool = False,
-    pins: Pins = UNPINNED,
+    pins: MatchDemands = UNPINNED,
 ) -> Element:
     """The element that the first matching selector finds. The position among equal elements is ignored, because lists are
     re-sorted while their elements keep role and name.

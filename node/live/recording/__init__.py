@@ -2,7 +2,7 @@
 
 from node.live.recording.arrivals import Arrival
 from node.live.recording.document import document_of
-from node.live.recording.following import Earlier, Following, Unlike
+from node.live.recording.following import Earlier, StepComparison, Unlike
 from node.live.recording.keeping import Recording, covering_on
 from node.live.recording.manifests import as_told, same_row
 from node.live.recording.pictures import compacted, data_address
@@ -13,10 +13,10 @@ from node.live.recording.signer import Signer
 __all__ = [
     "Arrival",
     "Earlier",
-    "Following",
     "Recorder",
     "Recording",
     "Signer",
+    "StepComparison",
     "Unlike",
     "as_told",
     "compacted",

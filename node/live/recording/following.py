@@ -30,7 +30,7 @@ class Unlike(Exception):
         self.pairs = tuple(pairs)
 
 
-class Following:
+class StepComparison:
     """Compares each step with the same step of an earlier recording."""
 
     def __init__(self, earlier: Sequence[Earlier]) -> None:

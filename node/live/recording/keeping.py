@@ -14,7 +14,7 @@ from node.live.acting.driver import Gate, Makes
 from node.live.acting.holding import Holder, Sent
 from node.live.acting.uploads import NO_UPLOADS, Uploads
 from node.live.finding.personal import covered_at
-from node.live.recording.following import Following
+from node.live.recording.following import StepComparison
 from protocol.page.actions.action import Action, Assert
 from protocol.page.actions.values import references, text_of, with_text
 from protocol.page.secrets.redaction import placeholder, says_secret
@@ -55,7 +55,7 @@ class Recording(msgspec.Struct, frozen=True, kw_only=True):
     """Values that actions use as ``${name}``; without secrets."""
     skipped: tuple[Skipped, ...] = ()
     """Steps of an imported file that are left out."""
-    following: Following | None = None
+    following: StepComparison | None = None
     """An earlier recording of the same steps, with which this one is compared."""
     capsule: str = ""
     """Id of the mounted capsule."""

@@ -32,7 +32,7 @@ from node.verbs.live.live import HeldRequest
 from protocol import ids, limits
 from protocol.errors import MeshError
 from protocol.page.actions.action import Action, Assert, Back, Extract, Forward, Goto, Reload, Scroll, Wait, describe
-from protocol.page.actions.dialogs import Answer
+from protocol.page.actions.dialogs import DialogAnswer
 from protocol.page.actions.evidence import ElementEvidence
 from protocol.page.secrets.comparing import comparable_address
 from protocol.page.secrets.redaction import (
@@ -403,7 +403,7 @@ class Recorder:
         return await self._stored.interrupt()
 
 
-def _answer_of(step: Step) -> Answer | None:
+def _answer_of(step: Step) -> DialogAnswer | None:
     return step.expect.dialog if step.expect else None
 
 

@@ -63,7 +63,7 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
     """The seconds that a request waits for the owner's yes."""
 
 
-class Login(NamedTuple):
+class LiveLogin(NamedTuple):
     """The login state in a browser, the address of the page in front, the browser and the profile."""
 
     state: BrowserState
@@ -348,7 +348,7 @@ class LiveSession:
             lines=await asyncio.to_thread(lambda number: window(outline(observation, number), start), self._numbers),
         )
 
-    async def login(self) -> Login:
+    async def login(self) -> LiveLogin:
         """The login state in its browser, for the owner to keep. Errors: ``capsule.issuer`` (it holds a capsule already),
         ``browser.*``.
         """
@@ -358,7 +358,9 @@ class LiveSession:
         if self._unsent:
             raise MeshError("page.unconfirmed", "something that its pages sent was held or refused: log in anew")
         url = self._seen.observation.url if self._seen else ""
-        return Login(state=await self._context.state(whole=True), url=url, browser=plan.browser, profile=plan.profile)
+        return LiveLogin(
+            state=await self._context.state(whole=True), url=url, browser=plan.browser, profile=plan.profile
+        )
 
     async def picture(self) -> bytes:
         """A PNG of the current page with its secrets covered. Errors: ``action.not_possible`` (their places cannot be determined),

@@ -35,7 +35,7 @@ from node.live.sessions.live_session import LiveSession, Means, Plan
 from node.live.sessions.stored import LIVES, LiveRecord
 from node.signing import Witness
 from node.verbs import CallerKind, current_caller
-from node.verbs.live.live import LiveSummary, Opened, Recorded
+from node.verbs.live.live import LiveSummary, Opened, RecordedPage
 from node.verbs.live.live_params import OpenParams
 from protocol import ids, limits
 from protocol.audit import NODE
@@ -273,7 +273,7 @@ class LiveSessions:
             sessions=record.sessions,
         )
 
-    async def recorded(self, record: LiveRecord) -> tuple[Recorded, ...]:
+    async def recorded(self, record: LiveRecord) -> tuple[RecordedPage, ...]:
         """The recorded sessions of ``record``, except those that were removed."""
         found = []
         for session_id in record.sessions:
@@ -286,7 +286,9 @@ class LiveSessions:
                 steps = len(await self._store.steps(session_id))
                 verdict = Verdict.INTERRUPTED if record.reason else verdict
             found.append(
-                Recorded(id=session_id, verdict=verdict, steps=steps, title=session.title, start_url=session.start_url)
+                RecordedPage(
+                    id=session_id, verdict=verdict, steps=steps, title=session.title, start_url=session.start_url
+                )
             )
         return tuple(found)
 

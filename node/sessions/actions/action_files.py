@@ -17,7 +17,7 @@ from node.sessions.actions.yaml_steps import TARGETED, address_in, convert, read
 from protocol import limits
 from protocol.errors import MeshError
 from protocol.page.actions.action import Action, Goto, Locator, with_target
-from protocol.page.actions.dialogs import Answer
+from protocol.page.actions.dialogs import DialogAnswer
 from protocol.page.actions.evidence import ElementEvidence
 from protocol.page.secrets.redaction import is_incomplete, redact_url, secrets_named
 from protocol.recording.records.session import Expect, Input, Profile, Skipped
@@ -230,7 +230,7 @@ def _expect(body: YamlValue) -> Expect:
     fields = mapping(body, "expect", set(Expect.__struct_fields__))
     plain: dict[str, Any] = {key: _plain(item, key) for key, item in fields.items() if key != "dialog"}
     if "dialog" in fields:
-        said = mapping(fields["dialog"], "dialog", set(Answer.__struct_fields__))
+        said = mapping(fields["dialog"], "dialog", set(DialogAnswer.__struct_fields__))
         plain["dialog"] = {
             key: _plain(item, key) if key == "accept" else text_in(item, key) for key, item in said.items()
         }

@@ -9,7 +9,7 @@ from typing import Final
 
 import msgspec
 
-from adapters.ports.watching import Heard
+from adapters.ports.watching import ObservedAct
 from node.base.files import write_atomic
 from node.sessions.actions.action_writing import comment, write_file, write_step
 from protocol import limits
@@ -68,7 +68,7 @@ class Notebook:
         }
         return tuple(use for name, use in self._secrets.items() if name in named)
 
-    async def heard(self, heard: Heard) -> None:
+    async def heard(self, heard: ObservedAct) -> None:
         """Add an act of the person, and have the file written. Errors: ``input.invalid`` (the file could not be written
         before).
         """
@@ -125,7 +125,7 @@ class Notebook:
 
     # --- one act ---
 
-    def _act(self, heard: Heard) -> Act:
+    def _act(self, heard: ObservedAct) -> Act:
         kind: ActKind = "files" if heard.kind == "file" else heard.kind
         target = self._target(heard)
         text, secret = heard.text, self._secret(heard) if heard.is_secret else ""
@@ -149,7 +149,7 @@ class Notebook:
             at_ms=heard.at_ms,
         )
 
-    def _target(self, heard: Heard) -> Locator | None:
+    def _target(self, heard: ObservedAct) -> Locator | None:
         if heard.element is not None and heard.observation is not None:
             naming = self._naming_of(heard.observation)
             return naming.locator(heard.element)
@@ -164,7 +164,7 @@ class Notebook:
             self._naming = observation, naming
         return naming
 
-    def _secret(self, heard: Heard) -> str:
+    def _secret(self, heard: ObservedAct) -> str:
         """The name of the secret that was typed into this field. It is kept with the site for which it is meant."""
         named = (secret_name(heard.element) if heard.element else "") or name_for(heard.name)
         is_text = heard.element is None or heard.element.traits.input_type != "password"
@@ -172,7 +172,7 @@ class Notebook:
         self._secrets.setdefault(named, SecretUse(name=named, origin=origin, is_text=is_text))
         return named
 
-    def _weigh(self, step: Action, heard: Heard) -> None:
+    def _weigh(self, step: Action, heard: ObservedAct) -> None:
         if heard.element is not None and heard.observation is not None:
             self.risk = max(self.risk, classify(step, heard.element, heard.observation).level)
             if self._naming_of(heard.observation).is_place(

@@ -8,9 +8,9 @@ from typing import Final
 
 from node.sessions.exporting.written import Unsaid
 from protocol.page.actions.action import Locator, Within
-from protocol.page.actions.dialogs import Answer
+from protocol.page.actions.dialogs import DialogAnswer
 from protocol.page.actions.evidence import ElementEvidence
-from protocol.page.actions.fits import Pins
+from protocol.page.actions.fits import MatchDemands
 from protocol.page.actions.locator import ENTER_FRAME, by_aria
 
 _GETTERS: Final = {
@@ -36,7 +36,7 @@ def _visible(char: str) -> str:
     return char if char.isprintable() else char.encode("unicode_escape").decode()
 
 
-def dialog_lines(answer: Answer) -> tuple[str, str]:
+def dialog_lines(answer: DialogAnswer) -> tuple[str, str]:
     """The statement that answers a dialog, and the block around its cause that waits for the dialog.
 
     Without them, Playwright would dismiss every dialog and would not notice a missing one, unlike the recording.
@@ -110,6 +110,6 @@ def _within(within: Within, evidence: ElementEvidence | None) -> str:
     found = _by_role(within.role, within.name)
     if not within.text:
         return found
-    if evidence is not None and Pins(evidence.fits).grade("within") == "whole":
+    if evidence is not None and MatchDemands(evidence.fits).grade("within") == "whole":
         return f"{found}.filter(has=page.get_by_text({quoted(within.text)}, exact=True))"
     return f"{found}.filter(has_text={quoted(within.text)})"

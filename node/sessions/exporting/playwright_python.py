@@ -38,7 +38,7 @@ from protocol.page.actions.action import (
     target_of,
 )
 from protocol.page.actions.evidence import ElementEvidence
-from protocol.page.actions.fits import Pins
+from protocol.page.actions.fits import MatchDemands
 from protocol.recording.records.session import Expect, Profile, Session, Step
 
 _PART: Final = re.compile(r"‹secret:([A-Za-z0-9_.-]{1,64})›|\$\{([^{}]{1,64})\}")
@@ -278,7 +278,7 @@ class _Writer:
             case "cell":
                 if "‹secret:" in held.row + held.column:
                     raise Unsaid("its row or column has a secret in it")
-                whole = evidence is not None and Pins(evidence.fits).grade("row") == "whole"
+                whole = evidence is not None and MatchDemands(evidence.fits).grade("row") == "whole"
                 cell = f"{subject}.locator({quoted(cell_xpath(held.row, held.column, whole=whole))})"
                 verb = "to_contain_text" if held.match == "contains" else "to_have_text"
                 return f"expect({cell}).{verb}({expected}, use_inner_text=True, {timeout})"

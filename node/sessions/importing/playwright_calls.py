@@ -9,7 +9,7 @@ from typing import Final
 
 from node.sessions.importing.playwright_locators import (
     Bad,
-    Link,
+    LocatorPart,
     Pattern,
     chain_of,
     selector_of,
@@ -40,14 +40,14 @@ from protocol.page.actions.action import (
     Wait,
 )
 
-PageCall = Callable[[Link, Bad], tuple[Action, ...]]
-ElementCall = Callable[[Link, Locator, Bad], tuple[Action, ...]]
+PageCall = Callable[[LocatorPart, Bad], tuple[Action, ...]]
+ElementCall = Callable[[LocatorPart, Locator, Bad], tuple[Action, ...]]
 
 _TIMEOUT_MS: Final = 5_000  # the default of Playwright's `expect`
 _BUTTONS: Final = ("left", "right")
 
 
-def _options(link: Link, count: int, known: tuple[str, ...], bad: Bad) -> None:
+def _options(link: LocatorPart, count: int, known: tuple[str, ...], bad: Bad) -> None:
     if len(link.args) != count:
         raise bad(link.node, f"`{link.name}` takes {count} value{'s' if count != 1 else ''} here")
     for name in link.options:
@@ -67,20 +67,20 @@ _WHY: Final = {
 # --- calls on a page -------------------------------------------------------------------------------------------------
 
 
-def _goto(link: Link, bad: Bad) -> tuple[Action, ...]:
+def _goto(link: LocatorPart, bad: Bad) -> tuple[Action, ...]:
     _options(link, 1, ("wait_until",), bad)
     return (Goto(url=text_value(link.args[0], bad)),)
 
 
 def _plain(action: Action) -> PageCall:
-    def build(link: Link, bad: Bad) -> tuple[Action, ...]:
+    def build(link: LocatorPart, bad: Bad) -> tuple[Action, ...]:
         _options(link, 0, (), bad)
         return (action,)
 
     return build
 
 
-def _once(link: Link, bad: Bad) -> tuple[Action, ...]:
+def _once(link: LocatorPart, bad: Bad) -> tuple[Action, ...]:
     """Dialogs are dismissed by default here, so only another answer needs an action."""
     said = [ast.unparse(each) for each in link.args]
     if said != ["'dialog'", "lambda dialog: dialog.dismiss()"]:
@@ -88,14 +88,14 @@ def _once(link: Link, bad: Bad) -> tuple[Action, ...]:
     return ()
 
 
-def _still(link: Link, bad: Bad) -> tuple[Action, ...]:
+def _still(link: LocatorPart, bad: Bad) -> tuple[Action, ...]:
     """Scripts wait in this way for changes that are complete when the page is still."""
     if len(link.args) > 1:
         raise bad(link.node, f"`{link.name}` takes one value")
     return (Wait(),)
 
 
-def _wait_address(link: Link, bad: Bad) -> tuple[Action, ...]:
+def _wait_address(link: LocatorPart, bad: Bad) -> tuple[Action, ...]:
     _options(link, 1, ("wait_until",), bad)
     part = text_value(link.args[0], bad).removeprefix("**").removesuffix("**")
     if "*" in part or not part:
@@ -103,13 +103,13 @@ def _wait_address(link: Link, bad: Bad) -> tuple[Action, ...]:
     return (Wait(address=part),)
 
 
-def _wait_selector(link: Link, bad: Bad) -> tuple[Action, ...]:
+def _wait_selector(link: LocatorPart, bad: Bad) -> tuple[Action, ...]:
     _options(link, 1, ("state",), bad)
-    target = Locator(selectors=(selector_of([Link(link.node, "locator", link.args, called=True)], bad),))
+    target = Locator(selectors=(selector_of([LocatorPart(link.node, "locator", link.args, called=True)], bad),))
     return _wait_for(link._replace(args=()), target, bad)
 
 
-def _wait_for(link: Link, target: Locator, bad: Bad) -> tuple[Action, ...]:
+def _wait_for(link: LocatorPart, target: Locator, bad: Bad) -> tuple[Action, ...]:
     _options(link, 0, ("state",), bad)
     state = text_value(link.options["state"], bad) if "state" in link.options else "visible"
     if state not in ("visible", "attached", "hidden", "detached"):
@@ -117,7 +117,7 @@ def _wait_for(link: Link, target: Locator, bad: Bad) -> tuple[Action, ...]:
     return (Wait(target=target, state="visible" if state in ("visible", "attached") else "hidden"),)
 
 
-def _nothing(link: Link, bad: Bad) -> tuple[Action, ...]:
+def _nothing(link: LocatorPart, bad: Bad) -> tuple[Action, ...]:
     """No action, because each step of a session has a picture."""
     return ()
 
@@ -140,7 +140,7 @@ PAGE_CALLS: Final[Mapping[str, PageCall]] = {
 
 
 def _click(count: int) -> ElementCall:
-    def build(link: Link, target: Locator, bad: Bad) -> tuple[Action, ...]:
+    def build(link: LocatorPart, target: Locator, bad: Bad) -> tuple[Action, ...]:
         _options(link, 0, ("button", "click_count"), bad)
         button = text_value(link.options["button"], bad) if "button" in link.options else "left"
         if button not in _BUTTONS:
@@ -154,7 +154,7 @@ def _click(count: int) -> ElementCall:
 
 
 def _aimed(kind: type[Hover] | type[Focus] | type[ScrollTo]) -> ElementCall:
-    def build(link: Link, target: Locator, bad: Bad) -> tuple[Action, ...]:
+    def build(link: LocatorPart, target: Locator, bad: Bad) -> tuple[Action, ...]:
         _options(link, 0, (), bad)
         return (kind(target=target),)
 
@@ -162,7 +162,7 @@ def _aimed(kind: type[Hover] | type[Focus] | type[ScrollTo]) -> ElementCall:
 
 
 def _fill(*, typed: bool = False) -> ElementCall:
-    def build(link: Link, target: Locator, bad: Bad) -> tuple[Action, ...]:
+    def build(link: LocatorPart, target: Locator, bad: Bad) -> tuple[Action, ...]:
         _options(link, 1, (), bad)
         secret = _secret(link.args[0])
         if secret and not typed:
@@ -182,25 +182,25 @@ def _secret(node: ast.expr) -> str:
     return ""
 
 
-def _clear(link: Link, target: Locator, bad: Bad) -> tuple[Action, ...]:
+def _clear(link: LocatorPart, target: Locator, bad: Bad) -> tuple[Action, ...]:
     _options(link, 0, (), bad)
     return (Fill(target=target, value=""),)
 
 
-def _press(link: Link, target: Locator, bad: Bad) -> tuple[Action, ...]:
+def _press(link: LocatorPart, target: Locator, bad: Bad) -> tuple[Action, ...]:
     _options(link, 1, (), bad)
     return (Press(key=text_value(link.args[0], bad), target=target),)
 
 
 def _check(*, checked: bool) -> ElementCall:
-    def build(link: Link, target: Locator, bad: Bad) -> tuple[Action, ...]:
+    def build(link: LocatorPart, target: Locator, bad: Bad) -> tuple[Action, ...]:
         _options(link, 0, (), bad)
         return (Check(target=target, checked=checked),)
 
     return build
 
 
-def _set_checked(link: Link, target: Locator, bad: Bad) -> tuple[Action, ...]:
+def _set_checked(link: LocatorPart, target: Locator, bad: Bad) -> tuple[Action, ...]:
     _options(link, 1, (), bad)
     match link.args[0]:
         case ast.Constant(value=bool(checked)):
@@ -208,7 +208,7 @@ def _set_checked(link: Link, target: Locator, bad: Bad) -> tuple[Action, ...]:
     raise bad(link.node, "`set_checked` takes True or False, written out")
 
 
-def _select(link: Link, target: Locator, bad: Bad) -> tuple[Action, ...]:
+def _select(link: LocatorPart, target: Locator, bad: Bad) -> tuple[Action, ...]:
     if not link.args and set(link.options) == {"label"}:
         return (Select(target=target, option=text_value(link.options["label"], bad)),)
     _options(link, 1, (), bad)
@@ -224,7 +224,7 @@ def _select(link: Link, target: Locator, bad: Bad) -> tuple[Action, ...]:
     return (Fill(target=target, value=text_value(chosen, bad)),)
 
 
-def _upload(link: Link, target: Locator, bad: Bad) -> tuple[Action, ...]:
+def _upload(link: LocatorPart, target: Locator, bad: Bad) -> tuple[Action, ...]:
     _options(link, 1, (), bad)
     given = link.args[0]
     names = [text_value(each, bad) for each in (given.elts if isinstance(given, ast.List) else (given,))]
@@ -233,7 +233,7 @@ def _upload(link: Link, target: Locator, bad: Bad) -> tuple[Action, ...]:
     return (Upload(target=target, files=tuple(names)),)
 
 
-def _drag(link: Link, target: Locator, bad: Bad) -> tuple[Action, ...]:
+def _drag(link: LocatorPart, target: Locator, bad: Bad) -> tuple[Action, ...]:
     _options(link, 1, (), bad)
     _, links = chain_of(link.args[0], bad)
     return (Drag(target=target, onto=Locator(selectors=(selector_of(links, bad),))),)
@@ -271,7 +271,7 @@ _INSTEAD: Final = {
 }
 
 
-def expectation(link: Link, target: Locator | None, bad: Bad) -> tuple[Action, ...]:
+def expectation(link: LocatorPart, target: Locator | None, bad: Bad) -> tuple[Action, ...]:
     """The assertion of ``expect(target).link``; None as target means the page. Errors: ``input.invalid``."""
     known = _OF_PAGE if target is None else _OF_ELEMENT
     if link.name not in known:
@@ -308,7 +308,7 @@ def _expected(node: ast.expr, bad: Bad) -> str:
     return found
 
 
-def timeout_of(link: Link, node: ast.expr, bad: Bad) -> int:
+def timeout_of(link: LocatorPart, node: ast.expr, bad: Bad) -> int:
     """The time limit in a script, in milliseconds; 0 (no limit) becomes the longest allowed one. Errors: ``input.invalid``."""
     longest = limits.ACTION_TIMEOUT_MS_MAX
     match node:

@@ -29,7 +29,7 @@ _PLACES: Final = frozenset({"first", "last", "nth"})
 _TRUTH: Final = {True: "true", False: "false"}
 
 
-class Link(NamedTuple):
+class LocatorPart(NamedTuple):
     """One part of a chain: ``.name(args)``, or ``.name``."""
 
     node: ast.AST
@@ -45,9 +45,9 @@ class Pattern(NamedTuple):
     text: str
 
 
-def chain_of(node: ast.expr, bad: Bad) -> tuple[str, list[Link]]:
+def chain_of(node: ast.expr, bad: Bad) -> tuple[str, list[LocatorPart]]:
     """The name at which a chain begins, and the links of the chain. Errors: ``input.invalid``."""
-    links: list[Link] = []
+    links: list[LocatorPart] = []
     current: ast.expr = node
     while not isinstance(current, ast.Name):
         if len(links) >= _CHAIN_MAX:
@@ -56,17 +56,17 @@ def chain_of(node: ast.expr, bad: Bad) -> tuple[str, list[Link]]:
             options = {each.arg: each.value for each in current.keywords if each.arg}
             if len(options) < len(current.keywords) or any(isinstance(each, ast.Starred) for each in current.args):
                 raise bad(node, "values that are computed are not read: write them out")
-            links.append(Link(current, current.func.attr, tuple(current.args), options, called=True))
+            links.append(LocatorPart(current, current.func.attr, tuple(current.args), options, called=True))
             current = current.func.value
         elif isinstance(current, ast.Attribute):
-            links.append(Link(current, current.attr))
+            links.append(LocatorPart(current, current.attr))
             current = current.value
         else:
             raise bad(node, "only calls on a page are read")
     return current.id, links[::-1]
 
 
-def selector_of(links: list[Link], bad: Bad) -> str:
+def selector_of(links: list[LocatorPart], bad: Bad) -> str:
     """The selector that is equivalent to the chain. Errors: ``input.invalid``."""
     if links and links[-1].name in _INTO_FRAMES:
         raise bad(links[-1].node, "a frame is no element: say what is meant in it")
@@ -107,7 +107,7 @@ def text_or_pattern(node: ast.expr, bad: Bad) -> str | Pattern:
     return Pattern(f"/{_SLASH.sub(_ESCAPED, source) or '(?:)'}/{flags}")
 
 
-def _part(link: Link, *, alone: bool, bad: Bad) -> str:
+def _part(link: LocatorPart, *, alone: bool, bad: Bad) -> str:
     build = _PARTS.get(link.name)
     if build is not None and link.called == (link.name in _PROPERTIES):
         raise bad(link.node, f"`{link.name}` is {'no call' if link.called else 'a call'}")
@@ -116,7 +116,7 @@ def _part(link: Link, *, alone: bool, bad: Bad) -> str:
     return build(link, alone, bad)
 
 
-def _only(link: Link, count: int, options: tuple[str, ...], bad: Bad) -> None:
+def _only(link: LocatorPart, count: int, options: tuple[str, ...], bad: Bad) -> None:
     if len(link.args) != count:
         raise bad(link.node, f"`{link.name}` takes {count} value{'s' if count != 1 else ''} here")
     for name in link.options:
@@ -124,11 +124,11 @@ def _only(link: Link, count: int, options: tuple[str, ...], bad: Bad) -> None:
             raise bad(link.node, f"the option `{name[:40]}` of `{link.name}` is not supported")
 
 
-def _exact(link: Link, bad: Bad) -> bool:
+def _exact(link: LocatorPart, bad: Bad) -> bool:
     return _flag(link, "exact", bad) if "exact" in link.options else False
 
 
-def _flag(link: Link, name: str, bad: Bad) -> bool:
+def _flag(link: LocatorPart, name: str, bad: Bad) -> bool:
     value = link.options[name]
     if isinstance(value, ast.Constant) and isinstance(value.value, bool):
         return value.value
@@ -144,7 +144,7 @@ def _plain(text: str) -> bool:
     return bool(text) and text == text.strip() and text[0] not in "\"'/" and ">>" not in text and "\n" not in text
 
 
-def _role(link: Link, alone: bool, bad: Bad) -> str:
+def _role(link: LocatorPart, alone: bool, bad: Bad) -> str:
     _only(link, 1, ("name", "exact", "level", "include_hidden", *_ROLE_STATES), bad)
     made = f"role={text_value(link.args[0], bad)}"
     if "name" in link.options:
@@ -161,7 +161,7 @@ def _role(link: Link, alone: bool, bad: Bad) -> str:
     return made
 
 
-def _text(link: Link, alone: bool, bad: Bad) -> str:
+def _text(link: LocatorPart, alone: bool, bad: Bad) -> str:
     _only(link, 1, ("exact",), bad)
     text = text_or_pattern(link.args[0], bad)
     if isinstance(text, Pattern):
@@ -171,7 +171,7 @@ def _text(link: Link, alone: bool, bad: Bad) -> str:
     return f"text={text}" if _plain(text) else f"internal:text={_quoted(text)}i"
 
 
-def _label(link: Link, alone: bool, bad: Bad) -> str:
+def _label(link: LocatorPart, alone: bool, bad: Bad) -> str:
     _only(link, 1, ("exact",), bad)
     text = text_or_pattern(link.args[0], bad)
     if isinstance(text, Pattern):
@@ -182,8 +182,8 @@ def _label(link: Link, alone: bool, bad: Bad) -> str:
     return f"internal:label={_quoted(text)}{'s' if exact else 'i'}"
 
 
-def _attribute(form: str, attribute: str) -> Callable[[Link, bool, Bad], str]:
-    def build(link: Link, alone: bool, bad: Bad) -> str:
+def _attribute(form: str, attribute: str) -> Callable[[LocatorPart, bool, Bad], str]:
+    def build(link: LocatorPart, alone: bool, bad: Bad) -> str:
         _only(link, 1, ("exact",), bad)
         text = text_or_pattern(link.args[0], bad)
         if isinstance(text, Pattern):
@@ -196,7 +196,7 @@ def _attribute(form: str, attribute: str) -> Callable[[Link, bool, Bad], str]:
     return build
 
 
-def _test_id(link: Link, alone: bool, bad: Bad) -> str:
+def _test_id(link: LocatorPart, alone: bool, bad: Bad) -> str:
     _only(link, 1, (), bad)
     text = text_or_pattern(link.args[0], bad)
     if isinstance(text, Pattern):
@@ -204,7 +204,7 @@ def _test_id(link: Link, alone: bool, bad: Bad) -> str:
     return f"testid={text}" if alone and _plain(text) else f"internal:testid=[data-testid={_quoted(text)}s]"
 
 
-def _locator(link: Link, alone: bool, bad: Bad) -> str:
+def _locator(link: LocatorPart, alone: bool, bad: Bad) -> str:
     _only(link, 1, ("has_text", "has_not_text", "has"), bad)
     if not isinstance(link.args[0], ast.Constant):
         return f"internal:chain={_quoted(_inner(link.args[0], bad))}" + _filters(link, bad)
@@ -217,12 +217,12 @@ def _locator(link: Link, alone: bool, bad: Bad) -> str:
     return (text if engine else f"css={text}") + _filters(link, bad)
 
 
-def _filter(link: Link, alone: bool, bad: Bad) -> str:
+def _filter(link: LocatorPart, alone: bool, bad: Bad) -> str:
     _only(link, 0, ("has_text", "has_not_text", "has", "visible"), bad)
     return _filters(link, bad).removeprefix(" >> ")
 
 
-def _filters(link: Link, bad: Bad) -> str:
+def _filters(link: LocatorPart, bad: Bad) -> str:
     made = ""
     for option, engine in (("has_text", "internal:has-text"), ("has_not_text", "internal:has-not-text")):
         if option in link.options:
@@ -241,27 +241,27 @@ def _inner(node: ast.expr, bad: Bad) -> str:
     return " >> ".join(_part(link, alone=False, bad=bad) for link in links)
 
 
-def _whole(link: Link, node: ast.expr, bad: Bad) -> int:
+def _whole(link: LocatorPart, node: ast.expr, bad: Bad) -> int:
     value: Any = node.operand if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub) else node
     if not (isinstance(value, ast.Constant) and type(value.value) is int and value.value < 10_000):
         raise bad(link.node, f"`{link.name}` takes a whole number")
     return value.value if value is node else -value.value
 
 
-def _nth(link: Link, alone: bool, bad: Bad) -> str:
+def _nth(link: LocatorPart, alone: bool, bad: Bad) -> str:
     _only(link, 1, (), bad)
     return f"nth={_whole(link, link.args[0], bad)}"
 
 
-def _place(place: str) -> Callable[[Link, bool, Bad], str]:
+def _place(place: str) -> Callable[[LocatorPart, bool, Bad], str]:
     return lambda link, alone, bad: place
 
 
-def _frame(link: Link, alone: bool, bad: Bad) -> str:
-    return _locator(Link(link.node, "locator", link.args, link.options, called=True), alone, bad)
+def _frame(link: LocatorPart, alone: bool, bad: Bad) -> str:
+    return _locator(LocatorPart(link.node, "locator", link.args, link.options, called=True), alone, bad)
 
 
-_PARTS: Final[Mapping[str, Callable[[Link, bool, Bad], str]]] = {
+_PARTS: Final[Mapping[str, Callable[[LocatorPart, bool, Bad], str]]] = {
     "get_by_role": _role,
     "get_by_text": _text,
     "get_by_label": _label,

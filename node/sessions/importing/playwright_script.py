@@ -16,7 +16,7 @@ import msgspec
 
 from node.sessions.importing.foreign import Foreign, LeftOut, counted_places, invalid_reason
 from node.sessions.importing.playwright_calls import ELEMENT_CALLS, PAGE_CALLS, expectation, timeout_of
-from node.sessions.importing.playwright_locators import Link, chain_of, selector_of, text_value
+from node.sessions.importing.playwright_locators import LocatorPart, chain_of, selector_of, text_value
 from node.sessions.importing.playwright_pages import DOWNLOADED, Pages, waited_for
 from node.sessions.importing.playwright_values import Values, is_written
 from protocol import limits
@@ -241,7 +241,7 @@ class _Reader:
             case _:
                 raise _bad(value, "only calls on the page are read")
 
-    def _context(self, link: Link) -> None:
+    def _context(self, link: LocatorPart) -> None:
         if link.args:
             raise _bad(link.node, "only options by name are read")
         for name, value in link.options.items():
@@ -318,7 +318,7 @@ class _Reader:
             return
         self._add(value, self._actions(links), tab)
 
-    def _of_context(self, root: str, names: list[str], link: Link) -> None:
+    def _of_context(self, root: str, names: list[str], link: LocatorPart) -> None:
         """A call on the context or the browser. A session has neither, and most of these calls do nothing to a page. Errors:
         ``input.invalid``.
         """
@@ -329,7 +329,7 @@ class _Reader:
         elif names != ["close"] and names[0] != "tracing":
             raise _bad(link.node, f"`{root}.{'.'.join(names)[:60]}` is not supported")
 
-    def _actions(self, links: list[Link]) -> tuple[Action, ...]:
+    def _actions(self, links: list[LocatorPart]) -> tuple[Action, ...]:
         """The actions of a call, with their time limit."""
         last = links[-1]
         if len(links) == 1 and last.name in self._usual_ms and last.args:
@@ -344,7 +344,7 @@ class _Reader:
         timeout_ms = timeout_ms or usual_ms or self._usual_ms["set_default_timeout"]
         return tuple(msgspec.structs.replace(each, timeout_ms=timeout_ms) for each in made) if timeout_ms else made
 
-    def _converted(self, links: list[Link]) -> tuple[Action, ...]:
+    def _converted(self, links: list[LocatorPart]) -> tuple[Action, ...]:
         last = links[-1]
         if len(links) == 1:
             on_page = PAGE_CALLS.get(last.name)
@@ -359,7 +359,7 @@ class _Reader:
     def _expect(self, call: ast.Call, function: ast.Attribute) -> None:
         assert isinstance(function.value, ast.Call)
         options = {each.arg: each.value for each in call.keywords if each.arg}
-        link = Link(call, function.attr, tuple(call.args), options, called=True)
+        link = LocatorPart(call, function.attr, tuple(call.args), options, called=True)
         (subject,) = function.value.args
         root, links = chain_of(subject, _bad)
         tab = self._require_page(root, call)
@@ -375,7 +375,7 @@ class _Reader:
         return tab
 
     @staticmethod
-    def _target(links: list[Link]) -> Locator:
+    def _target(links: list[LocatorPart]) -> Locator:
         return Locator(selectors=(selector_of(links, _bad),))
 
     def _add(self, node: ast.AST, actions: tuple[Action, ...], tab: int) -> None:

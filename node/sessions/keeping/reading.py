@@ -19,9 +19,9 @@ from node.sessions.keeping.gated import gated
 from node.sessions.keeping.remains import read_remains
 from node.sessions.keeping.reports import open_report
 from node.sessions.shared.consent import effects_digest, sends_of
-from node.sessions.shared.replay_plan import Recorded
+from node.sessions.shared.replay_plan import ReplaySource
 from node.sessions.showing.files import write_recording
-from node.sessions.showing.seen import Performed, ReplayFiles, Signature
+from node.sessions.showing.seen import RecordingFacts, ReplayFiles, Signature
 from node.signing import Witness, signed_manifest
 from node.trust import Peers
 from node.verbs import CallerKind, current_caller
@@ -96,10 +96,10 @@ class StoredSessions:
         )
         if not html:
             return shown
-        await self.write(shown, ReplayFiles(html=html), Performed())
+        await self.write(shown, ReplayFiles(html=html), RecordingFacts())
         return msgspec.structs.replace(shown, html=html)
 
-    async def write(self, shown: ShownSession, files: ReplayFiles, performed: Performed) -> None:
+    async def write(self, shown: ShownSession, files: ReplayFiles, performed: RecordingFacts) -> None:
         """Write the files of a recording that were requested. Errors: ``input.invalid``, ``store.*``."""
         signed = [self.signature("replay report", report.node) for report in shown.reports]
         signed += [self.signature("replay report", report.node, report.code) for report in shown.reports_refused]
@@ -133,7 +133,7 @@ class StoredSessions:
                 spoken_to=spoken,
                 failed=failed,
             )
-        recorded = Recorded(session=session, steps=steps, manifest=manifest)
+        recorded = ReplaySource(session=session, steps=steps, manifest=manifest)
         reports: list[ReplayReport] = []
         refused: list[RefusedReport] = []
         for artefact in await self._store.artefacts(subject=session.id, kind=KIND_REPLAY_REPORT):
@@ -199,7 +199,7 @@ class StoredSessions:
             return False
         return may_open(self._config.policy, session.start_url)
 
-    async def report(self, report_id: str) -> tuple[ReplayReport, Recorded]:
+    async def report(self, report_id: str) -> tuple[ReplayReport, ReplaySource]:
         """A stored replay report, found by its id or the beginning of it and verified, and its recording.
 
         Errors: ``input.not_found``, ``input.invalid`` (several ids begin like that), those of ``recorded`` and ``open_report``.
@@ -226,14 +226,14 @@ class StoredSessions:
     async def _all(self) -> list[Session]:
         return await self._store.sessions(limit=_ALL)
 
-    async def recorded(self, session_id: str) -> Recorded:
+    async def recorded(self, session_id: str) -> ReplaySource:
         """A committed session, after verifying its signature. Errors: ``session.not_committed``, ``envelope.*``."""
         session = await self.session(session_id)
         signed, _ = await signed_manifest(self._store, session.id)
         opened = envelope.verify(signed.envelope, kinds=frozenset({KIND}), find_key=self._peers.find_key)
-        return Recorded(session=session, steps=await self._store.steps(session.id), manifest=opened.payload)
+        return ReplaySource(session=session, steps=await self._store.steps(session.id), manifest=opened.payload)
 
-    async def require_signed(self, recorded: Recorded) -> None:
+    async def require_signed(self, recorded: ReplaySource) -> None:
         """Return if the stored steps are the signed ones. Errors: ``bundle.element``, ``blob.missing``."""
         manifest = await self._store.blob(recorded.manifest)
         await asyncio.to_thread(require_steps, manifest, recorded.steps)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from node.sessions.shared.replay_plan import Recorded
+from node.sessions.shared.replay_plan import ReplaySource
 from protocol import limits
 from protocol.errors import MeshError
 from protocol.messages import KIND_REPLAY_REPORT
@@ -13,7 +13,7 @@ from protocol.wire.envelope import Envelope, KeyFinder, verify
 from protocol.wire.formats import by_its_rules
 
 
-def open_report(data: bytes, find_key: KeyFinder, recorded: Recorded) -> ReplayReport:
+def open_report(data: bytes, find_key: KeyFinder, recorded: ReplaySource) -> ReplayReport:
     """Verify the report in the envelope ``data`` and return it.
 
     Checks, in order: envelope and signature; form; signature by the node that the report names; consistency with the recording
@@ -28,7 +28,7 @@ def open_report(data: bytes, find_key: KeyFinder, recorded: Recorded) -> ReplayR
         raise by_its_rules(KIND_REPLAY_REPORT, signed.version, error) from error
 
 
-def _read(signed: Envelope, recorded: Recorded) -> ReplayReport:
+def _read(signed: Envelope, recorded: ReplaySource) -> ReplayReport:
     try:
         report = decode_as(signed.payload, ReplayReport, bytes_max=limits.ARTEFACT_BYTES_MAX)
     except MeshError as error:

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 import msgspec
 
 from node.sessions.actions.action_files import ActionFile, parse_actions
-from node.sessions.shared.replay_plan import Recorded
+from node.sessions.shared.replay_plan import ReplaySource
 from protocol import limits
 from protocol.errors import MeshError
 from protocol.page.actions.action import Extract
@@ -22,7 +22,7 @@ from protocol.recording.replays.replay import replayable
 
 
 def forked(
-    recorded: Recorded,
+    recorded: ReplaySource,
     until: int,
     more: str,
     *,

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from typing import Final
 
 from adapters.ports.store import SessionStore
-from node.live.recording import Earlier, Following, Unlike
-from node.sessions.shared.replay_plan import Recorded
+from node.live.recording import Earlier, StepComparison, Unlike
+from node.sessions.shared.replay_plan import ReplaySource
 from node.verbs import Tell
 from node.verbs.sessions.session_upkeep import LearnedLine
 from protocol import limits
@@ -22,7 +22,7 @@ from protocol.recording.replays.replay import replayable
 _SHOWN_MAX: Final = 10
 
 
-async def following(recorded: Recorded, store: SessionStore, secrets: Secrets, *, capsule: bool) -> Following:
+async def following(recorded: ReplaySource, store: SessionStore, secrets: Secrets, *, capsule: bool) -> StepComparison:
     """The earlier recording with which a new recording of these steps is compared. capsule: True if the new one begins with a
     login, which has secret values of its own.
 
@@ -38,7 +38,7 @@ async def following(recorded: Recorded, store: SessionStore, secrets: Secrets, *
     if missing := sorted(name for name in session.secrets if name not in secrets and not (capsule and is_hidden(name))):
         # Without all secrets its pages cannot be redacted as they were, and every secret would count as a difference.
         raise MeshError("action.secret_missing", f"the comparison needs the secret “{missing[0]}”", names=missing)
-    return Following(
+    return StepComparison(
         [Earlier(step=step, text=await _text(step.snapshot, store)) for step in replayable(recorded.steps)]
     )
 

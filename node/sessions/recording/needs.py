@@ -11,7 +11,7 @@ from typing import Final
 from node.live.acting import Sought
 from node.sessions.actions.action_files import ActionFile
 from node.sessions.shared.consent import effects_digest, sends_of
-from node.sessions.shared.replay_plan import Recorded
+from node.sessions.shared.replay_plan import ReplaySource
 from node.verbs.sessions.session_results import Missed, Needs, ShownEffect
 from protocol.approval.forms import RequestForm, request_words
 from protocol.approval.question import Cover, level_of
@@ -31,7 +31,7 @@ _ENDS: Final = ("browser.crashed", "internal.", "node.", "store.")
 """Errors after which no page can be used."""
 
 
-def needs_of(recorded: Recorded) -> Needs:
+def needs_of(recorded: ReplaySource) -> Needs:
     """Everything that a replay of a session needs, if it may send the requests that the session lists."""
     steps, session = replayable(recorded.steps), recorded.session
     sends = sends_of(recorded)

@@ -12,15 +12,15 @@ import msgspec
 from adapters.ports.browser import Context
 from node.live.acting import LoginForms, Uploads
 from node.live.browsers import guard_for, mounted_context, opening
-from node.live.recording import Following, Recording, Unlike, record, record_actions
+from node.live.recording import Recording, StepComparison, Unlike, record, record_actions
 from node.sessions.actions.action_files import ActionFile, parse_actions
 from node.sessions.keeping.working import Working, named_by_owner, own_start
 from node.sessions.recording.forking import forked
 from node.sessions.recording.learning import following, lines, refusal
 from node.sessions.recording.needs import Needing
 from node.sessions.shared.consent import narrowed
-from node.sessions.shared.replay_plan import Recorded
-from node.sessions.showing.seen import Performed, ReplayFiles
+from node.sessions.shared.replay_plan import ReplaySource
+from node.sessions.showing.seen import RecordingFacts, ReplayFiles
 from node.verbs import CallerKind, Tell, current_caller
 from node.verbs.sessions.session_question import WriteQuestion
 from node.verbs.sessions.session_results import RecordedSession
@@ -64,7 +64,7 @@ Makes = Callable[[Context], Awaitable[Iterable[str]]]
 class _Anew(NamedTuple):
     """A session that is to be recorded again."""
 
-    recorded: Recorded
+    recorded: ReplaySource
     file: ActionFile
     secrets: Secrets
     own: str
@@ -167,7 +167,7 @@ class Recordings:
             try:
                 shown = await self._work.reading.show(session)
                 left = [describe(redacted(action, Redaction(secrets))) for action in file.actions[len(shown.steps) :]]
-                performed = Performed(documents=written.documents, left=left, error=error)
+                performed = RecordingFacts(documents=written.documents, left=left, error=error)
                 await self._work.reading.write(shown, files, performed)
             except MeshError as unwritten:
                 if error is None:
@@ -268,7 +268,7 @@ class Recordings:
         named: str = "",
         parent: str = "",
         capsule: str = "",
-        following: Following | None = None,
+        following: StepComparison | None = None,
         after: After | None = None,
         before: After | None = None,
         makes: Makes | None = None,

@@ -6,7 +6,7 @@ import asyncio
 
 from adapters.ports.store import SessionStore
 from node.sessions.keeping.reading import StoredSessions
-from node.sessions.shared.replay_plan import Recorded
+from node.sessions.shared.replay_plan import ReplaySource
 from node.verbs.sessions.session_results import RunDiff, SessionDiff
 from protocol.errors import MeshError
 from protocol.recording.records.session import ReplayReport, Session, Step
@@ -48,7 +48,7 @@ async def compare_runs(reading: StoredSessions, first_id: str, second_id: str) -
     return RunDiff(session=recorded.session, first=first, second=second, steps=steps, same=same)
 
 
-async def _run(reading: StoredSessions, which: str) -> tuple[ReplayReport | None, Recorded]:
+async def _run(reading: StoredSessions, which: str) -> tuple[ReplayReport | None, ReplaySource]:
     return await reading.report(which) if is_report(which) else (None, await reading.recorded(which))
 
 

@@ -18,7 +18,7 @@ from node.sessions.replaying.replay_tabs import to_front
 from node.sessions.shared.consent import AllowedRequests
 from node.sessions.shared.noticed import Noticed
 from node.sessions.shared.questions import question_about
-from node.sessions.shared.replay_plan import OnStep, Recorded, Replayed, ReplayPlan
+from node.sessions.shared.replay_plan import OnStep, ReplayPlan, ReplayResult, ReplaySource
 from node.sessions.shared.writes import ReplayGate, Writes
 from protocol import ids, limits
 from protocol.errors import MeshError
@@ -30,7 +30,7 @@ from protocol.page.secrets.redaction import Redaction, redact_text, redacted, re
 from protocol.page.secrets.secrets import LOGIN_BASIC, SecretsAndTokens, asks
 from protocol.page.secrets.written import again, names_in
 from protocol.recording.records.findings import Difference, in_words, merged, noted
-from protocol.recording.records.inputs import Exchange, applied, change, values_of
+from protocol.recording.records.inputs import InputReplacement, applied, change, values_of
 from protocol.recording.records.session import ChangedInput, ReplayReport, Step, StepMatch
 from protocol.recording.records.snapshot import snapshot_text
 from protocol.recording.records.tabs import tabs_acted_in
@@ -92,7 +92,7 @@ class _Run:
         self._driver = Driver(page, gate, self.keyed, plan.uploads, plan.codes, makes=plan.makes)
         self._driver.values.update(values)
         self._changed = changed
-        self._exchange = Exchange(changed)
+        self._exchange = InputReplacement(changed)
         # The gate and the guard call back while a step is performed, but they do not know steps.
         self._step_at_hand: Step | None = None
         self._tried: Action | None = None
@@ -384,7 +384,7 @@ class _Run:
 
 
 async def replay(
-    recorded: Recorded,
+    recorded: ReplaySource,
     store: SessionStore,
     page: Page,
     clock: Clock,
@@ -392,7 +392,7 @@ async def replay(
     plan: ReplayPlan,
     *,
     on_step: OnStep | None = None,
-) -> Replayed:
+) -> ReplayResult:
     """Replay ``recorded`` on ``page`` (blank, in a fresh context) and sign the result.
 
     Recorded texts are read from ``store``. A page that differs is no error but a part of the report. Errors, before any action:
@@ -457,7 +457,7 @@ async def replay(
     # Compared texts have the form of a recording already; a text that came another way is redacted here.
     report = redacted(report, Redaction(run.keyed))
     artefact = await signer.artefact(KIND_REPLAY_REPORT, recorded.session.id, report)
-    return Replayed(
+    return ReplayResult(
         report=report,
         artefact=artefact,
         screenshots=run.screenshots,

@@ -18,7 +18,7 @@ from node.sessions.keeping.handover import write_file
 from node.sessions.keeping.working import Working, named_by_owner, own_start
 from node.sessions.replaying.replayer import replay
 from node.sessions.shared.consent import consents, effects_digest, narrowed
-from node.sessions.shared.replay_plan import Recorded, ReplayPlan
+from node.sessions.shared.replay_plan import ReplayPlan, ReplaySource
 from node.sessions.shared.writes import OnMismatch
 from node.sessions.showing.files import write_ended, write_replay
 from node.sessions.showing.seen import ReplayFiles, ReplaySeen
@@ -178,7 +178,7 @@ class Replays:
         return replayed
 
     @contextlib.asynccontextmanager
-    async def _told_if_ended(self, recorded: Recorded, files: ReplayFiles, tell: Tell) -> AsyncIterator[None]:
+    async def _told_if_ended(self, recorded: ReplaySource, files: ReplayFiles, tell: Tell) -> AsyncIterator[None]:
         """Write the files even if the login does not hold. Otherwise a reader of the files would see those of an earlier run, or
         none.
         """

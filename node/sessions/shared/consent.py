@@ -9,7 +9,7 @@ import msgspec
 
 from node.live.acting import Gate, Prepared
 from node.live.recording import as_told, same_row
-from node.sessions.shared.replay_plan import Recorded
+from node.sessions.shared.replay_plan import ReplaySource
 from node.sessions.shared.writes import Writes
 from node.verbs.sessions.session_results import ShownEffect
 from protocol.audit import OWNER
@@ -27,12 +27,12 @@ AS_RECORDED = "as-recorded"
 NONE = "none"
 
 
-def effects_digest(recorded: Recorded) -> str:
+def effects_digest(recorded: ReplaySource) -> str:
     """The digest that names the list of a session (``protocol.recording.records.manifest.digest_of``)."""
     return digest_of(recorded.manifest, {step.index: step.effects for step in replayable(recorded.steps)})
 
 
-def sends_of(recorded: Recorded) -> tuple[ShownEffect, ...]:
+def sends_of(recorded: ReplaySource) -> tuple[ShownEffect, ...]:
     """The requests that the steps of a replay may send, in order."""
     steps = replayable(recorded.steps)
     return tuple(
@@ -40,7 +40,7 @@ def sends_of(recorded: Recorded) -> tuple[ShownEffect, ...]:
     )
 
 
-def consents(writes: Sequence[str], recorded: Recorded, node: str) -> bool:
+def consents(writes: Sequence[str], recorded: ReplaySource, node: str) -> bool:
     """True if a replay may send the listed requests. writes: the consent that the owner of ``node`` has given.
 
     Errors: ``replay.manifest`` if ``writes`` names a list, but is no valid consent here.

@@ -11,7 +11,7 @@ import msgspec
 from adapters.ports.clock import Clock
 from node.live.acting import Driver
 from node.verbs import Tell
-from node.verbs.sessions.session_question import Answered, Question, WriteQuestion
+from node.verbs.sessions.session_question import Answered, StepQuestion, WriteQuestion
 from protocol import limits
 from protocol.errors import MeshError
 from protocol.kinds import PageAddress, PageText
@@ -31,7 +31,7 @@ class Questions:
         self._clock = clock
         self._open: dict[str, tuple[asyncio.Future[bool], str, int]] = {}
 
-    async def ask(self, session: str, question: Question | WriteQuestion, tell: Tell) -> bool | None:
+    async def ask(self, session: str, question: StepQuestion | WriteQuestion, tell: Tell) -> bool | None:
         """Report ``question`` to the caller and wait for the answer; None if none came in time."""
         # A held request: its page does not wait forever.
         timeout_s = limits.HELD_TERMINAL_S if isinstance(question, WriteQuestion) else limits.ANSWER_TIMEOUT_S
@@ -73,7 +73,7 @@ def question_about(
     driver: Driver | None,
     differences: Sequence[Difference],
     secrets: Mapping[str, str],
-) -> Question:
+) -> StepQuestion:
     """The question about ``step``, whose element ``driver`` has found.
 
     driver: None if secrets of the recording were not given; the question then shows no text of the page.
@@ -82,7 +82,7 @@ def question_about(
     element = found_element(prepared.aim or prepared.element, prepared.evidence) if prepared else ""
     raw = _Page(title=page.title if page else "", url=page.url if page else "", element=element)
     seen = redacted(raw, Redaction(secrets))
-    return Question(
+    return StepQuestion(
         step=step.index,
         action=describe(step.action),
         element=as_line(seen.element),

@@ -19,7 +19,7 @@ OnStep = Callable[[StepMatch, str], None]
 """Called with each step, and with the difference from the recording in words."""
 
 
-class Recorded(msgspec.Struct, frozen=True, kw_only=True):
+class ReplaySource(msgspec.Struct, frozen=True, kw_only=True):
     """A session to replay, from the store or from a bundle."""
 
     session: Session
@@ -72,7 +72,7 @@ class ReplayPlan(msgspec.Struct, frozen=True, kw_only=True):
     """Returns the values of the login as the site has renewed it; None without a capsule."""
 
 
-class Replayed(msgspec.Struct, frozen=True, kw_only=True):
+class ReplayResult(msgspec.Struct, frozen=True, kw_only=True):
     """Result of a replay."""
 
     report: ReplayReport

@@ -8,7 +8,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from typing import Final, Literal
 
 from node.live.acting import Gate, Sought
-from node.verbs.sessions.session_question import Question
+from node.verbs.sessions.session_question import StepQuestion
 from protocol import limits
 from protocol.approval.question import Cover
 from protocol.errors import MeshError
@@ -19,7 +19,7 @@ from protocol.risk.pressing.classes import WRITE_CLASS, Risk
 OnMismatch = Literal["stop", "go", "ask"]
 """The treatment of steps that write, after a step that did not match."""
 
-AskOwner = Callable[[Question], Awaitable[bool | None]]
+AskOwner = Callable[[StepQuestion], Awaitable[bool | None]]
 """Asks the owner. Returns the answer, or None if there was none in time."""
 
 _UNANSWERED: Final = f"; nobody answered within {limits.ANSWER_TIMEOUT_S} s"
@@ -77,7 +77,7 @@ class Writes:
         if self._on_mismatch == "stop" and (found := self._against(step, step.risk)):
             raise _stop(step, step.risk, *found)
 
-    async def admit(self, step: Step, level: int, question: Callable[[int, str], Question]) -> None:
+    async def admit(self, step: Step, level: int, question: Callable[[int, str], StepQuestion]) -> None:
         """Return if ``step`` may be performed with its class ``level`` on this page.
 
         question: creates the question from the step that did not match and the reason why that forbids writing. Errors:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from adapters.ports.store import SessionStore
 from node.base.files import write_private
-from node.sessions.showing.seen import Performed, ReadBlob, ReplayFiles, ReplaySeen, Signature
+from node.sessions.showing.seen import ReadBlob, RecordingFacts, ReplayFiles, ReplaySeen, Signature
 from node.sessions.showing.told import Told, UnreportedReplay
 from node.verbs.sessions.session_results import RunDiff, SessionDiff, ShownSession
 from protocol.errors import MeshError
@@ -70,7 +70,7 @@ async def write_recording(
     signed: Sequence[Signature],
     *,
     made_ms: int,
-    performed: Performed = Performed(),  # noqa: B008 - frozen
+    performed: RecordingFacts = RecordingFacts(),  # noqa: B008 - frozen
 ) -> None:
     """Write a recording as JUnit XML and HTML, with the file modes of ``write_files``. Errors: ``input.invalid``, ``store.*``."""
     if files.junit:

@@ -10,7 +10,7 @@ from typing import Final
 from junitparser import Error, Failure, JUnitXml, Skipped, SystemOut, TestCase, TestSuite
 
 from node.base.statuses import exit_code
-from node.sessions.showing.seen import Performed
+from node.sessions.showing.seen import RecordingFacts
 from node.sessions.showing.told import Told, ToldStep, UnreportedReplay
 from node.verbs.sessions.session_results import ShownSession
 from protocol.errors import MeshError
@@ -60,7 +60,7 @@ def junit_of_ended(ended: UnreportedReplay) -> bytes:
     return _file(suite, [ended.summary, ended.error.remedy])
 
 
-def junit_of_recording(shown: ShownSession, performed: Performed) -> bytes:
+def junit_of_recording(shown: ShownSession, performed: RecordingFacts) -> bytes:
     """The file about a recording. It has a failure or an error exactly if the recording did not pass."""
     session = shown.session
     suite = TestSuite(clean(session.title))

@@ -37,7 +37,7 @@ class ReplaySeen(msgspec.Struct, frozen=True, kw_only=True):
     """Requests that the guard refused."""
 
 
-class Performed(msgspec.Struct, frozen=True, kw_only=True):
+class RecordingFacts(msgspec.Struct, frozen=True, kw_only=True):
     """Facts about a recording that are known only immediately after it."""
 
     documents: Mapping[int, MarkupShown] = {}

@@ -167,7 +167,7 @@ class PageList(msgspec.Struct, frozen=True, kw_only=True):
     """Observation of the current page, if the call made another page current."""
 
 
-class Recorded(msgspec.Struct, frozen=True, kw_only=True):
+class RecordedPage(msgspec.Struct, frozen=True, kw_only=True):
     """The recorded session of one page."""
 
     id: Annotated[str, shown("id")]
@@ -211,7 +211,7 @@ class LiveShown(msgspec.Struct, frozen=True, kw_only=True):
     """A live session, open or ended."""
 
     live: Annotated[LiveSummary, shown("live session", as_="inline")]
-    recorded: Annotated[tuple[Recorded, ...], shown("recorded", brief=_RECORDED)]
+    recorded: Annotated[tuple[RecordedPage, ...], shown("recorded", brief=_RECORDED)]
     pages: Annotated[tuple[PageInfo, ...], shown("pages", brief=_PAGE)]
 
 
@@ -219,7 +219,7 @@ class LiveClosed(msgspec.Struct, frozen=True, kw_only=True):
     """Result of closing a live session."""
 
     session: Annotated[str, shown("closed")]
-    recorded: Annotated[tuple[Recorded, ...], shown("recorded", brief=_RECORDED)]
+    recorded: Annotated[tuple[RecordedPage, ...], shown("recorded", brief=_RECORDED)]
     """The signed sessions, one for each page that was used: `session verify`, `replay` and `export` take their ids."""
 
 

@@ -105,7 +105,7 @@ class AskedList(msgspec.Struct, frozen=True, kw_only=True):
     questions: Annotated[tuple[Asked, ...], shown("questions", empty="no questions are open")]
 
 
-class Answer(msgspec.Struct, frozen=True, kw_only=True):
+class GivenAnswer(msgspec.Struct, frozen=True, kw_only=True):
     """The answer to a question."""
 
     yes: Annotated[bool, shown("yes", empty="no")]
@@ -130,7 +130,7 @@ class ShownQuestion(Asked, frozen=True, kw_only=True):
     picture: Annotated[str, shown("picture")]
     """The file with the picture of the page; empty if no picture is stored or none was requested."""
     has_picture: Annotated[bool, shown("picture stored")]
-    answer: Annotated[Answer | None, shown("answer")]
+    answer: Annotated[GivenAnswer | None, shown("answer")]
     question: Annotated[str, shown("signed form", as_="hidden")]
     """The encoded question, in hexadecimal. The digest is computed from it."""
     digest: Annotated[str, shown("digest", as_="hidden")]

@@ -101,7 +101,7 @@ class Hold(msgspec.Struct, frozen=True, kw_only=True):
     """Time of the next attempt, while ``waiting``."""
 
 
-class Ways(msgspec.Struct, frozen=True, kw_only=True):
+class PeerConnections(msgspec.Struct, frozen=True, kw_only=True):
     """Facts about the connections between this node and a peer."""
 
     way: str
@@ -154,7 +154,7 @@ class Peer(msgspec.Struct, frozen=True, kw_only=True):
     distrust_reason: str
     notices: list[ShownNotice]
     """Notices of distrust about this peer, received from other peers."""
-    reach: Ways
+    reach: PeerConnections
     log: PeerLog
 
 
@@ -203,7 +203,7 @@ class Metrics(msgspec.Struct, frozen=True, kw_only=True):
     metrics: list[Measured]
 
 
-class Check(msgspec.Struct, frozen=True, kw_only=True):
+class CheckResult(msgspec.Struct, frozen=True, kw_only=True):
     """The result of one check."""
 
     name: str
@@ -216,7 +216,7 @@ class Health(msgspec.Struct, frozen=True, kw_only=True):
     """All results; healthy if none is a fault."""
 
     healthy: bool
-    checks: tuple[Check, ...]
+    checks: tuple[CheckResult, ...]
 
 
 class Nearby(msgspec.Struct, frozen=True, kw_only=True):

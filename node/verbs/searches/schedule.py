@@ -122,7 +122,7 @@ class ShowParams(Params, frozen=True, kw_only=True):
 # --- results ---------------------------------------------------------------------------------------------------------
 
 
-class Spent(msgspec.Struct, frozen=True, kw_only=True):
+class NodeWork(msgspec.Struct, frozen=True, kw_only=True):
     """The work of one node in a run."""
 
     name: Annotated[str, shown("node", column=True)]
@@ -132,7 +132,7 @@ class Spent(msgspec.Struct, frozen=True, kw_only=True):
     cost_ms: Annotated[int, shown("spent", as_="duration", unit="ms", column=True)]
 
 
-class Ran(msgspec.Struct, frozen=True, kw_only=True):
+class DueRun(msgspec.Struct, frozen=True, kw_only=True):
     """The record of one due time."""
 
     due_ms: Annotated[int, shown("due", as_="time", unit="ms", column=True)]
@@ -151,7 +151,7 @@ class Ran(msgspec.Struct, frozen=True, kw_only=True):
     """Id of the search. It is chosen before the run begins, so a run that failed to begin has an id but no search."""
     session: Annotated[str, shown("session", column=True)]
     """Recorded session of the path that was found."""
-    spend: Annotated[list[Spent], shown("spent", as_="prose", brief="{name} {cost_ms}", column=True)]
+    spend: Annotated[list[NodeWork], shown("spent", as_="prose", brief="{name} {cost_ms}", column=True)]
 
 
 class Scheduled(msgspec.Struct, frozen=True, kw_only=True):
@@ -191,7 +191,7 @@ class Scheduled(msgspec.Struct, frozen=True, kw_only=True):
     """Program of the command, without its arguments."""
     notify_on: Annotated[str, shown("notify on")]
     created_ms: Annotated[int, shown("created", as_="time", unit="ms")]
-    runs: Annotated[list[Ran], shown("last runs", column=True, brief="{due_ms} {status}")]
+    runs: Annotated[list[DueRun], shown("last runs", column=True, brief="{due_ms} {status}")]
     """Newest first."""
 
 
@@ -258,7 +258,7 @@ RUN_NOW: Final = Verb(
     name="schedule.run_now",
     command="explore schedule run-now",
     takes=ScheduleParams,
-    gives=Ran,
+    gives=DueRun,
     help="""Run a schedule now, even while it is paused, and wait for the end. Ctrl-C ends the run.
 
     Its due times do not change.

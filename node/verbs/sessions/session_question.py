@@ -10,7 +10,7 @@ from node.verbs.shown import shown
 from node.verbs.verb import OWNER_ONLY, AuditedPart, Params, Verb, option
 
 
-class Question(msgspec.Struct, frozen=True, kw_only=True):
+class StepQuestion(msgspec.Struct, frozen=True, kw_only=True):
     """A step that writes, after a step that did not match. Its text is redacted as in a recording; some of it was chosen by
     pages.
     """

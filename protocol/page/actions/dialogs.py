@@ -31,7 +31,7 @@ class Dialog(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     accepted: Annotated[bool, shown("accepted", words="accepted", empty="dismissed")] = False
 
 
-class Answer(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
+class DialogAnswer(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
     """The dialog that a step should cause, and the answer to it."""
 
     kind: DialogKind
@@ -49,7 +49,7 @@ class Answer(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
             raise ValueError("browsers do not show the text of a page that asks whether it may be left")
 
 
-def fits(answer: Answer | None, dialog: Dialog, grade: Grade = "part") -> bool:
+def fits(answer: DialogAnswer | None, dialog: Dialog, grade: Grade = "part") -> bool:
     """True if ``dialog`` is the expected one.
 
     White space is folded, and case counts. grade: how much of the message must match.
@@ -60,14 +60,14 @@ def fits(answer: Answer | None, dialog: Dialog, grade: Grade = "part") -> bool:
     return wanted in said and (not wanted or at_least(graded(wanted, said), grade))
 
 
-def grade_of(answer: Answer | None, dialogs: Sequence[Dialog]) -> Grade:
+def grade_of(answer: DialogAnswer | None, dialogs: Sequence[Dialog]) -> Grade:
     """How much of the recorded dialog's message the expected text covers. Both are given as stored."""
     met = next((dialog for dialog in dialogs if fits(answer, dialog)), None)
     found = graded(answer.text, met.message) if answer is not None and met is not None and answer.text else None
     return found or "part"
 
 
-def unexpected(dialogs: Sequence[Dialog], answer: Answer | None, grade: Grade = "part") -> tuple[Dialog, ...]:
+def unexpected(dialogs: Sequence[Dialog], answer: DialogAnswer | None, grade: Grade = "part") -> tuple[Dialog, ...]:
     """The ``dialogs`` other than the expected one with the expected answer. grade: as for ``fits``."""
     left, met = [], False
     for dialog in dialogs:
@@ -79,7 +79,7 @@ def unexpected(dialogs: Sequence[Dialog], answer: Answer | None, grade: Grade = 
     return tuple(left)
 
 
-def require_expected(dialogs: Sequence[Dialog], answer: Answer | None, grade: Grade = "part") -> None:
+def require_expected(dialogs: Sequence[Dialog], answer: DialogAnswer | None, grade: Grade = "part") -> None:
     """Return if the expected dialog came and no other; without an expectation, any dialog may come.
 
     grade: as for ``fits``. Errors: ``action.dialog``.
@@ -104,12 +104,12 @@ def describe_dialog(dialog: Dialog) -> str:
     return f"{dialog.kind}{said}, {'accepted' if dialog.accepted else 'dismissed'}"
 
 
-def describe_answer(answer: Answer) -> str:
+def describe_answer(answer: DialogAnswer) -> str:
     """``confirm “Sure?” to accept``."""
     said = f" “{answer.text}”" if answer.text else ""
     reply = f" with “{answer.reply}”" if answer.reply else ""
     return f"{answer.kind}{said}" + ("" if answer.kind == "alert" else f" to {_verb(answer)}{reply}")
 
 
-def _verb(answer: Answer) -> str:
+def _verb(answer: DialogAnswer) -> str:
     return "accept" if answer.accept else "dismiss"

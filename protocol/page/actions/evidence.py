@@ -385,14 +385,14 @@ def _pool(element: Element, observation: Observation) -> list[Element]:
     return found
 
 
-def forest_of(observation: Observation) -> Forest:
+def forest_of(observation: Observation) -> ObservationTree:
     """The forest of ``observation``, made once."""
-    forest: Forest = observation.kept.get("forest") or Forest(observation)
+    forest: ObservationTree = observation.kept.get("forest") or ObservationTree(observation)
     observation.kept["forest"] = forest
     return forest
 
 
-class Forest:
+class ObservationTree:
     """The tree of an observation, walked upwards and downwards."""
 
     def __init__(self, observation: Observation) -> None:

@@ -46,7 +46,7 @@ class Fit(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True,
 FITS_MAX: Final = 2 * limits.LOCATOR_SELECTORS_MAX + 4
 
 
-class Pins(NamedTuple):
+class MatchDemands(NamedTuple):
     """The demands on the match of each text of a target, taken from the recording."""
 
     fits: tuple[Fit, ...] = ()
@@ -63,7 +63,7 @@ class Pins(NamedTuple):
         return "part" if fit is None else fit.grade
 
 
-UNPINNED: Final = Pins()
+UNPINNED: Final = MatchDemands()
 
 
 def graded(wanted: str, text: str) -> Grade | None:

@@ -11,7 +11,7 @@ import msgspec
 from protocol import limits
 from protocol.errors import MeshError
 from protocol.page.actions.action import Locator
-from protocol.page.actions.fits import UNPINNED, Fit, Pins
+from protocol.page.actions.fits import UNPINNED, Fit, MatchDemands
 from protocol.page.seen.names import akin, same_name, visible
 from protocol.page.seen.observation import Element, Observation
 from protocol.page.seen.whole import require_only, require_whole
@@ -40,7 +40,7 @@ _NEAR_MAX: Final = 3
 _NEAR_CHARS_MAX: Final = 60
 
 
-def resolve(locator: Locator, observation: Observation, pins: Pins = UNPINNED) -> Element:
+def resolve(locator: Locator, observation: Observation, pins: MatchDemands = UNPINNED) -> Element:
     """The only element that ``locator`` names by role and name.
 
     An exact role and name come first, then a name that looks the same to a reader. Several links to one address count as one link.
@@ -97,7 +97,7 @@ def _place(element: Element) -> str:
     return (f" in “{visible(element.context)}”" if element.context else "") + (f" to {leads[1]}" if leads else "")
 
 
-def fitting(locator: Locator, observation: Observation, pins: Pins = UNPINNED) -> list[Element]:
+def fitting(locator: Locator, observation: Observation, pins: MatchDemands = UNPINNED) -> list[Element]:
     """The elements with the role and name of ``locator``: those with exactly this name, otherwise those whose name looks the same.
     pins: demand the exact name if the recorded page also had a name that looks the same.
     """

@@ -13,7 +13,7 @@ import msgspec
 from protocol import limits
 from protocol.errors import MeshError
 from protocol.page.actions.action import Within
-from protocol.page.actions.fits import UNPINNED, Fit, Pins, stands, stood
+from protocol.page.actions.fits import UNPINNED, Fit, MatchDemands, stands, stood
 from protocol.page.seen.names import fold, same_name, visible
 from protocol.page.seen.observation import Element, Observation, Tree
 from protocol.page.seen.whole import require_only, require_whole
@@ -40,7 +40,7 @@ def stands_in(element: Element, outer: Element, observation: Observation) -> boo
     return 0 <= start < node < end_of(start, observation.tree)
 
 
-def container(within: Within, frame: str, observation: Observation, pins: Pins = UNPINNED) -> Element:
+def container(within: Within, frame: str, observation: Observation, pins: MatchDemands = UNPINNED) -> Element:
     """The only element with the role of ``within`` and its name, or a text inside it.
 
     The text must equal a whole text in it. Only if none is equal, a part counts: “Beer” is not “Root Beer”. pins: the recorded
@@ -66,7 +66,7 @@ def container(within: Within, frame: str, observation: Observation, pins: Pins =
     raise MeshError("action.target_ambiguous", f"{len(pool)} fit {shown} to look in", role=within.role, count=len(pool))
 
 
-def _saying(text: str, texts: list[tuple[Element, list[str]]], pins: Pins) -> list[Element]:
+def _saying(text: str, texts: list[tuple[Element, list[str]]], pins: MatchDemands) -> list[Element]:
     if fit := pins.of("within"):
         return [
             item for item, said in texts if any(stands(fit, text, each, pins.text) for each in (*said, " ".join(said)))

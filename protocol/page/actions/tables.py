@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from protocol.page.actions.action import Locator
-from protocol.page.actions.fits import UNPINNED, Fit, Pins, stands, stood
+from protocol.page.actions.fits import UNPINNED, Fit, MatchDemands, stands, stood
 from protocol.page.actions.scope import end_of, node_of
 from protocol.page.actions.values import read_value
 from protocol.page.seen.names import fold, visible
@@ -20,7 +20,9 @@ _WORDS: Final = re.compile(r"[\W_]+")
 _CELLS: Final = frozenset({"cell", "gridcell", "rowheader", "columnheader"})
 
 
-def cell_text(row: str, column: str, table: Element | None, page: Observation, pins: Pins = UNPINNED) -> str | None:
+def cell_text(
+    row: str, column: str, table: Element | None, page: Observation, pins: MatchDemands = UNPINNED
+) -> str | None:
     """The text of the cell in the row that has a cell with the text ``row``, below the header ``column``; None if not exactly one
     fits. table: the element to search; None for the whole page. pins: the recorded match of the row.
 
@@ -42,7 +44,7 @@ def row_fit(row: str, column: str, table: Element | None, page: Observation) -> 
     return (stood("row", row, min(cells, key=len)),)
 
 
-def cell_trouble(row: str, column: str, table: Element | None, page: Observation, pins: Pins = UNPINNED) -> str:
+def cell_trouble(row: str, column: str, table: Element | None, page: Observation, pins: MatchDemands = UNPINNED) -> str:
     """The reason why ``cell_text`` finds no single cell, in words."""
     body = _body(table, page)
     headed = [header for _, header in body if _place(column, header) >= 0]
@@ -60,7 +62,7 @@ def cell_trouble(row: str, column: str, table: Element | None, page: Observation
     return f"no row with a cell “{row}”" + (f"; there is “{visible(near)}”" if near else "")
 
 
-def _rows(row: str, column: str, body: list[_Row], pins: Pins) -> list[_Row]:
+def _rows(row: str, column: str, body: list[_Row], pins: MatchDemands) -> list[_Row]:
     headed = [one for one in body if _place(column, one[1]) >= 0]
     if fit := pins.of("row"):
         return [one for one in headed if any(stands(fit, row, cell, pins.text) for cell in one[0])]

@@ -15,7 +15,7 @@ import msgspec
 
 from protocol.kinds import TextKind, mapped
 from protocol.page.actions.action import WITHHELD, Action, Fill, Goto, Secret
-from protocol.page.actions.dialogs import Answer
+from protocol.page.actions.dialogs import DialogAnswer
 from protocol.page.secrets.secret_keys import naming_key, secret_key
 from protocol.page.secrets.secret_search import PLACEHOLDER, Search
 from protocol.page.secrets.secrets import Secrets, SecretsAndTokens
@@ -328,7 +328,7 @@ def reveal_action(action: Action, secrets: Mapping[str, str]) -> Action:
     return revealed
 
 
-def reveal_answer(answer: Answer | None, secrets: Mapping[str, str]) -> Answer | None:
+def reveal_answer(answer: DialogAnswer | None, secrets: Mapping[str, str]) -> DialogAnswer | None:
     """A stored ``answer`` with secret values in its text, for comparison with a dialog. The text to enter is not revealed, because
     only a checked field may receive a secret.
     """

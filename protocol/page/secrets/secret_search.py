@@ -78,7 +78,7 @@ class _Form(msgspec.Struct, frozen=True):
     """The form as it must occur in the text, if case matters."""
 
 
-class Found(NamedTuple):
+class SecretMatch(NamedTuple):
     """One match of a secret, or several matches that overlap. It contains the places of all parts, and the length and name of the
     longest secret.
     """
@@ -117,11 +117,11 @@ class Finder:
             return
         _put(self._letters if len(letters) + mixed >= _LETTERS_MIN else self._singles, _Form(name, weight, letters))
 
-    def find(self, text: str) -> list[Found]:
+    def find(self, text: str) -> list[SecretMatch]:
         """Every place of ``text`` that contains a secret, in any reading; places may overlap."""
         if not self._finds:
             return []
-        found: list[Found] = []
+        found: list[SecretMatch] = []
         reading: TextReading | None = TextReading(text)
         # Three times, because an address inside an address is encoded again, and a page may have encoded it once more.
         for _ in range(_DECODED_MAX + 1):
@@ -131,7 +131,7 @@ class Finder:
             reading = decoded(reading)
         return found
 
-    def _in(self, reading: TextReading) -> Iterator[Found]:
+    def _in(self, reading: TextReading) -> Iterator[SecretMatch]:
         if len(self._folded):
             yield from _hits(self._folded, Folded(reading, FOLDED))
         if len(self._close):
@@ -147,7 +147,7 @@ class Finder:
 
 def _in_runs(
     automaton: ahocorasick.Automaton, reading: TextReading, runs: re.Pattern[str], table: Table
-) -> Iterator[Found]:
+) -> Iterator[SecretMatch]:
     for run in runs.finditer(reading.text):
         yield from _hits(automaton, Folded(Pieces(reading, [(run.start() - 1, run.end(), None)]), table))
 
@@ -157,7 +157,7 @@ def _put(automaton: ahocorasick.Automaton, form: _Form) -> None:
     automaton.add_word(key, (*automaton.get(key, ()), form))
 
 
-def _hits(automaton: ahocorasick.Automaton, reading: Folded) -> Iterator[Found]:
+def _hits(automaton: ahocorasick.Automaton, reading: Folded) -> Iterator[SecretMatch]:
     """The secrets in ``reading``. Overlapping ones are merged, because otherwise a page of one repeated letter would take
     quadratic time.
     """
@@ -175,13 +175,13 @@ def _hits(automaton: ahocorasick.Automaton, reading: Folded) -> Iterator[Found]:
                 continue
             if start >= stop:
                 if stop:
-                    yield Found(weight, name, reading.parts(begin, stop))
+                    yield SecretMatch(weight, name, reading.parts(begin, stop))
                 begin, stop, weight, name = start, end, form.weight, form.name
                 continue
             begin, stop = min(begin, start), max(stop, end)
             weight, name = max((weight, name), (form.weight, form.name))
     if stop:
-        yield Found(weight, name, reading.parts(begin, stop))
+        yield SecretMatch(weight, name, reading.parts(begin, stop))
 
 
 def _end(text: str, start: int, form: str) -> int:
@@ -260,11 +260,11 @@ class Search:
             (name, len(value), _literal(value)) for name, value in values.items() if value and _is_short(value)
         )
 
-    def find(self, text: str) -> list[Found]:
+    def find(self, text: str) -> list[SecretMatch]:
         """As ``Finder.find``."""
         found = self._finder.find(text)
         for name, weight, pattern in self._short:
-            found += (Found(weight, name, (match.span(),)) for match in pattern.finditer(text))
+            found += (SecretMatch(weight, name, (match.span(),)) for match in pattern.finditer(text))
         for other in self._beside:
             found += other.find(text)
         return found
@@ -285,7 +285,7 @@ def _literal(value: str) -> re.Pattern[str]:
     return re.compile(rf"(?<!\w)(?:{forms})(?!\w)" if len(value) < _FORM_CHARS_MIN else forms)
 
 
-def _replaced(text: str, found: Sequence[Found], shown: Callable[[str], str]) -> str:
+def _replaced(text: str, found: Sequence[SecretMatch], shown: Callable[[str], str]) -> str:
     """Replace the found places; placeholders stay. If places overlap, the longest secret gives the name. A place over several
     lines is replaced in each line.
     """

@@ -17,7 +17,7 @@ import msgspec
 
 from protocol.errors import MeshError
 from protocol.page.actions.action import Action, Fill, Goto, Select, Upload, Wait, target_of
-from protocol.page.actions.dialogs import Answer
+from protocol.page.actions.dialogs import DialogAnswer
 from protocol.page.secrets.personal import Tokens
 from protocol.page.secrets.redaction import reveal_action, reveal_text
 from protocol.page.secrets.secret_search import PLACEHOLDER
@@ -47,7 +47,7 @@ def mark_of(
     stored: Action,
     secrets: Mapping[str, str],
     tokens: Tokens,
-    answers: tuple[Answer | None, Answer | None] = (None, None),
+    answers: tuple[DialogAnswer | None, DialogAnswer | None] = (None, None),
 ) -> str:
     """The mark stored beside ``stored`` if a secret's name replaces text that the author has ``written``; otherwise empty.
 

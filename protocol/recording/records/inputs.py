@@ -152,7 +152,7 @@ def applied(step: Step, changed: Sequence[ChangedInput]) -> Action:
     return step.action if text is None else with_text(step.action, text)
 
 
-class Exchange:
+class InputReplacement:
     """Replaces the new values of inputs in a page's text by the recorded ones, as whole words, so that both texts can be compared.
 
     A page that still shows a recorded value in place of the new one differs from its recording. So a recorded value on the page

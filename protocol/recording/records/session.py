@@ -23,7 +23,7 @@ from protocol.kinds import (
     Words,
 )
 from protocol.page.actions.action import Action
-from protocol.page.actions.dialogs import Answer, Dialog
+from protocol.page.actions.dialogs import Dialog, DialogAnswer
 from protocol.page.actions.downloads import Download
 from protocol.page.actions.evidence import ElementEvidence
 from protocol.page.instructions.hidden_text import HiddenText
@@ -129,7 +129,7 @@ class Expect(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     """A request fails without an answer."""
     open: bool = False
     """A request is still unanswered when the step ends."""
-    dialog: Answer | None = None
+    dialog: DialogAnswer | None = None
     """The dialog that the step causes, and the answer to it. With another dialog, or none, the step fails."""
     tab: bool = False
     """The step opens a new tab or window."""

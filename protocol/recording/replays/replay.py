@@ -24,7 +24,7 @@ from protocol.recording.pages.alerts import Alert
 from protocol.recording.pages.extracts import same_extracted
 from protocol.recording.pages.masks import apply_masks, mask_address, mask_text
 from protocol.recording.pages.page_text import compare_text
-from protocol.recording.records.inputs import Exchange
+from protocol.recording.records.inputs import InputReplacement
 from protocol.recording.records.page_outline import outline, regrouped
 from protocol.recording.records.session import Level, RequestFault, Step, StepMatch, TextMatch
 from protocol.recording.records.snapshot import snapshot_text
@@ -158,7 +158,7 @@ def as_recorded(
     mapping: Rebase = Rebase(),  # noqa: B008 - frozen, so sharing it is safe
     faults: tuple[RequestFault, ...] = (),
     held: bool = True,
-    exchange: Exchange = Exchange(),  # noqa: B008 - never changes
+    exchange: InputReplacement = InputReplacement(),  # noqa: B008 - never changes
     dialogs: tuple[Dialog, ...] = (),
     downloads: tuple[Download, ...] = (),
     tab: bool = False,

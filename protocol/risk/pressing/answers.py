@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import msgspec
 
-from protocol.page.actions.dialogs import Answer
+from protocol.page.actions.dialogs import DialogAnswer
 from protocol.risk.judgement import GRAVE_CLASS, Risk, RiskEvidence, settled, weigh, worst
 from protocol.risk.words import say
 
 
-def accepts(answer: Answer | None) -> bool:
+def accepts(answer: DialogAnswer | None) -> bool:
     """True if a question of the page is answered with yes."""
     return answer is not None and answer.accept and answer.kind != "alert"
 
 
-def with_answer(risk: Risk, answer: Answer | None, *, free: bool = False) -> Risk:
+def with_answer(risk: Risk, answer: DialogAnswer | None, *, free: bool = False) -> Risk:
     """``risk`` of an action, or the risk of accepting the dialog that it causes, if that is higher.
 
     A question is judged like a button with its text. A question without a given text is not understood (class 4). free: the action

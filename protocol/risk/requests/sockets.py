@@ -37,7 +37,7 @@ def judge_socket(url: str, policy: GuardPolicy) -> str | None:
     return None if listed or any(allows(entry, SOCKET_METHOD, web) for entry in policy.allow) else SOCKET
 
 
-class Flow:
+class TrafficCount:
     """Counts the traffic of one WebSocket in both directions, or of the EventSources from one address."""
 
     def __init__(self, messages_max: int, bytes_max: int) -> None:
