@@ -37,7 +37,7 @@ from node.live.sessions import LIVES, LiveSessions, LiveVerbs
 from node.log import EQUIVOCATIONS, HEADS, Audit, LogExchange, Logs
 from node.pairing import INVITES, PairingDesk, PairingVerbs
 from node.schedules import ScheduledSearches, Schedules, ScheduleVerbs
-from node.sessions.actions import PageVerbs, read_step
+from node.sessions.actions import PageVerbs, read_live_steps
 from node.sessions.serving import ForPeers, Sessions, SessionVerbs
 from node.signing import Identity, Witness, contents
 from node.sites import Sites
@@ -312,7 +312,11 @@ def assemble(home: Path, config: Config, own: Identity, ports: Ports) -> Rooms:
         Room(name="agents", parts=(agents,)),
         _sealed_room(sealed),
         Room(
-            name="live", parts=(LiveVerbs(live, read_step),), tables=(LIVES,), start=(live.load,), close=(live.close,)
+            name="live",
+            parts=(LiveVerbs(live, read_live_steps),),
+            tables=(LIVES,),
+            start=(live.load,),
+            close=(live.close,),
         ),
         Room(name="sessions", parts=(SessionVerbs(sessions),)),
         Room(

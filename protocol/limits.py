@@ -391,6 +391,16 @@ LIVE_PER_CALLER_MAX: Final = 8  # open at a time, of a caller that is not the ow
 LIVE_CALL_WAIT_S: Final = 30  # how long a call waits for the one before it in the same session
 LIVE_ABANDONED_S: Final = 2  # how long a navigation goes on whose caller has gone away
 LIVE_STEP_CHARS_MAX: Final = 32 * KIB
+TABLE_BYTES: Final = 2 * KIB  # of an action table, or of a difference, that is shown at once
+NODE_START_S: Final = 60  # of a node that a command starts in the background
+NODE_STOP_S: Final = 60
+SHELL_AGENT_S: Final = 30 * 86_400  # how long the token of a shell's agent holds; the next call makes another
+NODE_IDLE_EXIT_S: Final = 1_800  # of such a node, without a call, an open live session or a search
+FIELDS_AT_ONCE_MAX: Final = 100  # of a form that is filled by one call
+SNAPSHOT_PART_BYTES: Final = 16 * KIB  # of a whole page that is shown to an agent at once
+ELEMENT_IDS_MAX: Final = (
+    200_000  # of a live session; elements that were not seen for the longest time lose theirs first
+)
 OUTLINE_CHARS_MAX: Final = 512 * KIB  # of a page that is shown to an agent at once; a further look shows what follows
 
 # Schedules (docs/schedules.md)

@@ -8,6 +8,7 @@ from __future__ import annotations
 import asyncio
 import html
 import json
+import re
 import tempfile
 from collections.abc import Awaitable, Callable, Iterator
 from pathlib import Path
@@ -391,7 +392,8 @@ def _files(folder: Path) -> dict[str, str]:
 
 
 def _ref_of(observed: Observed, words: str) -> str:
-    return next(line.partition("[ref=")[2].partition("]")[0] for line in observed.lines if words in line)
+    line = next(line for line in observed.lines if words in line)
+    return next(word for word in re.split(r"[ \[\]]+", line) if re.fullmatch("e[0-9]+", word))
 
 
 async def _live(said: str, written: str, secrets: dict[str, GivenSecret], left: Stored, *, telling: bool) -> None:

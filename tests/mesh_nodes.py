@@ -34,7 +34,7 @@ class Node(MeshNode):
 
     def begin(self, *arguments: str, **options: Any) -> subprocess.Popen[str]:
         """A command of this node, not waited for. options: those of ``Popen``."""
-        return Forked(self._at_home(arguments), **{"cwd": ROOT} | options)
+        return Forked(self._at_home(as_person(arguments)), **{"cwd": ROOT} | options)
 
     def start(self) -> None:
         """Serve, again if it served before."""
@@ -54,9 +54,15 @@ class Node(MeshNode):
         return self
 
 
+def as_person(arguments: tuple[str, ...]) -> list[str]:
+    """``arguments``, so that a command of ``live`` acts as for a person at a terminal: tests have none."""
+    own = arguments[:1] == ("live",) and not {"--as-owner", "--help", "--as-agent"} & set(arguments)
+    return [each for each in arguments if each != "--as-agent"] + (["--as-owner"] if own else [])
+
+
 def cli(*arguments: str, home: Path | None = None, cwd: Path = ROOT, timeout_s: float = 120) -> tuple[int, str, str]:
     """Exit code, standard output and standard error of one command."""
-    command = [*arguments, *(["--home", str(home)] if home else [])]
+    command = [*as_person(arguments), *(["--home", str(home)] if home else [])]
     with Forked(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, cwd=cwd) as process:
         try:
             out, err = process.communicate(timeout=timeout_s)

@@ -256,6 +256,12 @@ class Page(SeenBeside, HeldRequests, Protocol):
     async def observe(self) -> Observation:
         """The page now. Errors: ``browser.crashed``, ``browser.timeout``, ``browser.unreadable``."""
 
+    def identities(self) -> Mapping[str, str]:
+        """The identity of each element of the last observation, by its ref. It stays the same in later observations as long as the
+        element is in its document, whatever the element says, and no other element of the page ever gets it. An element without
+        one is in a frame whose documents cannot be told apart.
+        """
+
     async def unchanged(self) -> bool:
         """True if the page is certainly as in the last observation, and nothing pending could change it.
 

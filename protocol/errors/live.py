@@ -22,11 +22,17 @@ LIVE: Final[dict[str, Code]] = {
         "The live session has ended; `detail.reason` says why. What was done in it is kept.",
         "Open another one: `trailmesh live open`. `trailmesh live show` names the recorded sessions.",
     ),
+    "live.ambiguous": Code(
+        _C,
+        False,
+        "The call names no live session, and its caller has several open.",
+        "Name one: `--session`, or `TRAILMESH_SESSION`. `trailmesh live ls` shows them.",
+    ),
     "live.stale_ref": Code(
         _O,
         True,
-        "The ref is of an older observation, or its page has changed since: nothing was done.",
-        "Look again (`trailmesh live snapshot`), and use a ref of that observation.",
+        "The element is gone, was not shown, or says something else than when it was shown: nothing was done.",
+        "The message says what it is now. Look again (`trailmesh live table`), and use an id from there.",
     ),
     "live.busy": Code(
         _E,

@@ -80,6 +80,12 @@ NODE: Final[dict[str, Code]] = {
         "Another process is using the data directory.",
         "Commands wait for it for five minutes. Run `trailmesh node serve`, and commands work side by side through that node; or stop the other process: the message gives its process id if it is known.",
     ),
+    "node.stopping": Code(
+        _E,
+        True,
+        "The node was told to stop and has not ended yet.",
+        "Wait: it signs what it records. `trailmesh node logs` shows the end of its log.",
+    ),
     "node.not_serving": Code(
         _C,
         False,

@@ -200,6 +200,12 @@ PEERS: Final[dict[str, Code]] = {
         "This node knows no key of an owner under this name.",
         "List the keys with `trailmesh owner ls`. Add the first one with `trailmesh owner add NAME`, in a terminal.",
     ),
+    "owner.unenrolled": Code(
+        _C,
+        False,
+        "This node was made on the fly: nothing that changes a site leaves before its owner has enrolled a key.",
+        "Enrol a key in a terminal: `trailmesh owner add NAME`. Or set `policy.owner_key: optional` in config.yaml.",
+    ),
     "owner.refused": Code(
         _C,
         False,

@@ -120,6 +120,18 @@ async def test_a_page_says_that_it_is_unchanged_until_something_is_typed(page: P
     assert not await page.unchanged() or await page.observe() == outcome.observation
 
 
+async def test_an_element_has_one_identity_for_as_long_as_its_document_is_shown(page: Page, world: Backend) -> None:
+    seen = await form(page, world)
+    first = dict(page.identities())
+    assert first.keys() == {item.ref for item in seen.elements}
+    assert len(set(first.values())) == len(first)
+    filled = await use(page, Fill(target=ANY, value="Ada"), "textbox", "Your name")
+    named = element(seen, "textbox", "Your name"), element(filled.observation, "textbox", "Your name")
+    assert first[named[0].ref] == page.identities()[named[1].ref]
+    await form(page, world)
+    assert not set(first.values()) & set(page.identities().values())
+
+
 async def test_refs_count_from_one_in_document_order_whatever_was_visited_before(page: Page, world: Backend) -> None:
     first = await form(page, world)
     await page.perform(Goto(url=world.origin + "/table.html"))

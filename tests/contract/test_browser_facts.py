@@ -244,3 +244,36 @@ async def test_areas_of_a_picture_are_links_that_can_be_followed(page: Page, sit
         driver.observation = await page.observe()
         done = await driver.act(Click(target=target))
         assert done.observation.url == f"{path}?{name}"
+
+
+_MOVING = """
+<button id=follow onclick="this.textContent = this.textContent == 'Follow' ? 'Unfollow' : 'Follow'">Follow</button>
+<button onclick="list.append(list.firstElementChild)">Sort</button>
+<button onclick="list.firstElementChild.remove()">Drop</button>
+<ul id=list><li><a href=/a>One</a></li><li><a href=/b>Two</a></li></ul>
+<iframe srcdoc="<button>Inside</button>"></iframe>
+"""
+
+
+async def test_an_element_keeps_its_identity_whatever_it_says_and_wherever_it_moves(
+    page: Page, site: PageServer
+) -> None:
+    seen = await shown(page, site, _MOVING)
+    own = dict(page.identities())
+    assert own.keys() == {item.ref for item in seen.elements}
+    assert len(set(own.values())) == len(own)
+
+    async def press(name: str) -> dict[str, str]:
+        outcome = await page.perform(Click(target=ANY), ref=element(await page.observe(), "button", name).ref)
+        found = page.identities()
+        return {item.name: found[item.ref] for item in outcome.observation.elements if item.name}
+
+    first = {item.name: own[item.ref] for item in seen.elements if item.name}
+    renamed = await press("Follow")
+    assert renamed["Unfollow"] == first["Follow"]
+    assert await press("Sort") == {**renamed}, "moved within the page"
+    left = await press("Drop")
+    assert (left["One"], left.get("Two"), left["Inside"]) == (first["One"], None, first["Inside"])
+    seen = await shown(page, site, _MOVING)
+    assert not set(page.identities().values()) & set(own.values()), "another document"
+    assert page.identities().keys() == {item.ref for item in seen.elements}

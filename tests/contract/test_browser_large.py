@@ -11,6 +11,7 @@ from protocol.errors import MeshError
 from protocol.goal.condition import Condition, ElementTest, judge
 from protocol.page.actions.action import Action, Assert, Click, Extract, Locator, Wait, Within
 from protocol.page.seen.observation import Cut
+from protocol.page.showing.element_ids import ElementIds
 from protocol.page.showing.outline import outline
 from tests.gates import unreported
 from tests.sites.pages.server import PageServer
@@ -71,7 +72,7 @@ async def test_nothing_is_concluded_of_what_lies_behind_the_end_of_a_page_that_i
     monkeypatch.setattr(limits, bound, most)
     seen = await shown(page, site, rows(30))
     assert [each.bound for each in seen.cut] == [cut]
-    assert "left out" in outline(seen, 1)[-1]
+    assert "left out" in outline(ElementIds().name(seen, {}))[-1][1]
     driver = Driver(page, Gate(report=unreported, risk_max=4))
     first = Within(role="row", text="Part 0")
     table = Locator(selectors=("css=#all",))

@@ -6,6 +6,7 @@ import asyncio
 import importlib.util
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -72,9 +73,11 @@ def text_of(result: CallToolResult) -> str:
 
 
 def ref_of(result: dict[str, Any], words: str) -> str:
-    """The ref in the first line that has ``words``."""
+    """The id in the first line that has ``words``."""
     line = next(line for line in result.get("observation", result)["lines"] if words in line)
-    return str(line.partition("[ref=")[2].partition("]")[0])
+    return next(
+        str(word) for word in str(line).replace("[", " ").replace("]", " ").split() if re.fullmatch("e[0-9]+", word)
+    )
 
 
 @pytest.mark.browser
@@ -86,7 +89,7 @@ async def test_what_a_client_did_with_tools_alone_verifies_and_replays(served: N
         opened = await call(session, "browser_navigate", url=f"{shop_url}/")
         clicked = await call(session, "browser_click", ref=ref_of(opened, 'link "Mugs"'), element="the mugs")
         assert clicked["did"] == ["click link “Mugs”"]
-        stale = await refusal(session, "browser_click", ref=ref_of(opened, 'link "Plates"'))
+        stale = await refusal(session, "browser_click", ref=ref_of(opened, 'button "Search"'))
         assert stale.startswith("live.stale_ref: ") and "`browser_snapshot`" in stale
         seen = await call(session, "browser_snapshot")
         typed = await call(session, "browser_type", ref=ref_of(seen, "searchbox"), text="blue mug", submit=True)
@@ -142,7 +145,7 @@ async def test_no_tool_reaches_another_live_session_writes_a_file_or_approves(
         for option in ({"allow": [f"POST {shop_url}/"]}, {"approve_class": 7}):
             assert "input.invalid" in await refusal(session, "browser_navigate", url=f"{shop_url}/", **option)
     assert served.run("live", "show", other)["live"]["reason"] == ""
-    served.run("live", "close", other)
+    served.run("live", "close", "--session", other)
 
 
 @pytest.mark.browser

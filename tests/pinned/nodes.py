@@ -155,11 +155,14 @@ async def _session(day: Day) -> None:
 async def _live(day: Day) -> None:
     opened = await day.ask("anna", "live.open", url=f"{ORIGIN}/", title="By hand", actions=30, ttl=900)
     session, lines = opened["session"], opened["observation"]["lines"]
-    ref = next(found[1] for line in lines if (found := re.search(r"\[ref=(\w+)\]", line)) and "link" in line)
+    ref = next(line.partition(" ")[0] for line in lines if " link " in line)
     calls: tuple[tuple[str, dict[str, Any]], ...] = (
         ("click", {"ref": ref}),
         ("snapshot", {}),
-        ("click", {"ref": "s9e9"}),
+        ("click", {"ref": "e999"}),
+        ("table", {}),
+        ("find", {"text": "link"}),
+        ("snapshot", {"delta": True}),
         ("click", {"ref": "no ref"}),
         ("navigate", {"url": f"{ORIGIN}/oak"}),
         ("navigate", {"url": "file:///etc/passwd"}),

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from node.sessions.actions.action_files import ActionFile, parse_actions, read_action_file, read_step
+from node.sessions.actions.action_files import ActionFile, parse_actions, read_action_file, read_live_steps
 from protocol import limits
 from protocol.errors import MeshError
 from protocol.page.actions.action import (
@@ -15,6 +15,7 @@ from protocol.page.actions.action import (
     Back,
     Check,
     Click,
+    Drag,
     Extract,
     Fill,
     Goto,
@@ -208,14 +209,16 @@ def test_the_secrets_that_a_file_needs_are_named_once_and_in_order() -> None:
 @each(
     ("text", "action", "named"),
     [
-        ("click: {ref: s1e1}", Click(target=GIVEN), ["s1e1"]),
-        ("fill: {ref: s1e1, value: x}", Fill(target=GIVEN, value="x"), ["s1e1"]),
-        ("press: {ref: s1e1, key: a}", Press(key="a", target=GIVEN), ["s1e1"]),
-        ("extract: {ref: s1e1, as: x}", Extract(name="x", target=GIVEN), ["s1e1"]),
-        ("uncheck: {ref: s1e1}", Check(target=GIVEN, checked=False), ["s1e1"]),
+        ("click: {ref: e1}", Click(target=GIVEN), ["e1"]),
+        ("fill: {ref: e1, value: x}", Fill(target=GIVEN, value="x"), ["e1"]),
+        ("press: {ref: e1, key: a}", Press(key="a", target=GIVEN), ["e1"]),
+        ("extract: {ref: e1, as: x}", Extract(name="x", target=GIVEN), ["e1"]),
+        ("uncheck: {ref: e1}", Check(target=GIVEN, checked=False), ["e1"]),
         ("click: {role: link}", Click(target=Locator(role="link")), []),
         ("press: a", Press(key="a"), []),
         ("back:", Back(), []),
+        ("drag: {ref: e1, onto: {ref: e2}}", Drag(target=GIVEN, onto=GIVEN), ["e1", "e2"]),
+        ("drag: {role: link, onto: {ref: e2}}", Drag(target=Locator(role="link"), onto=GIVEN), ["e2"]),
     ],
 )
 def test_a_ref_stands_for_the_locator_of_its_element(text: str, action: Action, named: list[str]) -> None:
@@ -225,25 +228,32 @@ def test_a_ref_stands_for_the_locator_of_its_element(text: str, action: Action, 
         asked.append(ref)
         return GIVEN
 
-    assert (read_step(text, means), asked) == ((action, None), named)
+    assert (read_live_steps(text, means), asked) == (((action, None),), named)
+
+
+def test_a_list_of_steps_is_read_in_its_order() -> None:
+    steps = read_live_steps("[{click: {ref: e1}}, {press: a}]", lambda ref: GIVEN)
+    assert steps == ((Click(target=GIVEN), None), (Press(key="a"), None))
 
 
 @each(
     ("text", "line", "words"),
     [
-        ("click: {ref: s1e1, role: link}", 1, "`ref` already identifies the element"),
-        ("\nclick:\n  ref: s1e1\n  nth: 1", 3, "`ref` already identifies the element"),
-        ("scroll: {ref: s1e1}", 1, "scroll takes no `ref`"),
-        (f"{'x' * 50}: {{ref: s1e1}}", 1, f"{'x' * 40} takes no `ref`"),
-        ("click: {ref: [s1e1]}", 1, "`ref` must be text"),
-        ("select: {ref: s1e1}", 1, "option"),
-        ("click: {ref: s1e1}\npress: a", 1, "exactly one action"),
-        ("- click: {ref: s1e1}", 1, "a step must be"),
+        ("click: {ref: e1, role: link}", 1, "`ref` already identifies the element"),
+        ("\nclick:\n  ref: e1\n  nth: 1", 3, "`ref` already identifies the element"),
+        ("scroll: {ref: e1}", 1, "scroll takes no `ref`"),
+        (f"{'x' * 50}: {{ref: e1}}", 1, f"{'x' * 40} takes no `ref`"),
+        ("click: {ref: [e1]}", 1, "`ref` must be text"),
+        ("select: {ref: e1}", 1, "option"),
+        ("click: {ref: e1}\npress: a", 1, "exactly one action"),
+        ("[]", 1, "needs at least one"),
+        ("- click: {ref: e1}\n- jump: {ref: e1}", 2, "jump takes no `ref`"),
+        ("drag: {ref: e1, onto: {ref: e2, nth: 1}}", 1, "`ref` already identifies"),
     ],
 )
 def test_a_ref_in_the_wrong_place_is_refused(text: str, line: int, words: str) -> None:
     with pytest.raises(MeshError) as refused:
-        read_step(text, lambda ref: GIVEN)
+        read_live_steps(text, lambda ref: GIVEN)
     assert (refused.value.code, refused.value.detail["line"]) == ("input.invalid", line)
     assert words in refused.value.message
 

@@ -16,7 +16,7 @@ from node.live.acting import Sought
 from node.live.acting.asking import Asking
 from node.live.sessions.live_sessions import LiveSessions
 from node.live.sessions.verbs import LiveVerbs
-from node.sessions.actions.action_files import read_step
+from node.sessions.actions.action_files import read_live_steps
 from node.verbs import OWNER, Caller, CallerKind, called_by
 from node.verbs.nodes.approve import AnswerParams, Asked, ListParams, ShownQuestion, ShowParams, StateParams
 from node.verbs.nodes.owner import Changed, ChangeParams
@@ -52,7 +52,7 @@ class Asks(Bench):
         self.live = LiveSessions(
             self.witness, self.live._config, self.store, self.clock, self.browsers, serving, self.approvals.asker
         )
-        self._run = {verb.name: (verb, run) for verb, run in LiveVerbs(self.live, read_step).bound.items()}
+        self._run = {verb.name: (verb, run) for verb, run in LiveVerbs(self.live, read_live_steps).bound.items()}
 
     async def ready(self) -> Asks:
         await self.witness.load()

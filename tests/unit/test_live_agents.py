@@ -9,6 +9,7 @@ import pytest
 
 from node.agents.agents import Agents
 from node.config import PolicyConfig
+from node.live.sessions.acts import Act
 from node.live.sessions.stored import LIVES, LiveRecord
 from node.verbs.live.live import Opened
 from node.verbs.nodes.agent import AddParams, NameParams
@@ -235,7 +236,7 @@ async def test_no_further_action_is_begun_once_the_agent_may_not_go_on(bench: Re
     async with held.turn():
         await bench.remove()
         with pytest.raises(MeshError) as refused:
-            await held.act((Goto(url=f"{ORIGIN}/mugs"),), by_ref=False)
+            await held.act([Act(Goto(url=f"{ORIGIN}/mugs"))])
     assert (refused.value.code, refused.value.detail["reason"]) == ("live.ended", "removed")
     assert bench.site.reached == ["GET /"]
 

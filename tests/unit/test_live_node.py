@@ -112,11 +112,23 @@ async def test_an_agent_sees_no_session_that_another_is_recording_and_none_beyon
 def test_every_tool_takes_a_live_session_and_has_a_name_of_its_own() -> None:
     tools = {verb.tool: verb for verb in verbs.VERBS if verb.tool}
     assert sorted(tools) == [
+        "browser_act",
+        "browser_assert",
+        "browser_check",
         "browser_click",
         "browser_close",
+        "browser_drag",
+        "browser_extract",
+        "browser_file_upload",
+        "browser_fill_form",
+        "browser_find",
+        "browser_hover",
         "browser_navigate",
         "browser_navigate_back",
+        "browser_navigate_forward",
         "browser_press_key",
+        "browser_refresh",
+        "browser_scroll",
         "browser_select_option",
         "browser_snapshot",
         "browser_tabs",
@@ -127,7 +139,7 @@ def test_every_tool_takes_a_live_session_and_has_a_name_of_its_own() -> None:
     assert all("session" in verb.takes.__struct_fields__ for verb in tools.values())
     assert {verb.name for verb in verbs.VERBS} - {verb.name for verb in tools.values()} == {
         "live.open",
-        "live.act",
+        "live.table",
         "live.list",
         "live.show",
     }

@@ -19,7 +19,7 @@ from node.live.sessions.endings import ENDINGS
 from node.live.sessions.live_sessions import LiveSessions
 from node.live.sessions.stored import LIVES
 from node.live.sessions.verbs import LiveVerbs
-from node.sessions.actions.action_files import read_step
+from node.sessions.actions.action_files import read_live_steps
 from node.signing.identity import Identity
 from node.signing.witness import Witness
 from node.verbs.caller import OWNER, Caller, CallerKind, called_by
@@ -81,7 +81,7 @@ class Bench:
         config = Config(policy=policy or PolicyConfig())
         self.browsers = Browsers(self._start, **cast(Any, pool))
         self.live = LiveSessions(self.witness, config, self.store, self.clock, self.browsers, serving)
-        self._run = {verb.name: (verb, run) for verb, run in LiveVerbs(self.live, read_step).bound.items()}
+        self._run = {verb.name: (verb, run) for verb, run in LiveVerbs(self.live, read_live_steps).bound.items()}
 
     async def _start(self) -> MemoryBrowser:
         self.started.append(MemoryBrowser(self.site))
@@ -125,9 +125,11 @@ async def bench() -> Bench:
 
 
 def ref_of(observed: Observed, words: str) -> str:
-    """The ref in the one line that has ``words``."""
+    """The id of the one line that has ``words``."""
     (line,) = (line for line in observed.lines if words in line)
-    return line.partition("[ref=")[2].partition("]")[0]
+    return next(
+        word for word in line.replace("[", " ").replace("]", " ").split() if word[0] == "e" and word[1:].isdigit()
+    )
 
 
 # --- looking and acting ----------------------------------------------------------------------------------------------
@@ -135,39 +137,88 @@ def ref_of(observed: Observed, words: str) -> str:
 
 async def test_what_is_done_by_refs_becomes_a_signed_session_that_names_its_caller(bench: Bench) -> None:
     opened = await bench.open(by=ANNA)
-    assert opened.observation.lines[0] == '- [ref=s1e1] link "Mugs"'
-    acted: Acted = await bench.call("click", opened.session, by=ANNA, ref="s1e1")
+    assert opened.observation.lines[0] == 'e1 link "Mugs"'
+    acted: Acted = await bench.call("click", opened.session, by=ANNA, ref="e1")
     assert (acted.did, acted.risk) == (("click link “Mugs”",), 1)
-    assert (acted.observation.title, acted.observation.number) == ("Mugs", 2)
+    assert (acted.observation.title, acted.observation.shows) == ("Mugs", "table")
     closed: LiveClosed = await bench.call("close", opened.session, by=ANNA)
     assert [(each.verdict, each.steps) for each in closed.recorded] == [(Verdict.PASS, 2)]
     assert await bench.signed(opened.session) == ["agent:anna"]
     assert (await bench.refused("snapshot", opened.session, by=ANNA)).detail["reason"] == "closed"
 
 
-async def test_a_ref_of_an_older_observation_is_refused_and_nothing_is_done(bench: Bench) -> None:
+async def test_an_element_is_named_by_its_id_whenever_it_was_shown(bench: Bench) -> None:
     opened = await bench.open()
-    await bench.call("snapshot", opened.session)
-    for name, params in (
-        ("click", {"ref": "s1e1"}),
-        ("act", {"action": "click: {ref: s1e1}"}),
-        ("type", {"ref": "s1e2", "text": "x"}),
-        ("select", {"ref": "s1e4", "values": ["Price"]}),
-    ):
-        refused = await bench.refused(name, opened.session, **params)
-        assert (refused.code, refused.detail["ref"]) == ("live.stale_ref", params.get("ref", "s1e1"))
-    assert await bench.verdicts(opened.session) == [(Verdict.OPEN, 1)]
-    assert (await bench.call("click", opened.session, ref="s2e1")).observation.title == "Mugs"
+    for _ in range(3):
+        await bench.call("snapshot", opened.session)
+    filled = await bench.call("act", opened.session, action="[{fill: {ref: e2, value: mug}}, {click: {ref: e1}}]")
+    assert filled.did == ("fill searchbox “Search” with “mug”", "click link “Mugs”")
+    assert filled.observation.title == "Mugs"
+    refused = await bench.refused("click", opened.session, ref="e2")
+    assert (refused.code, refused.detail["ref"]) == ("live.stale_ref", "e2")
+    assert refused.message == "e2 searchbox “Search” is not on the page now"
 
 
-async def test_a_page_that_changed_by_itself_makes_its_refs_stale(bench: Bench) -> None:
+async def test_several_steps_end_with_the_first_that_fails_and_what_was_done_is_told(bench: Bench) -> None:
+    opened = await bench.open()
+    steps = "[{fill: {ref: e2, value: mug}}, {click: {ref: e99}}, {click: {ref: e1}}]"
+    refused = await bench.refused("act", opened.session, action=steps)
+    assert (refused.code, refused.detail["did"]) == ("live.stale_ref", ["fill searchbox “Search” with “mug”"])
+    assert bench.site.reached == ["GET /"]
+    assert await bench.verdicts(opened.session) == [(Verdict.OPEN, 2)]
+
+
+async def test_a_page_that_changed_by_itself_is_not_acted_on_as_it_was(bench: Bench) -> None:
     opened = await bench.open()
     home = bench.site.documents[f"{ORIGIN}/"]
     page = bench.live._open[opened.session]._pages.current.page
     other = msgspec.structs.replace(home, controls=(control("link", "Plates", url="/plates"), *home.controls[1:]))
     page._page.become(other)  # type: ignore[attr-defined]
-    assert (await bench.refused("click", opened.session, ref="s1e1")).code == "live.stale_ref"
+    assert (await bench.refused("click", opened.session, ref="e1")).code == "live.stale_ref"
     assert bench.site.reached == ["GET /"]
+    seen = await bench.call("snapshot", opened.session, delta=True)
+    assert (seen.shows, seen.lines) == ("change", ('+ e7 link "Plates"', "- e1"))
+
+
+async def test_looking_shows_what_was_asked_for(bench: Bench) -> None:
+    opened = await bench.open()
+    shop = '# "Shop"'
+    cases: list[tuple[str, dict[str, Any], str, int]] = [
+        ("table", {}, 'e1 link "Mugs"', 6),
+        ("snapshot", {}, '- [e1] link "Mugs"', 7),
+        ("snapshot", {"interactive": True}, 'e1 link "Mugs"', 6),
+        ("snapshot", {"focus": "e2"}, '- [e2] searchbox "Search"', 1),
+        ("find", {"text": "BUY"}, '- [e5] button "Buy now"', 1),
+        ("find", {"text": "link"}, '- [e1] link "Mugs"', 1),
+        ("find", {"text": "welcome"}, "- Welcome", 1),
+        ("table", {"part": 9}, 'e1 link "Mugs"', 6),
+    ]
+    for name, given, first, count in cases:
+        seen = await bench.call(name, opened.session, **given)
+        assert (seen.lines[0], len(seen.lines), seen.parts) == (first, count, 1), (name, given, shop)
+    assert (await bench.refused("snapshot", opened.session, focus="e99")).code == "input.not_found"
+    assert (await bench.call("find", opened.session, text="nowhere")).lines == ()
+
+
+async def test_a_form_is_filled_in_one_call_whatever_its_fields_are(bench: Bench) -> None:
+    home = bench.site.documents[f"{ORIGIN}/"]
+    box = control("checkbox", "In stock")
+    bench.site.documents[f"{ORIGIN}/"] = msgspec.structs.replace(home, controls=(*home.controls, box))
+    opened = await bench.open(secrets=as_params(password="hunter2!"), approve_class=7)
+    acted = await bench.call(
+        "fill", opened.session, fields={"e2": "mug", "e4": "Price", "e7": "on"}, secret={"e3": "password"}
+    )
+    assert acted.did == (
+        "fill searchbox “Search” with “mug”",
+        "select “Price” in combobox “Sort by”",
+        "check checkbox “In stock”",
+        "fill textbox “Password” with the secret “password”",
+    )
+    assert "hunter2!" not in repr(acted)
+    refused = await bench.refused("fill", opened.session, fields={"e7": "perhaps"})
+    assert (refused.code, refused.message) == ("input.invalid", "e7 is a checkbox: give on or off")
+    both = await bench.refused("fill", opened.session, fields={"e3": "x"}, secret={"e3": "password"})
+    assert both.code == "input.invalid"
 
 
 async def test_an_action_names_its_element_by_locator_too(bench: Bench) -> None:
@@ -182,16 +233,16 @@ async def test_an_action_names_its_element_by_locator_too(bench: Bench) -> None:
 @pytest.mark.parametrize(
     "action",
     [
-        "click: {ref: s1e1, name: Mugs}",
-        "click: {ref: [s1e1]}",
-        "goto: {ref: s1e1}",
-        "scroll: {ref: s1e1}",
-        "jump: {ref: s1e1}",
-        "click: s1e1",
+        "click: {ref: e1, name: Mugs}",
+        "click: {ref: [e1]}",
+        "goto: {ref: e1}",
+        "scroll: {ref: e1}",
+        "jump: {ref: e1}",
+        "click: e1",
         "[]",
         "",
-        "click: {ref: e1}",
-        "click: {ref: s1e1}\nfill: {ref: s1e1}",
+        "click: {ref: s1e1}",
+        "click: {ref: e1}\nfill: {ref: e1}",
     ],
 )
 async def test_what_is_no_action_is_refused(bench: Bench, action: str) -> None:
@@ -203,15 +254,14 @@ async def test_what_is_no_action_is_refused(bench: Bench, action: str) -> None:
 async def test_fields_are_filled_and_options_chosen_by_label_or_value(bench: Bench) -> None:
     opened = await bench.open()
     session = opened.session
-    acted = await bench.call("type", session, ref="s1e2", text="blue mug")
+    acted = await bench.call("type", session, ref="e2", text="blue mug")
     assert acted.did == ("fill searchbox “Search” with “blue mug”",)
-    assert '- [ref=s2e2] searchbox "Search": blue mug' in acted.observation.lines
-    acted = await bench.call("type", session, ref="s2e2", text="red mug", submit=True)
+    assert acted.observation.lines == ('~ e2 searchbox "Search" = "blue mug"',)
+    acted = await bench.call("type", session, ref="e2", text="red mug", submit=True)
     assert acted.did == ("fill searchbox “Search” with “red mug”", "press Enter in searchbox “Search”")
-    ref = ref_of(acted.observation, "Sort by")
-    acted = await bench.call("select", session, ref=ref, values=["Price"])
+    acted = await bench.call("select", session, ref="e4", values=["Price"])
     assert acted.did == ("select “Price” in combobox “Sort by”",)
-    acted = await bench.call("select", session, ref=ref_of(acted.observation, "Sort by"), values=["n"])
+    acted = await bench.call("select", session, ref="e4", values=["n"])
     assert acted.did == ("select “Name” in combobox “Sort by”",)
     assert acted.actions_left == 200 - 6
     assert (await bench.call("press", session, key="Tab")).did == ("press Tab",)
@@ -224,13 +274,13 @@ async def test_fields_are_filled_and_options_chosen_by_label_or_value(bench: Ben
 async def test_a_secret_is_typed_by_its_name_and_shown_to_nobody(bench: Bench) -> None:
     """Guard: node/live/sessions/live_session.py, LiveSession.picture."""
     opened = await bench.open(secrets=as_params(password="hunter2!", word="Welcome"), approve_class=7)
-    assert "‹secret:word›" in opened.observation.lines[-1]
+    assert "‹secret:word›" in (await bench.call("snapshot", opened.session)).lines[-1]
     assert b64decode((await bench.call("screenshot", opened.session)).png) == BLACK
-    literal = await bench.refused("type", opened.session, ref="s1e3", text="hunter2!")
+    literal = await bench.refused("type", opened.session, ref="e3", text="hunter2!")
     assert literal.code == "action.secret_literal"
-    acted = await bench.call("type", opened.session, ref="s1e3", secret="password")
+    acted = await bench.call("type", opened.session, ref="e3", secret="password")
     assert acted.did == ("fill textbox “Password” with the secret “password”",)
-    action = "fill: {ref: s2e2, value: {secret: password}}"  # a search field: what is typed there stands readable
+    action = "fill: {ref: e2, value: {secret: password}}"  # a search field: what is typed there stands readable
     refused = await bench.refused("act", opened.session, action=action)
     assert refused.code == "action.secret_elsewhere"
     assert "hunter2!" not in repr(acted) + repr(refused.to_dict())
@@ -239,6 +289,15 @@ async def test_a_secret_is_typed_by_its_name_and_shown_to_nobody(bench: Bench) -
     assert "hunter2!" not in repr(kept) and "Welcome" not in repr(kept)
     for blob in bench.store._blobs.values():
         assert b"hunter2!" not in blob and b"Welcome" not in blob
+
+
+async def test_a_refusal_names_an_element_without_the_secrets_in_its_name(bench: Bench) -> None:
+    opened = await bench.open(secrets=as_params(word="Buy now"))
+    page = bench.live._open[opened.session]._pages.current.page
+    home = bench.site.documents[f"{ORIGIN}/"]
+    page._page.become(msgspec.structs.replace(home, controls=home.controls[:4]))  # type: ignore[attr-defined]
+    refused = await bench.refused("click", opened.session, ref="e5")
+    assert refused.message == "e5 button “‹secret:word›” is not on the page now"
 
 
 async def test_what_the_guard_refused_is_said_with_the_action(bench: Bench) -> None:
@@ -250,12 +309,12 @@ async def test_what_the_guard_refused_is_said_with_the_action(bench: Bench) -> N
 async def test_going_back_is_an_action_like_others(bench: Bench) -> None:
     opened = await bench.open()
     assert (await bench.refused("back", opened.session)).code == "action.not_possible"
-    await bench.call("click", opened.session, ref="s1e1")
+    await bench.call("click", opened.session, ref="e1")
     acted = await bench.call("back", opened.session)
     assert (acted.did, acted.risk, acted.observation.title) == (("go back",), 1, "Shop")
     await bench.call("navigate", opened.session, url=f"{ORIGIN}/mugs")
     assert (await bench.call("act", opened.session, action="back:")).observation.title == "Shop"
-    assert (await bench.refused("act", opened.session, action="back: {ref: s4e1}")).code == "input.invalid"
+    assert (await bench.refused("act", opened.session, action="back: {ref: e1}")).code == "input.invalid"
     await bench.call("close", opened.session)
     (recorded,) = (await bench.call("show", opened.session)).recorded
     steps = await bench.store.steps(recorded.id)
@@ -282,8 +341,7 @@ async def test_an_agent_cannot_do_what_needs_an_approval_and_the_owner_can_in_it
     acted = await bench.call("act", opened.session, action=f"click: {{ref: {buy}}}", approve_class=7)
     assert acted.blocked == ("POST /buy",)
     # What was approved was that one action.
-    again = ref_of(acted.observation, "Buy now")
-    assert (await bench.refused("click", opened.session, by=ANNA, ref=again)).code == "risk.refused"
+    assert (await bench.refused("click", opened.session, by=ANNA, ref=buy)).code == "risk.refused"
 
 
 # --- pages -----------------------------------------------------------------------------------------------------------
@@ -297,8 +355,8 @@ async def test_each_page_is_recorded_as_a_session_of_its_own(bench: Bench) -> No
         (0, False, f"{ORIGIN}/"),
         (1, True, "about:blank"),
     ]
-    # A ref is of the page that it was seen on.
-    assert (await bench.refused("click", opened.session, ref="s1e1")).code == "live.stale_ref"
+    # An id is of the page that it was seen on.
+    assert (await bench.refused("click", opened.session, ref="e1")).code == "action.not_possible"
     assert (await bench.refused("press", opened.session, key="Enter")).code == "action.not_possible"
     assert (await bench.refused("pages", opened.session, action="new")).code == "input.too_large"
     await bench.call("navigate", opened.session, url=f"{ORIGIN}/mugs")
@@ -340,9 +398,9 @@ async def test_a_live_session_is_for_its_caller_and_the_owner_of_the_node_alone(
         ("snapshot", {}),
         ("act", {"action": "scroll: down"}),
         ("navigate", {"url": ORIGIN}),
-        ("click", {"ref": "s1e1"}),
-        ("type", {"ref": "s1e2", "text": "mug"}),
-        ("select", {"ref": "s1e4", "values": ["Price"]}),
+        ("click", {"ref": "e1"}),
+        ("type", {"ref": "e2", "text": "mug"}),
+        ("select", {"ref": "e4", "values": ["Price"]}),
         ("press", {"key": "Tab"}),
         ("wait", {}),
         ("screenshot", {}),
@@ -428,7 +486,7 @@ async def test_calls_of_one_session_wait_for_each_other_and_not_for_ever(
         await asyncio.sleep(0)
         assert not waiting.done()
     assert busy.value.code == "live.busy"
-    assert (await waiting).number == 2
+    assert (await waiting).shows == "page"
 
 
 # --- how they end ----------------------------------------------------------------------------------------------------
@@ -544,7 +602,7 @@ async def test_a_crash_ends_only_the_sessions_of_that_browser() -> None:
     assert len(bench.started) == 2
     bench.started[0].crash()
     await until_ended(bench, first.session)
-    assert (await bench.call("click", second.session, ref="s1e1")).observation.title == "Mugs"
+    assert (await bench.call("click", second.session, ref="e1")).observation.title == "Mugs"
     assert await ended_by(bench, first.session) == "crashed"
 
 
@@ -609,7 +667,7 @@ async def test_what_a_killed_node_left_open_is_interrupted_and_what_was_recorded
     """Guard: node/live/sessions/live_sessions.py, LiveSessions.load."""
     opened = await bench.open(by=ANNA)
     bench.clock.advance(3_000)
-    await bench.call("click", opened.session, by=ANNA, ref="s1e1")
+    await bench.call("click", opened.session, by=ANNA, ref="e1")
     used_last_ms = bench.clock.now_ms()
     restarted = Bench(bench.store)
     restarted.clock.advance(10_000_000)

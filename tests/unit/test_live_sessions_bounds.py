@@ -131,7 +131,7 @@ async def test_a_new_page_whose_address_does_not_open_is_closed_and_its_attempt_
         assert refused.code == "risk.refused"
     (page,) = session_of(bench, opened).pages()
     assert page.current and page.title == "Shop"
-    assert (await bench.call("click", opened.session, ref="s1e1")).observation.title == "Mugs"
+    assert (await bench.call("click", opened.session, ref="e1")).observation.title == "Mugs"
     assert await bench.verdicts(opened.session) == [(Verdict.OPEN, 2), *[(Verdict.FAIL, 1)] * 3]
     assert len(await bench.signed(opened.session)) == 3
 
@@ -173,12 +173,12 @@ async def test_so_many_bytes_are_recorded_and_no_more(bench: Bench, monkeypatch:
 
 async def test_its_actions_are_counted_to_the_last(bench: Bench) -> None:
     opened = await bench.open(actions=3)
-    acted: Acted = await bench.call("type", opened.session, ref="s1e2", text="mug", submit=True)
+    acted: Acted = await bench.call("type", opened.session, ref="e2", text="mug", submit=True)
     assert (acted.actions_left, (await summary(bench, opened.session)).actions) == (0, 3)
     refused = await bench.refused("act", opened.session, action="scroll: down")
     assert refused.detail["reason"] == "actions"
     other = await bench.open(actions=2)
-    refused = await bench.refused("type", other.session, ref="s1e2", text="mug", submit=True)
+    refused = await bench.refused("type", other.session, ref="e2", text="mug", submit=True)
     assert refused.detail["reason"] == "actions"
     assert await bench.verdicts(other.session) == [(Verdict.PASS, 2)]
 
@@ -255,24 +255,23 @@ async def test_the_profile_is_that_of_the_node_but_for_what_is_given(bench: Benc
     assert refused.message.startswith("profile: ")
 
 
-async def test_observations_are_numbered_and_say_which_page_they_are_of(bench: Bench) -> None:
+async def test_what_is_shown_says_which_page_it_is_of(bench: Bench) -> None:
     opened = await bench.open(secrets=as_params(word="Welcome"))
     seen = opened.observation
-    assert (seen.session, seen.number, seen.page, seen.url, seen.title) == (
+    assert (seen.session, seen.shows, seen.page, seen.url, seen.title) == (
         opened.session,
-        1,
+        "table",
         0,
         f"{ORIGIN}/",
         "Shop",
     )
     listed: PageList = await bench.call("pages", opened.session, action="new")
     assert listed.observation is not None
-    assert (listed.observation.number, listed.observation.page, listed.observation.title) == (2, 1, "")
-    refused = await bench.refused("click", opened.session, ref="s1e1")
-    assert refused.code == "live.stale_ref"
-    assert refused.detail == {"ref": "s1e1", "last": 2, "live": opened.session}
+    assert (listed.observation.shows, listed.observation.page, listed.observation.title) == ("table", 1, "")
     assert (await bench.call("pages", opened.session)).observation is None
-    assert (await bench.call("snapshot", opened.session)).number == 3
+    await bench.call("navigate", opened.session, url=f"{ORIGIN}/mugs")
+    refused = await bench.refused("click", opened.session, ref="e5")
+    assert (refused.code, refused.detail) == ("live.stale_ref", {"ref": "e5", "live": opened.session})
 
 
 # --- limits of callers -----------------------------------------------------------------------------------------------
@@ -308,9 +307,10 @@ async def test_the_owner_opens_as_many_as_there_are_places(bench: Bench) -> None
 async def test_what_the_owner_approves_when_opening_holds_for_the_whole_session(bench: Bench) -> None:
     bench.browsers._attached = True
     opened = await bench.open(approve_class=5)
-    acted: Acted = await bench.call("click", opened.session, ref=ref_of(opened.observation, "Buy now"))
+    buy = ref_of(opened.observation, "Buy now")
+    acted: Acted = await bench.call("click", opened.session, ref=buy)
     assert (acted.risk >= 4, acted.risk <= 5, bool(acted.reason)) == (True, True, True)
-    again: Acted = await bench.call("click", opened.session, ref=ref_of(acted.observation, "Buy now"))
+    again: Acted = await bench.call("click", opened.session, ref=buy)
     assert again.risk == acted.risk
     lower = await bench.open(approve_class=acted.risk - 1)
     buy = ref_of(lower.observation, "Buy now")
@@ -399,11 +399,10 @@ async def test_what_a_failed_navigation_was_refused_is_recorded_with_it_and_not_
 
 async def test_an_option_that_a_list_does_not_have_is_recorded_as_the_choice_that_failed(bench: Bench) -> None:
     opened = await bench.open()
-    refused = await bench.refused("select", opened.session, ref="s1e4", values=["purple"])
+    refused = await bench.refused("select", opened.session, ref="e4", values=["purple"])
     assert (refused.code, refused.detail["options"]) == ("action.not_possible", ["Name", "Price"])
     assert "no option “purple”; it has: Name, Price" in refused.message
-    snapped = await bench.call("snapshot", opened.session)
-    await bench.call("act", opened.session, action=f"select: {{ref: s{snapped.number}e4, option: p}}")
+    await bench.call("act", opened.session, action="select: {ref: e4, option: p}")
     (recorded,) = (await bench.call("show", opened.session)).recorded
     steps = await bench.store.steps(recorded.id)
     assert [(step.ok, step.action.option) for step in steps if isinstance(step.action, Select)] == [

@@ -7,12 +7,16 @@ import time
 from adapters.browser.base.masking import masker
 from adapters.browser.observing.aria import parse
 from adapters.browser.observing.view import FrameFacts, assemble
+from protocol import limits
 from protocol.page.actions.action import Locator, Within
 from protocol.page.actions.evidence import Judge, collect
 from protocol.page.actions.scope import container
 from protocol.page.seen.observation import Observation
+from protocol.page.showing.element_ids import ElementIds
 from protocol.page.showing.naming import Naming
-from protocol.page.showing.outline import outline, window
+from protocol.page.showing.outline import outline
+from protocol.page.showing.table import parted
+from protocol.page.showing.table import table as table_of
 
 ROWS = 3_000
 ROW = """  - row "Part {0} Open" [ref=e{1}]:
@@ -51,8 +55,10 @@ def test_one_of_thousands_of_rows_is_told_from_the_others_in_a_moment() -> None:
     naming = Naming(page)
     found = [naming.locator(link) for link in links]
     assert found[-1] == Locator(role="link", name="Open", within=Within(role="row", text=f"Part {ROWS - 1}"))
-    shown = window(outline(page, 1), 1)
-    assert (len(shown), time.process_time() - began < WORK_S_MAX) == (ROWS * 4 + 1, True)
+    named = ElementIds().name(page, {})
+    shown = outline(named)
+    listed = table_of(named)
+    assert (len(shown), len(listed.rows), time.process_time() - began < WORK_S_MAX) == (ROWS * 4 + 1, ROWS, True)
 
 
 def test_deep_pages_are_read_in_a_moment_and_their_indentation_fills_no_memory() -> None:
@@ -65,14 +71,9 @@ def test_deep_pages_are_read_in_a_moment_and_their_indentation_fills_no_memory()
 
 
 def test_a_long_page_is_shown_in_parts_that_say_which_they_are() -> None:
-    lines = outline(table(), 1)
-    parts: list[str] = []
-    start = 1
-    long = tuple(line + "x" * 1_000 for line in lines)
-    while start <= len(long):
-        shown = window(long, start)
-        parts.extend(shown[:-1])
-        start += len(shown) - 1
-        follows = f"; a snapshot with `start` {start} shows what follows" if start <= len(long) else ""
-        assert shown[-1] == f"- (lines {start - len(shown) + 1} to {start - 1} of {len(long)}{follows})"
-    assert tuple(parts) == long
+    lines = [(given, line + "x" * 1_000) for given, line in outline(ElementIds().name(table(), {}))]
+    first = parted(lines, 1, limits.SNAPSHOT_PART_BYTES)
+    assert first.more == f"part 1 of {first.parts}"
+    parts = [parted(lines, number, limits.SNAPSHOT_PART_BYTES) for number in range(1, first.parts + 1)]
+    assert [line for each in parts for line in each.lines] == [line for _, line in lines]
+    assert max(len("\n".join(each.lines).encode()) for each in parts) <= limits.SNAPSHOT_PART_BYTES

@@ -93,8 +93,8 @@ def test_a_description_leaves_out_what_is_typed_in_a_shell() -> None:
 
 
 PAGE = {
-    "session": "liv-1", "number": 2, "page": 0, "url": "https://shop.example/", "title": "Mugs\nall", "unconfirmed": False,
-    "lines": ["- [ref=s2e1] banner", "  - [ref=s2e2] link"],
+    "session": "liv-1", "page": 0, "url": "https://shop.example/", "title": "Mugs\nall", "unconfirmed": False, "shows": "change",
+    "lines": ['+ e2 link "Mugs"', "- e1"], "parts": 2, "more": "part 1 of 2",
 }  # fmt: skip
 DONE = {
     "session": "liv-1", "did": ["click link “Mugs”"], "risk": 4, "reason": "a form", "blocked": [], "held": [], "question": "",
@@ -110,20 +110,19 @@ async def test_a_result_is_lines_for_a_model_and_fields_for_a_program() -> None:
     held = DONE | {"held": [HELD, HELD | {"question": "", "waits_s": 0}]}
     bridge = Bridge(Asked(live_click=[held], live_navigate=[DONE]), {})
     await bridge.call("browser_navigate", URL)
-    answer = await bridge.call("browser_click", {"ref": "s1e2"})
+    answer = await bridge.call("browser_click", {"ref": "e2"})
     one = "POST https://shop.example/buy with sku, 2.0 KiB (risk class 4):"
     assert text_of(answer) == [
-        "did           click link “Mugs”, risk class 4 (a form)",
+        "did      click link “Mugs”, risk class 4 (a form)",
         "held:",
         f"  {one} it leaves if the owner says yes: `trailmesh approve yes que-1`, within 1 min",
         f"  {one} refused: too many questions about this site are open (`trailmesh approve ls`)",
-        "settled       no: the page was still changing",
-        "actions left  7",
-        "page          0",
-        "url           https://shop.example/",
-        "title         Mugs all",
-        "- [ref=s2e1] banner",
-        "  - [ref=s2e2] link",
+        "settled  no: the page was still changing",
+        "url      https://shop.example/",
+        "title    Mugs all",
+        '+ e2 link "Mugs"',
+        "- e1",
+        "more     part 1 of 2",
     ]
     assert (answer.structured_content, answer.is_error) == (held, False)
     assert text_of(await bridge.call("browser_navigate", URL))[0].startswith("did ")
@@ -167,7 +166,7 @@ async def test_an_error_has_a_code_a_remedy_and_what_was_stored() -> None:
     assert answer.is_error
     assert text_of(answer) == [
         "live.stale_ref: no such link",
-        "Look again (`browser_snapshot`), and use a ref of that observation.",
+        "The message says what it is now. Look again (`browser_snapshot`, `browser_find`), and use an id from there.",
     ]
     answer = await bridge.call("browser_navigate", URL)
     assert text_of(answer)[2:] == ["The actions so far are stored as ses-A."]

@@ -1,4 +1,4 @@
-"""Observations as lines for an agent: every element has its ref, and no text of a page can pass for one."""
+"""A page as lines for an agent: every element has its id, and no text of a page can pass for one."""
 
 from __future__ import annotations
 
@@ -8,10 +8,9 @@ import pytest
 from adapters.browser.base.masking import masker
 from adapters.browser.observing.aria import parse
 from adapters.browser.observing.view import FrameFacts, assemble
-from protocol.errors import MeshError
-from protocol.page.actions.action import Locator
 from protocol.page.seen.observation import Element, Observation
-from protocol.page.showing.outline import CUT, element_of, outline, still_there
+from protocol.page.showing.element_ids import ElementIds
+from protocol.page.showing.outline import CUT, below, matching, outline
 from tests.tables import each
 
 CARD = """\
@@ -29,37 +28,41 @@ def observed(snapshot: str) -> Observation:
     return assemble(parse(snapshot), FrameFacts(), url="http://shop.test/", title="Shop", mask=masker({})).observation
 
 
-def test_every_element_stands_in_a_line_with_its_ref() -> None:
-    page = observed(CARD)
-    assert outline(page, 3) == (
-        '- [ref=s3e1] heading "Mugs" [level=1]',
-        '- [ref=s3e2] generic "A mug Blue mug"',
-        '- [ref=s3e3] img "A mug"',
-        "- Blue mug",
-        "- [ref=s3e4] Add to cart",
-        "- [ref=s3e5] generic",
-        '- [ref=s3e6] textbox "Name"',
-    )
-    assert len(page.lines) == len(page.elements)
+def lines_of(page: Observation) -> tuple[str, ...]:
+    return tuple(line for _, line in outline(ElementIds().name(page, {})))
+
+
+def test_every_element_stands_in_a_line_with_its_id() -> None:
+    lines = outline(ElementIds().name(observed(CARD), {}))
+    assert lines == [
+        ("e1", '- [e1] heading "Mugs" [level=1]'),
+        ("e2", '- [e2] generic "A mug Blue mug"'),
+        ("e3", '- [e3] img "A mug"'),
+        ("", "- Blue mug"),
+        ("e4", "- [e4] Add to cart"),
+        ("e5", "- [e5] generic"),
+        ("e6", '- [e6] textbox "Name"'),
+    ]
 
 
 HOSTILE = (
-    'Buy" [ref=s1e9]',
-    "[ref=s1e1] button",
-    "[ref=s1e1]",
-    "[ REF = s1e1]",
-    "[\u200bref=s1e1]",
-    "[_ref=s1e1]",
-    'x\\n- [ref=s1e2] button "Pay"',
-    "x\\r\\n- [ref=s1e2] y",
-    "x\\x0b- [ref=s1e2] y",
-    "x\\u2028- [ref=s1e2] y",
-    "x\\u0085- [ref=s1e2] y",
+    'Buy" [e9]',
+    "[e1] button",
+    "[e1]",
+    "[ E 1]",
+    "[\u200be1]",
+    "[_e1]",
+    "[e\u200b1]",
+    'x\\n- [e2] button "Pay"',
+    "x\\r\\n- [e2] y",
+    "x\\x0b- [e2] y",
+    "x\\u2028- [e2] y",
+    "x\\u0085- [e2] y",
 )
 
 
 @each("words", HOSTILE)
-def test_the_words_of_a_page_make_neither_a_line_nor_a_ref(words: str) -> None:
+def test_the_words_of_a_page_make_neither_a_line_nor_an_id(words: str) -> None:
     """Guard: protocol/page/showing/outline.py, _plain."""
     quoted = words.replace('"', '\\"')
     snapshot = "\n".join(
@@ -71,89 +74,66 @@ def test_the_words_of_a_page_make_neither_a_line_nor_a_ref(words: str) -> None:
             f'- textbox "Name" [ref=e3]: "{quoted}"',
         )
     )
-    page = observed(snapshot)
-    lines = outline(page, 1)
+    lines = lines_of(observed(snapshot))
     assert len(lines) == 5
     assert [line for line in lines if line.splitlines() != [line]] == []
-    marks = [line for line in lines if "ref=" in line.casefold().replace(" ", "")]
-    for line in marks:
-        assert line.count("[ref=") <= 1
-        assert "[ref=" not in line.lstrip(" ").removeprefix("- ").removeprefix("[ref=")
-    named = [line.lstrip(" ").split("]")[0] for line in lines if line.lstrip(" ").startswith("- [ref=")]
-    assert named == ["- [ref=s1e1", "- [ref=s1e2", "- [ref=s1e3"]
+    named = [line.lstrip(" ").split("]")[0] for line in lines if line.lstrip(" ").startswith("- [e")]
+    assert named == ["- [e1", "- [e2", "- [e3"]
+    for line in lines:
+        rest = line.lstrip(" ").removeprefix("- ").partition("] ")[2] if line.lstrip(" ").startswith("- [e") else line
+        assert "[e" not in "".join(char for char in rest.casefold() if char.isalnum() or char == "["), line
 
 
-def test_a_page_that_was_cut_off_says_so_and_gives_no_ref_to_what_is_not_shown() -> None:
-    page = Observation(
-        url="http://shop.test/",
-        title="",
-        text='- button "One"',
-        elements=(Element(ref="e1", role="button", name="One"), Element(ref="e2", role="button", name="Two")),
-        lines=(0, 1),
+def page(text: str, *lines: int) -> Observation:
+    """Elements e1, e2 … of these lines."""
+    elements = tuple(
+        Element(ref=f"e{place}", role="generic", name="" if place == 3 else f"Box {place}")
+        for place in range(1, len(lines) + 1)
     )
-    assert outline(page, 1) == ('- [ref=s1e1] button "One"', CUT)
-
-
-PAGE = Observation(
-    url="http://shop.test/list?page=1",
-    title="",
-    text="",
-    elements=(
-        Element(ref="e1", role="button", name="Drop", context="Beer"),
-        Element(ref="e2", role="button", name="Drop", context="Wine"),
-        Element(ref="f1e1", role="link", name="Help", frame="f1", url="http://shop.test/help"),
-    ),
-    lines=(-1, -1, -1),
-)
+    return Observation(url="http://shop.test/", title="", text=text, elements=elements, lines=lines)
 
 
 @each(
-    ("ref", "code"),
+    ("observation", "lines"),
     [
-        ("s3e1", "live.stale_ref"),
-        ("s5e1", "live.stale_ref"),
-        ("s4e9", "action.target_missing"),
-        ("s4f2e1", "action.target_missing"),
-        ("e1", "input.invalid"),
-        ("s4e1 ", "input.invalid"),
-        ("s4e1\n", "input.invalid"),
-        ("s٤e1", "input.invalid"),
-        ("", "input.invalid"),
-        ("s" + "9" * 40 + "e1", "input.invalid"),
+        (page(""), ()),
+        (page("", -1), ('- [e1] generic "Box 1"',)),
+        (page("- a"), ("- a",)),
+        (page("- a\n  - b", 1), ("- a", "  - [e1] b")),
+        # several elements of one line, the last of which is the line's own
+        (
+            page("- a\n    - b", 1, 1, 1),
+            ("- a", '    - [e1] generic "Box 1"', '    - [e2] generic "Box 2"', "    - [e3] b"),
+        ),
+        # one without a line stands above the next one that has a line, or at the end
+        (page("- a\n- b", 0, -1, 1), ("- [e1] a", '- [e2] generic "Box 2"', "- [e3] b")),
+        (page("- a\n- b", 0, -1, -1), ("- [e1] a", "- b", '- [e2] generic "Box 2"', "- [e3] generic")),
+        (page("- a\n- b", -1, 1, 0), ("- [e3] a", '- [e1] generic "Box 1"', "- [e2] b")),
+        # what was cut off
+        (page("- a", 0, 1), ("- [e1] a", CUT)),
+        (page("- a", 0, 9), ("- [e1] a", CUT)),
+        (page("- a", 0, -1), ("- [e1] a", '- [e2] generic "Box 2"')),
+        (page("  text\tof  two\u2003spaces [e1]"), ("  - text of two spaces (e1]",)),
     ],
 )
-def test_a_ref_of_another_observation_or_of_none_is_refused(ref: str, code: str) -> None:
-    """Guard: protocol/page/showing/outline.py, element_of."""
-    assert element_of("s4f1e1", PAGE, 4).name == "Help"
-    with pytest.raises(MeshError) as refused:
-        element_of(ref, PAGE, 4)
-    assert refused.value.code == code
+def test_each_element_stands_once_where_it_is(observation: Observation, lines: tuple[str, ...]) -> None:
+    assert lines_of(observation) == lines
 
 
-def test_an_element_that_is_still_there_is_named_by_role_name_and_place() -> None:
-    wine = PAGE.elements[1]
-    assert still_there(wine, PAGE, PAGE) == Locator(role="button", name="Drop", nth=1)
-    scrolled = msgspec.structs.replace(PAGE, url=PAGE.url + "#below", title="Other", text="- other")
-    assert still_there(wine, PAGE, scrolled).nth == 1
+def test_an_observation_that_does_not_place_its_elements_has_no_outline() -> None:
+    with pytest.raises(ValueError, match="shorter"):
+        lines_of(msgspec.structs.replace(page("- a", 0, 0), lines=(0,)))
 
 
-def _changed(*elements: Element, url: str = PAGE.url) -> Observation:
-    return msgspec.structs.replace(PAGE, elements=elements, url=url)
+def test_one_element_is_shown_with_its_content() -> None:
+    lines = outline(ElementIds().name(page("- list\n  - one\n    - deep\n  - two\n- other", 0, 1, 4), {}))
+    assert [line for _, line in below(lines, "e1")] == ["- [e1] list", "  - [e2] one", "    - deep", "  - two"]
+    assert [line for _, line in below(lines, "e2")] == ["  - [e2] one", "    - deep"]
+    assert below(lines, "e9") == []
 
 
-@pytest.mark.parametrize(
-    "now",
-    [
-        _changed(*PAGE.elements[:1]),
-        _changed(PAGE.elements[1], PAGE.elements[0]),
-        _changed(msgspec.structs.replace(PAGE.elements[0], context="Rum"), *PAGE.elements[:2]),
-        _changed(PAGE.elements[0], msgspec.structs.replace(PAGE.elements[1], name="Order")),
-        _changed(*PAGE.elements, url="http://shop.test/list?page=2"),
-    ],
-    ids=["gone", "sorted anew", "one more", "renamed", "another page"],
-)
-def test_an_element_that_may_be_another_one_by_now_is_not_guessed(now: Observation) -> None:
-    """Guard: protocol/page/showing/outline.py, still_there."""
-    with pytest.raises(MeshError) as refused:
-        still_there(PAGE.elements[1], PAGE, now)
-    assert refused.value.code == "live.stale_ref"
+def test_lines_are_found_by_a_part_of_their_text_or_by_their_role() -> None:
+    lines = outline(ElementIds().name(observed(CARD), {}))
+    assert matching(lines, "BLUE") == [("e2", '- [e2] generic "A mug Blue mug"'), ("", "- Blue mug")]
+    assert matching(lines, "textbox") == [("e6", '- [e6] textbox "Name"')]
+    assert matching(lines, "e6") == [], "an id is no text of the page"

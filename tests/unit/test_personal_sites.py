@@ -124,7 +124,7 @@ async def test_what_an_element_is_called_by_a_page_alone_is_stored_as_a_token_an
 
 
 async def test_what_an_agent_does_by_refs_is_stored_without_the_names_of_persons() -> None:
-    """Guard: node/live/sessions/live_session.py, LiveSession.act."""
+    """Guard: node/live/sessions/live_session.py, LiveSession._placed."""
     live = LiveBench()
     await live.witness.load()
     effect = Effect(go="/write")

@@ -162,8 +162,11 @@ FACTS: Final = (
     + STANDING
     + r"""
 let busy = false, room = 500000;
-const items = [], secrets = [], leads = [], stood = [], named = [];
+const items = [], marks = [], secrets = [], leads = [], stood = [], named = [];
 const roles = new Set(ROLES), fields = new Set(['INPUT', 'TEXTAREA', 'SUMMARY']);
+// Kept in this world, where the page sees neither: an element has its identity until it or its document is gone.
+globalThis.__trailmesh_document ??= crypto.getRandomValues(new Uint32Array(2)).join('.');
+const identity = e => e.__trailmesh_identity ??= globalThis.__trailmesh_identities = (globalThis.__trailmesh_identities ?? 0) + 1;
 const visit = root => {
   busy = busy || isBusy(root);
   const labels = labelsOf(root);
@@ -171,6 +174,7 @@ const visit = root => {
     const label = labels.get(e), stands = label ? standing(e, label) : standingArea(e);
     if (stands) stood.push(stands);
     const known = e._ariaRef;
+    if (known) marks.push(known.ref, identity(e));
     if (isPassword(e)) {
       const v = getter(HTMLInputElement.prototype, 'value').call(e);
       if (v) secrets.push(v);
@@ -206,7 +210,7 @@ const traps = Array.prototype.some.call(prop(document, 'forms'),
   form => invoke(prop(form, 'elements'), 'namedItem', 'parentNode') !== null);
 const unreadable = () => clobbered() || Array.prototype.map.call(prop(document, 'forms'), unread).find(name => name) || '';
 const base = prop(document, 'baseURI'), title = prop(document, 'title'), top = window.parent === window;
-return JSON.stringify({base, title, top, items, secrets,
+return JSON.stringify({base, title, top, items, marks, secrets, document: globalThis.__trailmesh_document,
   leads, stood, named, unmarked: stood.length > 0 && !anyMarked(),
   clobbered: unreadable(), traps, busy, coming: coming(), began: performance.timeOrigin, address: location.href,
   status: performance.getEntriesByType('navigation')[0]?.responseStatus ?? 0});

@@ -38,6 +38,8 @@ class FrameFacts:
 
     traits: dict[str, Traits] = field(default_factory=dict)
     """By Playwright ref."""
+    identities: dict[str, str] = field(default_factory=dict)
+    """By Playwright ref: the identity of an element in a reachable frame."""
     bases: dict[str, str] = field(default_factory=dict)
     """Base address by Playwright's frame prefix (``f3``; empty for the main frame)."""
     leads: dict[str, str] = field(default_factory=dict)
@@ -84,6 +86,8 @@ class View:
     """Place in the tree, and frame, by Playwright ref."""
     traps: bool = False
     """``FrameFacts.traps``."""
+    identities: dict[str, str] = field(default_factory=dict)
+    """``adapters.ports.Page.identities``."""
     unlisted: dict[str, Element] = field(default_factory=dict)
     """Elements that a selector found but the observation leaves out, by their ref."""
 
@@ -158,7 +162,10 @@ def assemble(roots: list[AriaNode], facts: FrameFacts, *, url: str, title: str, 
         cut=msgspec.convert([{"bound": key, "left_out": n} for key, n in left_out.items() if n], tuple[Cut, ...]),
     )
     observation.prepare()
-    return View(observation, builder.refs, builder.standing(), builder.nodes(), traps=facts.traps)
+    identities = {ref: facts.identities[known] for ref, known in builder.refs.items() if known in facts.identities}
+    return View(
+        observation, builder.refs, builder.standing(), builder.nodes(), traps=facts.traps, identities=identities
+    )
 
 
 class _Builder:

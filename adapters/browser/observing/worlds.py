@@ -121,6 +121,10 @@ def _gathered(texts: Sequence[str]) -> FrameFacts:
         for ref, *traits in value["items"]:
             facts.traits[ref] = _traits(traits)
             prefix = ref[: ref.rindex("e")]
+        marks = value["marks"]
+        facts.identities.update(
+            (ref, f"{value['document']}.{n}") for ref, n in zip(marks[::2], marks[1::2], strict=True)
+        )
         facts.bases[prefix] = value["base"]
         facts.leads.update(value["leads"])
         facts.labels.update(value["named"])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import Coroutine, Sequence
+from collections.abc import Coroutine, Mapping, Sequence
 from typing import Any, Final, TypeVar
 
 from playwright.async_api import CDPSession
@@ -115,6 +115,10 @@ class ReadablePage:
                 await self._navigation.overdue(self._arrival_ms)
                 return
             await self._activity.changed(left_ms / 1000)
+
+    def identities(self) -> Mapping[str, str]:
+        """``adapters.ports.Page.identities``."""
+        return self._view.identities if self._view else {}
 
     async def unchanged(self) -> bool:
         """``adapters.ports.Page.unchanged``."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import time
-from collections.abc import Callable, Coroutine, Sequence
+from collections.abc import Callable, Coroutine, Mapping, Sequence
 from typing import Any, Final, TypeVar
 
 import msgspec
@@ -197,6 +197,10 @@ class Tabs:
     async def observe(self) -> Observation:
         """``adapters.ports.Page.observe``."""
         return await self._asked(self._front.observe())
+
+    def identities(self) -> Mapping[str, str]:
+        """``adapters.ports.Page.identities``."""
+        return self._front.identities()
 
     async def unchanged(self) -> bool:
         """``adapters.ports.Page.unchanged``."""

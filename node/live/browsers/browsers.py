@@ -283,6 +283,7 @@ class _PatientPage:
         self._navigation_timeout_ms = navigation_timeout_ms
         self.observe = page.observe
         self.unchanged = page.unchanged
+        self.identities = page.identities
         self.find = page.find
         self.hindrance = page.hindrance
         self.closed = page.closed

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Sequence
 from functools import partial
 from typing import Final, NamedTuple, TypeVar
 
@@ -28,20 +28,21 @@ from node.live.finding.personal import by_stored_name
 from node.live.recording.keeping import Recording, covering_on
 from node.live.recording.recorder import Recorder
 from node.live.recording.signer import Signer
+from node.live.sessions.acts import Act, FieldValue
+from node.live.sessions.caller_view import CallerView
 from node.live.sessions.endings import ended, kept
 from node.live.sessions.live_pages import LivePage, LivePages
 from node.live.sessions.stored import LIVES, LiveRecord
-from node.verbs.live.live import Acted, HeldRequest, Observed, PageInfo
+from node.verbs.live.live import Acted, HeldRequest, Observed, PageInfo, Shows
 from protocol import limits
 from protocol.errors import MeshError
-from protocol.page.actions.action import Action, Goto, Locator, describe, target_of
-from protocol.page.actions.dialogs import Dialog, describe_dialog
-from protocol.page.secrets.redaction import Redaction, redacted
+from protocol.page.actions.action import Action, Goto, describe
+from protocol.page.actions.dialogs import describe_dialog
+from protocol.page.secrets.redaction import Redaction, redact_text, redacted
 from protocol.page.secrets.secrets import Secrets, asks
-from protocol.page.seen.observation import Element, Observation
 from protocol.page.seen.web_address import require_web
-from protocol.page.showing.outline import element_of, outline, still_there, window
-from protocol.recording.records.session import BrowserInfo, Expect, Profile
+from protocol.page.showing.table import Lines
+from protocol.recording.records.session import BrowserInfo, Profile
 from protocol.risk.pressing.classes import Risk
 
 T = TypeVar("T")
@@ -72,25 +73,6 @@ class LiveLogin(NamedTuple):
     profile: Profile
 
 
-class _Seen(NamedTuple):
-    """The last observation given to a caller."""
-
-    number: int
-    page: LivePage
-    observation: Observation
-
-
-class _Deeds(msgspec.Struct, frozen=True, kw_only=True):
-    """Performed actions and their dialogs, redacted before they are put in words: an action knows which text is an address."""
-
-    actions: tuple[Action, ...]
-    dialogs: tuple[Dialog, ...]
-
-
-Means = Callable[[str], Locator]
-"""The locator of the element that a ref names. Errors: those of ``LiveSession.means``."""
-
-
 class LiveSession:
     """One live session while it is open; after its end, only the reason."""
 
@@ -109,11 +91,7 @@ class LiveSession:
         self._store, self._clock, self._signer = store, clock, signer
         self._turns = asyncio.Lock()
         self._pages = LivePages(context.page, record.pages_max)
-        self._numbers = 0
-        """The number of observations given to callers. Refs of earlier observations are stale."""
-        self._seen: _Seen | None = None
-        self._ref: tuple[Element, _Seen] | None = None
-        """The last element that ``means`` was asked for, until ``act``."""
+        self._view = CallerView(lambda text: redact_text(text, self._secrets))
         self._approved = 0
         """The highest risk class that the owner has approved for the present call."""
         self._last_ms = clock.now_ms()
@@ -185,7 +163,7 @@ class LiveSession:
         # The reason comes first: from here on every call is refused, even if the rest fails.
         self.record = msgspec.structs.replace(self.record, reason=reason, ended_ms=max(1, self._clock.now_ms()))
         await self._pages.finish()
-        self._seen = None
+        self._view.forget()
         try:
             await self._context.close()
         finally:
@@ -194,67 +172,57 @@ class LiveSession:
 
     # --- acting ------------------------------------------------------------------------------------------------------
 
-    def means(self, ref: str) -> Locator:
-        """The locator of the element that ``ref`` names in the last observation of the current page. ``act`` checks that it still
-        does.
+    async def act(self, acts: Sequence[Act], *, approve_class: int = 0) -> Acted:
+        """Do ``acts`` on the current page, in order, until one fails, and tell what has changed.
 
-        Errors: ``live.stale_ref``, ``input.invalid``, ``action.target_missing``.
-        """
-        seen = self._seen
-        if seen is None or seen.page is not self._pages.current:
-            last = self._numbers
-            raise MeshError(
-                "live.stale_ref",
-                f"{ref[:40]} is not in the last observation of the current page",
-                ref=ref[:40],
-                last=last,
-            )
-        element = element_of(ref, seen.observation, seen.number)
-        self._ref = (element, seen)
-        return Locator(role=element.role, name=element.name, frame=element.frame)
-
-    async def act(
-        self, actions: tuple[Action, ...], *, by_ref: bool, approve_class: int = 0, expect: Expect | None = None
-    ) -> Acted:
-        """Do ``actions`` on the current page in order, and observe it.
-
-        by_ref: their element is the one that ``means`` was last asked for. approve_class: the highest class that the owner of the
-        node approves. expect: the expected effect of the last action.
+        approve_class: the highest class that the owner of the node approves.
         Errors: ``live.ended`` (no actions are left, or no room for the recording), ``live.stale_ref``, ``action.not_possible``
-        (the page has opened nothing yet), those of ``Recorder.perform``.
+        (the page has opened nothing yet), those of ``Recorder.perform``. ``did`` of their detail says what was done before.
         """
         self._approved = approve_class
         page = self._pages.current
         await self._need_room(page.recorder)
-        recorder = page.recorder or await self._begin(page, actions[0])
-        if not isinstance(actions[0], Goto):
-            now = await recorder.look()
-            if by_ref:
-                assert self._ref is not None, "a ref was named"
-                element, seen = self._ref
-                # The page may have changed by itself since its caller observed it.
-                place = still_there(element, seen.observation, now)
-                placed = [_placed(action, place) for action in actions]
-                labelled = [await by_label(page.page, action, now) for action in placed]
-                # The caller named a ref, so the name of the element comes from the page and is stored as such.
-                actions = tuple(by_stored_name(action, recorder.stored_at(now.url)) for action in labelled)
+        recorder = page.recorder or await self._begin(page, acts[0].action)
         did: list[Prepared] = []
         held: list[HeldRequest] = []
         outcomes: list[ActionOutcome] = []
         notes: list[str] = []
-        for action in actions:
-            await self._need_room(recorder)
-            self.record = msgspec.structs.replace(self.record, actions=self.record.actions + 1)
-            # Shielded: an action that has begun is always recorded, even if the caller disconnects.
-            stop, patience_s = recorder.stopping(action)
-            work = recorder.perform(action, expect=expect if action is actions[-1] else None)
-            outcomes.append(await to_its_end(work, stop=stop, patience_s=patience_s))
+        for act in acts:
+            try:
+                await self._need_room(recorder)
+                action = await self._placed(page, recorder, act.action)
+                self.record = msgspec.structs.replace(self.record, actions=self.record.actions + 1)
+                # Shielded: an action that has begun is always recorded, even if the caller disconnects.
+                stop, patience_s = recorder.stopping(action)
+                work = recorder.perform(action, expect=act.expect)
+                outcomes.append(await to_its_end(work, stop=stop, patience_s=patience_s))
+            except MeshError as error:
+                if did:
+                    error.detail["did"] = list(self._described(did))
+                raise
             notes += recorder.steps[-1].notes
             held += recorder.held
             self._unsent = self._unsent or recorder.unconfirmed
-            assert recorder.prepared is not None, "it was performed"
+            assert recorder.prepared is not None and recorder.observation is not None, "it was performed"
             did.append(recorder.prepared)
+            await self._view.see(recorder.observation, page.page.identities())
         return await self._acted(did, outcomes, notes, held)
+
+    async def _placed(self, page: LivePage, recorder: Recorder, action: Action | FieldValue) -> Action:
+        """``action`` as it is performed: with the locator of the element that its caller named."""
+        if isinstance(action, Goto):
+            return action
+        # The page may have changed by itself since its caller observed it.
+        now = await recorder.look()
+        await self._view.see(now, page.page.identities())
+        placed = self._view.placed(action)
+        if placed is action:
+            return action
+        # The caller named an id, so the name of the element comes from the page and is stored as such.
+        return by_stored_name(await by_label(page.page, placed, now), recorder.stored_at(now.url))
+
+    def _described(self, did: Sequence[Prepared]) -> tuple[str, ...]:
+        return tuple(map(describe, self._told(tuple(each.action for each in did))))
 
     async def _need_room(self, recorder: Recorder | None) -> None:
         """Return if one more action may be performed. Errors: ``live.ended`` (the agent may not go on, no actions are left, or no
@@ -273,21 +241,20 @@ class LiveSession:
         risk = max((each.risk for each in did), key=lambda risk: risk.level)
         last = outcomes[-1]
         dialogs = tuple(dialog for outcome in outcomes for dialog in outcome.dialogs)
-        deeds = self._told(_Deeds(actions=tuple(each.action for each in did), dialogs=dialogs))
         acted = Acted(
             session=self.record.id,
-            did=tuple(map(describe, deeds.actions)),
+            did=self._described(did),
             risk=risk.level,
             reason=risk.reason,
             blocked=tuple(item for outcome in outcomes for item in outcome.blocked),
             held=tuple(held),
             question=next((outcome.question for outcome in outcomes if outcome.question), ""),
             notes=tuple(dict.fromkeys((*notes, *(asks(each) for one in outcomes for each in one.challenges)))),
-            dialogs=tuple(map(describe_dialog, deeds.dialogs)),
+            dialogs=tuple(map(describe_dialog, self._told(dialogs))),
             extracted=last.extracted,
             settled=last.settled,
             actions_left=self.actions_left,
-            observation=await self._observed(last.observation),
+            observation=await self._changed(),
         )
         return await asyncio.to_thread(self._told, acted)
 
@@ -295,7 +262,7 @@ class LiveSession:
         """``record`` without secrets, for its caller. Personal data stays, because whoever acts on a page reads it."""
         return redacted(record, Redaction(self._secrets))
 
-    async def _begin(self, page: LivePage, action: Action) -> Recorder:
+    async def _begin(self, page: LivePage, action: Action | FieldValue) -> Recorder:
         """Start recording ``page``, and return the recorder. Errors: ``action.not_possible``, ``store.*``."""
         if not isinstance(action, Goto):
             raise MeshError("action.not_possible", "the page has opened nothing yet: open an address first")
@@ -329,23 +296,47 @@ class LiveSession:
     def _secrets(self) -> Secrets:
         return self._plan.recording.secrets
 
-    async def look(self, start: int = 1) -> Observed:
-        """Observe the current page. start: the first line to return. Errors: ``browser.*``."""
-        observed = await self._observed(await self._pages.current.look(), start)
+    async def table(self, number: int = 1) -> Observed:
+        """The ``number``-th part of the action table of the current page. Errors: ``browser.*``."""
+        await self._look()
+        return await self._tell(self._observed(await self._view.table(number), "table"))
+
+    async def snapshot(self, number: int = 1, *, focus: str = "", delta: bool = False) -> Observed:
+        """The ``number``-th part of the whole current page, of one element, or what has changed. Errors: ``browser.*``,
+        ``input.not_found``."""
+        await self._look()
+        if delta:
+            return await self._tell(await self._changed(limits.SNAPSHOT_PART_BYTES))
+        return await self._tell(self._observed(await self._view.snapshot(number, focus), "page"))
+
+    async def find(self, wanted: str, number: int = 1) -> Observed:
+        """The lines of the current page that contain ``wanted`` or have this role. Errors: ``browser.*``."""
+        await self._look()
+        return await self._tell(self._observed(await self._view.find(wanted, number), "found"))
+
+    async def _tell(self, observed: Observed) -> Observed:
         return await asyncio.to_thread(self._told, observed)
 
-    async def _observed(self, observation: Observation, start: int = 1) -> Observed:
-        """The answer about ``observation``, which becomes the last one; not redacted."""
-        self._numbers += 1
-        self._seen = _Seen(self._numbers, self._pages.current, observation)
+    async def _look(self) -> None:
+        page = self._pages.current
+        await self._view.see(await page.look(), page.page.identities())
+
+    async def _changed(self, bytes_max: int = limits.TABLE_BYTES) -> Observed:
+        lines, whole = await self._view.change(bytes_max)
+        return self._observed(lines, "table" if whole else "change")
+
+    def _observed(self, lines: Lines, shows: Shows) -> Observed:
+        observation = self._view.named.observation
         return Observed(
             session=self.record.id,
-            number=self._numbers,
             page=self._pages.number,
             url=observation.url,
             title=observation.title,
             unconfirmed=recorder.unconfirmed if (recorder := self._pages.current.recorder) else False,
-            lines=await asyncio.to_thread(lambda number: window(outline(observation, number), start), self._numbers),
+            shows=shows,
+            lines=lines.lines,
+            parts=lines.parts,
+            more=lines.more,
         )
 
     async def login(self) -> LiveLogin:
@@ -357,7 +348,7 @@ class LiveSession:
             raise MeshError("capsule.issuer", f"it began with {plan.capsule}: refresh that", capsule=plan.capsule)
         if self._unsent:
             raise MeshError("page.unconfirmed", "something that its pages sent was held or refused: log in anew")
-        url = self._seen.observation.url if self._seen else ""
+        url = self._pages.current.seen.url
         return LiveLogin(
             state=await self._context.state(whole=True), url=url, browser=plan.browser, profile=plan.profile
         )
@@ -389,6 +380,7 @@ class LiveSession:
     async def new_page(self) -> None:
         """Open a blank page and make it the current one. Errors: ``input.too_large``, ``browser.*``."""
         await self._pages.add()
+        self._view.forget()
 
     async def open_page(self, url: str) -> Acted:
         """Open ``url`` in a new page, which becomes the current page. If that fails, the new page is closed again.
@@ -399,19 +391,19 @@ class LiveSession:
         before = self._pages.current
         page = await self._pages.add()
         try:
-            return await self.act((Goto(url=url),), by_ref=False)
+            self._view.forget()
+            return await self.act([Act(Goto(url=url))])
         except BaseException:  # also if the caller disconnects
+            self._view.forget()
             await to_its_end(self._pages.take_back(page, before))
             raise
 
     def select_page(self, index: int) -> None:
         """Make another page the current one. Errors: ``input.not_found``."""
         self._pages.select(index)
+        self._view.forget()
 
     async def close_page(self, index: int | None) -> None:
         """Sign the recording of a page, and close the page. Errors: ``input.invalid`` (the last one), ``input.not_found``."""
         await to_its_end(self._pages.close(index))
-
-
-def _placed(action: Action, place: Locator) -> Action:
-    return msgspec.structs.replace(action, target=place) if target_of(action) is not None else action
+        self._view.forget()

@@ -9,7 +9,7 @@ import asyncio
 import contextlib
 import logging
 from collections import Counter
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from functools import partial
 from typing import Any, Final
 
@@ -30,8 +30,9 @@ from node.live.browsers.mounted import HeldContext, held_context
 from node.live.browsers.mounting import Wish
 from node.live.browsers.policy import guard_for
 from node.live.recording.keeping import Recording
+from node.live.sessions.acts import Act
 from node.live.sessions.endings import ended, kept
-from node.live.sessions.live_session import LiveSession, Means, Plan
+from node.live.sessions.live_session import LiveSession, Plan
 from node.live.sessions.stored import LIVES, LiveRecord
 from node.signing import Witness
 from node.verbs import CallerKind, current_caller
@@ -41,7 +42,7 @@ from protocol import ids, limits
 from protocol.audit import NODE
 from protocol.errors import MeshError
 from protocol.feed import FeedKind
-from protocol.page.actions.action import Action, Goto
+from protocol.page.actions.action import Action, Goto, Locator
 from protocol.page.secrets.redaction import redact_url
 from protocol.page.secrets.secrets import Secrets
 from protocol.page.seen.web_address import require_web
@@ -54,8 +55,9 @@ _STOP_WAIT_S: Final = 5.0
 next start.
 """
 
-ReadStep = Callable[[str, Means], tuple[Action, Expect | None]]
-"""Reads one step of an action file, given its text and a function that finds the locator of a ref. Errors: ``input.invalid``."""
+ReadSteps = Callable[[str, Callable[[str], Locator]], Sequence[tuple[Action, Expect | None]]]
+"""Reads steps of an action file: ``(text, locator of the element with an id) -> actions, each with what is expected of it``.
+Errors: ``input.invalid``."""
 
 
 class LiveSessions:
@@ -123,7 +125,7 @@ class LiveSessions:
                 async with session.turn():
                     self._witness.trail.about(session.record.id)
                     await session.new_page()
-                    acted = await session.act((Goto(url=params.url),), by_ref=False)
+                    acted = await session.act([Act(Goto(url=params.url))])
             except BaseException as error:
                 if not session.record.reason:
                     await to_its_end(session.end("failed"))
@@ -232,7 +234,7 @@ class LiveSessions:
 
     async def find(self, live_id: str) -> LiveRecord:
         """The caller's live session, open or ended. Errors: ``id.invalid``, ``live.not_found``."""
-        live_id = ids.parse_id("liv", live_id)
+        live_id = ids.parse_id("liv", live_id) if live_id else self._only()
         session = self._open.get(live_id)
         record = session.record if session else await self._store.rows(LIVES).get(live_id)
         caller = current_caller()
@@ -240,6 +242,16 @@ class LiveSessions:
         if record is None or not caller.owns(record.caller, record.opened_ms if record.reason else None):
             raise MeshError("live.not_found", f"no live session {live_id}", live=live_id)
         return record
+
+    def _only(self) -> str:
+        """The id of the only live session that the caller has open. Errors: ``live.not_found``, ``live.ambiguous``."""
+        caller = current_caller()
+        own = [id for id, each in self._open.items() if each.record.caller == str(caller) and not each.record.reason]
+        if not own:
+            raise MeshError("live.not_found", "no live session is open")
+        if len(own) > 1:
+            raise MeshError("live.ambiguous", f"{len(own)} live sessions are open: {', '.join(own[:8])}", open=own[:8])
+        return own[0]
 
     def session(self, live_id: str) -> LiveSession | None:
         """The live session if it is open; ``find`` checks that the caller may know of it."""

@@ -4,123 +4,116 @@ from __future__ import annotations
 
 import asyncio
 import base64
+from collections.abc import Sequence
 from pathlib import Path
+from typing import Any, Final
 
 from node.base.files import write_private
 from node.base.tasks import to_its_end
-from node.live.sessions.live_sessions import LiveSessions, ReadStep
+from node.live.sessions.acts import Act, acts_of
+from node.live.sessions.live_sessions import LiveSessions, ReadSteps
 from node.verbs import Bound, Tell
 from node.verbs.live import live as verbs
 from node.verbs.live.live import Acted, LiveClosed, LiveList, LiveShown, Observed, Opened, PageList, Pictured
 from node.verbs.live.live_params import (
     ActParams,
-    ClickParams,
+    ElementParams,
+    FindParams,
     ListParams,
     LiveParams,
-    NavigateParams,
     OpenParams,
     PagesParams,
-    PressParams,
     ScreenshotParams,
-    SelectParams,
+    ShowParams,
     SnapshotParams,
-    TypeParams,
-    WaitParams,
+    TableParams,
 )
 from protocol.errors import MeshError
-from protocol.page.actions.action import Action, Back, Click, Fill, Goto, Locator, Press, Secret, Select, Wait
+from protocol.page.actions.action import Back, Forward, Hover, Reload
+from protocol.page.showing.element_ids import by_id
 
-
-def _ms(seconds: float) -> int:
-    return round(seconds * 1_000)
+_ACTING: Final = (
+    verbs.NAVIGATE,
+    verbs.CLICK,
+    verbs.TYPE,
+    verbs.FILL,
+    verbs.SELECT,
+    verbs.CHECK,
+    verbs.DRAG,
+    verbs.UPLOAD,
+    verbs.PRESS,
+    verbs.SCROLL,
+    verbs.WAIT,
+    verbs.EXTRACT,
+    verbs.ASSERT,
+)
+"""Verbs whose parameters ``acts_of`` reads."""
 
 
 class LiveVerbs:
     """Opens live sessions, observes, acts and closes them."""
 
-    def __init__(self, sessions: LiveSessions, read_step: ReadStep) -> None:
-        """read_step: reads one step in the syntax of action files."""
-        self._sessions, self._read_step = sessions, read_step
+    def __init__(self, sessions: LiveSessions, read_steps: ReadSteps) -> None:
+        """read_steps: reads steps as action files have them."""
+        self._sessions, self._read_steps = sessions, read_steps
         self.bound: Bound = {
             verbs.OPEN: self._open,
+            verbs.TABLE: self._table,
+            verbs.FIND: self._find,
             verbs.SNAPSHOT: self._snapshot,
-            verbs.ACT: self._act,
-            verbs.NAVIGATE: self._navigate,
+            verbs.ACT: self._steps,
             verbs.BACK: self._back,
-            verbs.CLICK: self._click,
-            verbs.TYPE: self._type,
-            verbs.SELECT: self._select,
-            verbs.PRESS: self._press,
-            verbs.WAIT: self._wait,
+            verbs.FORWARD: self._forward,
+            verbs.RELOAD: self._reload,
+            verbs.HOVER: self._hover,
             verbs.SCREENSHOT: self._screenshot,
             verbs.PAGES: self._pages,
             verbs.CLOSE: self._close,
             verbs.LIST: self._list,
             verbs.SHOW: self._show,
+            **dict.fromkeys(_ACTING, self._act),
         }
 
     async def _open(self, params: OpenParams, tell: Tell) -> Opened:
         return await self._sessions.open(params)
 
+    async def _table(self, params: TableParams, tell: Tell) -> Observed:
+        async with self._sessions.use(params.session) as session:
+            return await session.table(params.part)
+
+    async def _find(self, params: FindParams, tell: Tell) -> Observed:
+        async with self._sessions.use(params.session) as session:
+            return await session.find(params.text, params.part)
+
     async def _snapshot(self, params: SnapshotParams, tell: Tell) -> Observed:
         async with self._sessions.use(params.session) as session:
-            return await session.look(params.start)
+            if params.interactive:
+                return await session.table(params.part)
+            return await session.snapshot(params.part, focus=params.focus, delta=params.delta)
 
-    async def _act(self, params: ActParams, tell: Tell) -> Acted:
+    async def _steps(self, params: ActParams, tell: Tell) -> Acted:
+        acts = [Act(action, expect) for action, expect in self._read_steps(params.action, by_id)]
         async with self._sessions.use(params.session) as session:
-            named: list[str] = []
+            return await session.act(acts, approve_class=params.approve_class)
 
-            def means(ref: str) -> Locator:
-                named.append(ref)
-                return session.means(ref)
+    async def _act(self, params: Any, tell: Tell) -> Acted:
+        return await self._do(params, acts_of(params))
 
-            action, expect = self._read_step(params.action, means)
-            return await session.act((action,), by_ref=bool(named), approve_class=params.approve_class, expect=expect)
-
-    async def _do(self, live_id: str, action: Action, approve_class: int = 0) -> Acted:
-        async with self._sessions.use(live_id) as session:
-            return await session.act((action,), by_ref=False, approve_class=approve_class)
-
-    async def _navigate(self, params: NavigateParams, tell: Tell) -> Acted:
-        return await self._do(params.session, Goto(url=params.url, timeout_ms=_ms(params.timeout)))
+    async def _do(self, params: LiveParams, acts: Sequence[Act]) -> Acted:
+        async with self._sessions.use(params.session) as session:
+            return await session.act(acts, approve_class=getattr(params, "approve_class", 0))
 
     async def _back(self, params: LiveParams, tell: Tell) -> Acted:
-        return await self._do(params.session, Back())
+        return await self._do(params, [Act(Back())])
 
-    async def _press(self, params: PressParams, tell: Tell) -> Acted:
-        return await self._do(
-            params.session, Press(key=params.key, timeout_ms=_ms(params.timeout)), params.approve_class
-        )
+    async def _forward(self, params: LiveParams, tell: Tell) -> Acted:
+        return await self._do(params, [Act(Forward())])
 
-    async def _wait(self, params: WaitParams, tell: Tell) -> Acted:
-        return await self._do(params.session, Wait(text=params.text, timeout_ms=_ms(params.time)))
+    async def _reload(self, params: LiveParams, tell: Tell) -> Acted:
+        return await self._do(params, [Act(Reload())])
 
-    async def _click(self, params: ClickParams, tell: Tell) -> Acted:
-        async with self._sessions.use(params.session) as session:
-            action = Click(target=session.means(params.ref), timeout_ms=_ms(params.timeout))
-            return await session.act((action,), by_ref=True, approve_class=params.approve_class)
-
-    async def _type(self, params: TypeParams, tell: Tell) -> Acted:
-        if params.secret and params.text:
-            raise MeshError("input.invalid", "give a text or the name of a secret, not both")
-        if params.text is None and not params.secret:
-            raise MeshError("input.invalid", "give a text, or the name of a secret; an empty text clears the field")
-        async with self._sessions.use(params.session) as session:
-            target = session.means(params.ref)
-            value = Secret(secret=params.secret) if params.secret else params.text or ""
-            limit_ms = _ms(params.timeout)
-            actions: tuple[Action, ...] = (Fill(target=target, value=value, timeout_ms=limit_ms),)
-            if params.submit:
-                actions = (*actions, Press(key="Enter", target=target, timeout_ms=limit_ms))
-            return await session.act(actions, by_ref=True, approve_class=params.approve_class)
-
-    async def _select(self, params: SelectParams, tell: Tell) -> Acted:
-        if len(params.values) != 1:
-            raise MeshError("input.invalid", "exactly one option can be chosen")
-        (wanted,) = params.values
-        async with self._sessions.use(params.session) as session:
-            action = Select(target=session.means(params.ref), option=wanted, timeout_ms=_ms(params.timeout))
-            return await session.act((action,), by_ref=True, approve_class=params.approve_class)
+    async def _hover(self, params: ElementParams, tell: Tell) -> Acted:
+        return await self._do(params, [Act(Hover(target=by_id(params.ref), timeout_ms=round(params.timeout * 1_000)))])
 
     async def _screenshot(self, params: ScreenshotParams, tell: Tell) -> Pictured:
         async with self._sessions.use(params.session) as session:
@@ -149,7 +142,7 @@ class LiveVerbs:
                     await session.close_page(params.index)
                 case "list":
                     return PageList(session=session.record.id, pages=session.pages())
-            return PageList(session=session.record.id, observation=seen or await session.look(), pages=session.pages())
+            return PageList(session=session.record.id, observation=seen or await session.table(), pages=session.pages())
 
     async def _close(self, params: LiveParams, tell: Tell) -> LiveClosed:
         async with self._sessions.use(params.session) as session:
@@ -159,7 +152,7 @@ class LiveVerbs:
     async def _list(self, params: ListParams, tell: Tell) -> LiveList:
         return LiveList(sessions=await self._sessions.list(ended_too=params.all, limit=params.limit))
 
-    async def _show(self, params: LiveParams, tell: Tell) -> LiveShown:
+    async def _show(self, params: ShowParams, tell: Tell) -> LiveShown:
         record = await self._sessions.find(params.session)
         session = self._sessions.session(record.id)
         return LiveShown(

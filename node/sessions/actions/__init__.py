@@ -1,6 +1,6 @@
 """Reads, writes and describes action files."""
 
-from node.sessions.actions.action_files import ActionFile, read_action_file, read_step
+from node.sessions.actions.action_files import ActionFile, read_action_file, read_live_steps
 from node.sessions.actions.action_schema import action_schema
 from node.sessions.actions.action_writing import comment, write_file
 from node.sessions.actions.looking import PageVerbs
@@ -13,6 +13,6 @@ __all__ = [
     "action_schema",
     "comment",
     "read_action_file",
-    "read_step",
+    "read_live_steps",
     "write_file",
 ]

@@ -16,7 +16,7 @@ from node.sessions.actions.yaml_forms import LOCATOR_KEYS, TRUTH, bad, duration_
 from node.sessions.actions.yaml_steps import TARGETED, address_in, convert, read_steps, step_in
 from protocol import limits
 from protocol.errors import MeshError
-from protocol.page.actions.action import Action, Goto, Locator, with_target
+from protocol.page.actions.action import Action, Goto, Locator
 from protocol.page.actions.dialogs import DialogAnswer
 from protocol.page.actions.evidence import ElementEvidence
 from protocol.page.secrets.redaction import is_incomplete, redact_url, secrets_named
@@ -124,29 +124,48 @@ def incomplete(actions: Iterable[Action]) -> Iterator[str]:
             )
 
 
-def read_step(text: str, named: Callable[[str], Locator]) -> tuple[Action, Expect | None]:
-    """One step in the syntax of action files, in which ``ref`` may replace the locator. named: returns the locator of the element
-    with a ref.
+def read_live_steps(text: str, named: Callable[[str], Locator]) -> tuple[tuple[Action, Expect | None], ...]:
+    """One step as a file has it, or a list of them, in which ``ref`` may stand for a locator.
+
+    named: the locator of the element with an id.
 
     Errors: ``input.invalid``, those of ``named``.
     """
-    root, timeout_ms, expect = _split(load_yaml(text))
+    root = load_yaml(text)
+    nodes = root.value if isinstance(root.value, list) else [root]
+    if not nodes:
+        raise bad(root, "a list of steps needs at least one")
+    return tuple(_live_step(node, named) for node in nodes)
+
+
+def _live_step(node: YamlValue, named: Callable[[str], Locator]) -> tuple[Action, Expect | None]:
+    root, timeout_ms, expect = _split(node)
     fields = mapping(root, "a step", None)
     verb, body = next(iter(fields.items())) if len(fields) == 1 else ("", root)
-    if not verb or not isinstance(body.value, dict) or "ref" not in body.value:
+    if not verb or not isinstance(body.value, dict):
         return step_in(root, timeout_ms), expect
-    others = {key: item for key, item in body.value.items() if key != "ref"}
-    if verb not in TARGETED or others.keys() & LOCATOR_KEYS:
-        raise bad(
-            body,
-            "`ref` already identifies the element; leave out the locator"
-            if verb in TARGETED
-            else f"{verb[:40]} takes no `ref`",
-        )
-    # A placeholder is parsed and then replaced by the element: text from a page is never parsed as YAML.
-    placed = YamlValue({**others, "role": YamlValue("generic", body.line)}, body.line)
-    action = step_in(YamlValue({verb: placed}, root.line), timeout_ms)
-    return with_target(action, named(text_in(body.value["ref"], "ref"))), expect
+    meant: dict[str, Locator] = {}
+    parts = dict(body.value)
+    if "ref" in parts:
+        if verb not in TARGETED:
+            raise bad(body, f"{verb[:40]} takes no `ref`")
+        meant["target"] = named(_taken(parts, body))
+    onto = parts.get("onto")
+    if onto is not None and isinstance(onto.value, dict) and "ref" in onto.value:
+        inner = dict(onto.value)
+        meant["onto"] = named(_taken(inner, onto))
+        parts["onto"] = YamlValue(inner, onto.line)
+    action = step_in(YamlValue({verb: YamlValue(parts, body.line)}, root.line), timeout_ms)
+    return msgspec.structs.replace(action, **meant), expect
+
+
+def _taken(parts: dict[str, YamlValue], body: YamlValue) -> str:
+    """The ``ref`` in ``parts``, and a placeholder in its place: text from a page is never parsed as YAML."""
+    ref = text_in(parts.pop("ref"), "ref")
+    if parts.keys() & LOCATOR_KEYS:
+        raise bad(body, "`ref` already identifies the element; leave out the locator")
+    parts["role"] = YamlValue("generic", body.line)
+    return ref
 
 
 def _checked(file: ActionFile) -> ActionFile:

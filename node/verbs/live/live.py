@@ -2,14 +2,22 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Final
+from typing import Annotated, Any, Final, Literal
 
 import msgspec
 
 from node.verbs import rows
 from node.verbs.live.live_params import (
+    ActingParams,
     ActParams,
+    AssertParams,
+    CheckParams,
     ClickParams,
+    DragParams,
+    ElementParams,
+    ExtractParams,
+    FillParams,
+    FindParams,
     ListParams,
     LiveParams,
     NavigateParams,
@@ -17,9 +25,13 @@ from node.verbs.live.live_params import (
     PagesParams,
     PressParams,
     ScreenshotParams,
+    ScrollParams,
     SelectParams,
+    ShowParams,
     SnapshotParams,
+    TableParams,
     TypeParams,
+    UploadParams,
     WaitParams,
 )
 from node.verbs.shown import shown
@@ -31,6 +43,11 @@ _DONE_NOT = "the page may show that it was done: it was not. The owner is asked:
 _PAGE = "{index} {url} {title} {recorded} {current}"
 _RECORDED = "{id}, {verdict}, {steps}, {title}"
 _HELD = "{method} {address}{fields}, {size} (risk class {risk}{row}): {question}{waits_s}"
+
+
+def _unless_settled(settled: bool) -> str:
+    return "" if settled else "no: the page was still changing"
+
 
 # --- what they give --------------------------------------------------------------------------------------------------
 
@@ -64,14 +81,16 @@ class HeldRequest(msgspec.Struct, frozen=True, kw_only=True):
     """Seconds for which it is held. After that, a yes lets the request through when the action is repeated."""
 
 
+Shows = Literal["table", "change", "page", "found"]
+"""The kind of lines: the action table, the difference to what the caller saw last, the whole page, or what was looked for."""
+
+
 class Observed(msgspec.Struct, frozen=True, kw_only=True):
-    """Observation of the current page. Its refs are valid until the next observation."""
+    """A part of the current page in lines. An id in it names its element as long as the element is on the page."""
 
     session: Annotated[Plain, shown("live session", as_="hidden")]
     """Id of the live session."""
-    number: Annotated[int, shown("observation", as_="hidden")]
-    """Number of this observation in its live session, from 1; the refs begin with it."""
-    page: Annotated[int, shown("page")]
+    page: Annotated[int, shown("page", as_="hidden")]
     """Index of the page, from 0."""
     url: Annotated[PageAddress, shown("url")]
     title: Annotated[PageText, shown("title")]
@@ -79,9 +98,14 @@ class Observed(msgspec.Struct, frozen=True, kw_only=True):
         bool,
         shown("unconfirmed", words="something that this page sent did not leave, so what it shows may not be true"),
     ]
-    """True if the page may show something untrue, because a request of it was held or refused since its address was opened."""
+    """True if the page may show what is not true: something that it sent was held or refused since its address was opened."""
+    shows: Annotated[Shows, shown("shows", as_="hidden")]
     lines: Annotated[tuple[PageText, ...], shown("lines", as_="bare")]
-    """One indented line for each node, which begins with its ref: ``[ref=s3e5]``. All other text comes from the site."""
+    """Lines that begin with the id of an element (``e17``), or hold text. All text but ids and roles comes from the site."""
+    parts: Annotated[int, shown("parts", as_="hidden")]
+    """How many parts there are, of which this is one."""
+    more: Annotated[Plain, shown("more")]
+    """Which part this is, if there are several."""
 
 
 class Opened(msgspec.Struct, frozen=True, kw_only=True):
@@ -131,9 +155,9 @@ class Acted(msgspec.Struct, frozen=True, kw_only=True):
     """Dialogs that the actions caused, each with its text and the answer."""
     extracted: Annotated[PageText, shown("read")]
     """Values read by ``extract``."""
-    settled: Annotated[bool, shown("settled", empty="no: the page was still changing")]
+    settled: Annotated[bool, shown("settled", said=_unless_settled)]
     """False if the page was still changing when it was observed."""
-    actions_left: Annotated[int, shown("actions left")]
+    actions_left: Annotated[int, shown("actions left", as_="hidden")]
     observation: Annotated[Observed, shown("page", as_="inline")]
 
 
@@ -241,6 +265,25 @@ def _verb(name: str, **more: Any) -> Verb:
     return Verb(name=f"live.{name}", callers=OWNER_AND_AGENTS, scope="live", **more)
 
 
+def _acting(name: str, takes: Any, tool: str, text: str) -> Verb:
+    """A verb that acts on the current page."""
+    approves = issubclass(takes, ActingParams)
+    return _verb(
+        name,
+        command=f"live {name}",
+        tool=tool,
+        takes=takes,
+        gives=Acted,
+        help=text,
+        owner_fields=frozenset({"approve_class"} if approves else ()),
+        row=AuditedPart(
+            subject=_about,
+            risk=rows.approved if approves else (lambda given: 0),
+            note=_note if issubclass(takes, ElementParams) else (lambda given: {}),
+        ),
+    )
+
+
 OPEN: Final = _verb(
     "open",
     command="live open",
@@ -259,31 +302,56 @@ OPEN: Final = _verb(
         note=lambda given: {"url": rows.where(given.url), **rows.driven(given), **rows.with_login(given)},
     ),
 )
+TABLE: Final = _verb(
+    "table",
+    command="live table",
+    takes=TableParams,
+    gives=Observed,
+    help="""Show what can be done on the current page: one line for each control.
+
+    A line begins with the id of its element, which other commands take. The id stays the same as long as the element is on
+    the page.
+    """,
+    read_only=True,
+    row=None,
+)
+FIND: Final = _verb(
+    "find",
+    command="live find",
+    tool="browser_find",
+    takes=FindParams,
+    gives=Observed,
+    help="Show the lines of the current page that contain TEXT, or the elements of a role.",
+    read_only=True,
+    row=None,
+)
 SNAPSHOT: Final = _verb(
     "snapshot",
     command="live snapshot",
     tool="browser_snapshot",
     takes=SnapshotParams,
     gives=Observed,
-    help="Show the current page as lines with refs. Refs of earlier observations become invalid.",
+    help="Show the whole current page as lines, or what has changed, or the content of one element.",
     read_only=True,
     row=None,
 )
 ACT: Final = _verb(
     "act",
     command="live act",
+    tool="browser_act",
     takes=ActParams,
     gives=Acted,
-    help="""Perform one action on the current page and show the page after it.
+    help="""Perform one or several actions on the current page and show what has changed.
 
-    ACTION is a step as in an action file. Its element is given by a `ref` of the latest observation or by a locator. A ref of an
-    older observation, or of an element that may have been replaced since, is refused with `live.stale_ref`.
+    ACTION is a step as in an action file, or a list of steps, which ends with the first that fails. An element is given by a
+    `ref`, which is an id that was shown, or by a locator. If its element is gone or says something else since, it is refused
+    (`live.stale_ref`).
 
     \\b
     Examples of ACTION:
-      click: {ref: s3e5}
-      fill: {ref: s3e7, value: {secret: password}}
-      select: {role: combobox, name: Sort by, option: "Price: low to high"}
+      click: {ref: e17}
+      fill: {ref: e7, value: {secret: password}}
+      [{fill: {ref: e7, value: mug}}, {press: Enter}]
     """,
     owner_fields=frozenset({"approve_class"}),
     row=AuditedPart(subject=_about, risk=rows.approved),
@@ -295,65 +363,43 @@ NAVIGATE: Final = _verb(
     takes=NavigateParams,
     gives=Acted,
     help="Open an address in the current page.",
-    row=AuditedPart(subject=_about, note=lambda given: {"url": rows.where(given.url)}),
-)
-BACK: Final = _verb(
-    "back",
-    command="live back",
-    tool="browser_navigate_back",
-    takes=LiveParams,
-    gives=Acted,
-    help="Go back to the page before, in the current page.",
-    row=AuditedPart(subject=_about),
-)
-CLICK: Final = _verb(
-    "click",
-    command="live click",
-    tool="browser_click",
-    takes=ClickParams,
-    gives=Acted,
-    help="Click an element.",
     owner_fields=frozenset({"approve_class"}),
-    row=AuditedPart(subject=_about, risk=rows.approved, note=_note),
+    row=AuditedPart(subject=_about, risk=rows.approved, note=lambda given: {"url": rows.where(given.url)}),
 )
-TYPE: Final = _verb(
+BACK: Final = _acting("back", LiveParams, "browser_navigate_back", "Go back to the page before, in the current page.")
+FORWARD: Final = _acting("forward", LiveParams, "browser_navigate_forward", "Go forward again, in the current page.")
+RELOAD: Final = _acting("reload", LiveParams, "browser_refresh", "Load the current page again.")
+CLICK: Final = _acting("click", ClickParams, "browser_click", "Click an element.")
+HOVER: Final = _acting("hover", ElementParams, "browser_hover", "Move the pointer over an element.")
+TYPE: Final = _acting(
     "type",
-    command="live type",
-    tool="browser_type",
-    takes=TypeParams,
-    gives=Acted,
-    help="Replace the content of a text field. A password field takes a secret by its name, never a text.",
-    owner_fields=frozenset({"approve_class"}),
-    row=AuditedPart(subject=_about, risk=rows.approved, note=_note),
+    TypeParams,
+    "browser_type",
+    "Replace the content of a text field. A password field takes a secret by its name, never a text.",
 )
-SELECT: Final = _verb(
-    "select",
-    command="live select",
-    tool="browser_select_option",
-    takes=SelectParams,
-    gives=Acted,
-    help="Choose an option of a list.",
-    owner_fields=frozenset({"approve_class"}),
-    row=AuditedPart(subject=_about, risk=rows.approved, note=_note),
+FILL: Final = _acting(
+    "fill",
+    FillParams,
+    "browser_fill_form",
+    "Fill several fields of a form: texts, lists and boxes. It ends with the first field that cannot be filled.",
 )
-PRESS: Final = _verb(
-    "press",
-    command="live press",
-    tool="browser_press_key",
-    takes=PressParams,
-    gives=Acted,
-    help="Press a key in the element that has the focus.",
-    owner_fields=frozenset({"approve_class"}),
-    row=AuditedPart(subject=_about, risk=rows.approved),
+SELECT: Final = _acting("select", SelectParams, "browser_select_option", "Choose options of a list.")
+CHECK: Final = _acting("check", CheckParams, "browser_check", "Mark a check box, switch or radio button.")
+DRAG: Final = _acting("drag", DragParams, "browser_drag", "Drag an element onto another one.")
+UPLOAD: Final = _acting(
+    "upload", UploadParams, "browser_file_upload", "Give files to a file field, or to the button that asks for them."
 )
-WAIT: Final = _verb(
+PRESS: Final = _acting("press", PressParams, "browser_press_key", "Press a key.")
+SCROLL: Final = _acting("scroll", ScrollParams, "browser_scroll", "Scroll the page, or an element into view.")
+WAIT: Final = _acting(
     "wait",
-    command="live wait",
-    tool="browser_wait_for",
-    takes=WaitParams,
-    gives=Acted,
-    help="Wait until a text is visible, or until the page stops changing.",
-    row=AuditedPart(subject=_about),
+    WaitParams,
+    "browser_wait_for",
+    "Wait for a text, an element or an address, or until the page stops changing.",
+)
+EXTRACT: Final = _acting("extract", ExtractParams, "browser_extract", "Read a value into the recording under a name.")
+ASSERT: Final = _acting(
+    "assert", AssertParams, "browser_assert", "Check the page or an element. A replay of the recording checks it again."
 )
 SCREENSHOT: Final = _verb(
     "screenshot",
@@ -404,7 +450,7 @@ LIST: Final = _verb(
 SHOW: Final = _verb(
     "show",
     command="live show",
-    takes=LiveParams,
+    takes=ShowParams,
     gives=LiveShown,
     help="Show a live session: limits, pages, recorded sessions, and the reason why it ended.",
     read_only=True,
@@ -413,15 +459,27 @@ SHOW: Final = _verb(
 
 VERBS: Final[tuple[Verb, ...]] = (
     OPEN,
+    TABLE,
+    FIND,
     SNAPSHOT,
     ACT,
     NAVIGATE,
     BACK,
+    FORWARD,
+    RELOAD,
     CLICK,
+    HOVER,
     TYPE,
+    FILL,
     SELECT,
+    CHECK,
+    DRAG,
+    UPLOAD,
     PRESS,
+    SCROLL,
     WAIT,
+    EXTRACT,
+    ASSERT,
     SCREENSHOT,
     PAGES,
     CLOSE,

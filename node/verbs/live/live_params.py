@@ -10,11 +10,16 @@ from node.verbs import rows
 from node.verbs.sessions.session_params import CAPSULE
 from node.verbs.verb import Params, argument, option
 from protocol import limits
+from protocol.page.actions.action import ValueType
 from protocol.page.secrets.secrets import GivenSecret, Name
 from protocol.risk.requests.allowed import AllowedRequest
 
-_SESSION: Final = argument("Id of the live session.", metavar="SESSION")
-_REF: Final = argument("The element, by its ref in the last observation, for example s3e5.", metavar="REF")
+_SESSION: Final = option(
+    "Id of the live session. [default: $TRAILMESH_SESSION, else that of this terminal, else the only one that is open]",
+    metavar="SESSION",
+    max_length=64,
+)
+_REF: Final = argument("The element, by its id, for example e17.", metavar="ID", max_length=16)
 _ELEMENT: Final = option(
     "Description of the element by the caller; stored in the audit trail.", flag="-", max_length=200
 )
@@ -86,63 +91,102 @@ class OpenParams(Params, frozen=True, kw_only=True):
 
 
 class LiveParams(Params, frozen=True, kw_only=True):
-    """Verbs about one live session."""
+    """Verbs about one live session. Without an id they are about the only one that the caller has open."""
 
-    session: Annotated[str, _SESSION]
+    session: Annotated[str, _SESSION] = ""
+
+
+_PART: Final = option(
+    "Which part to show, of a page with more lines than one part holds.", flag="--page", ge=1, le=10**6
+)
+
+
+class TableParams(LiveParams, frozen=True, kw_only=True):
+    """``live.table``"""
+
+    part: Annotated[int, _PART] = 1
+
+
+class FindParams(LiveParams, frozen=True, kw_only=True):
+    """``live.find``"""
+
+    text: Annotated[
+        str,
+        argument(
+            "A text of the page, in any case of letters, or a role such as button.",
+            metavar="TEXT",
+            min_length=1,
+            max_length=200,
+        ),
+    ]
+    part: Annotated[int, _PART] = 1
 
 
 class SnapshotParams(LiveParams, frozen=True, kw_only=True):
     """``live.snapshot``"""
 
-    start: Annotated[
-        int,
-        option(
-            "Number of the first line to show; the last line of a page that is cut says what follows.", ge=1, le=10**9
-        ),
-    ] = 1
+    part: Annotated[int, _PART] = 1
+    delta: Annotated[bool, option("Show only what has changed since the page was shown last.")] = False
+    focus: Annotated[str, option("Show only this element and its content.", metavar="ID", max_length=16)] = ""
+    interactive: Annotated[bool, option("Show only what can be acted on, as `live table` does.")] = False
 
 
-class ActParams(Params, frozen=True, kw_only=True):
+class ActingParams(LiveParams, frozen=True, kw_only=True):
+    """Parameters of all verbs that act."""
+
+    approve_class: Annotated[int, _APPROVE] = 0
+
+
+class TimedParams(ActingParams, frozen=True, kw_only=True):
+    """Parameters of verbs that perform one action."""
+
+    timeout: Annotated[float, _TIMEOUT] = 0
+
+
+class ElementParams(TimedParams, frozen=True, kw_only=True):
+    """Parameters of verbs that act on one element."""
+
+    ref: Annotated[str, _REF]
+    element: Annotated[str, _ELEMENT] = ""
+
+
+class ActParams(ActingParams, frozen=True, kw_only=True):
     """``live.act``"""
 
-    session: Annotated[str, _SESSION]
     action: Annotated[
         str,
         argument(
-            "One step as in an action file, with its element given by ref or locator: 'click: {ref: s3e5}'.",
+            "One step as in an action file, or a list of them, with elements given by id or locator: 'click: {ref: e17}'.",
             metavar="ACTION",
             max_length=limits.LIVE_STEP_CHARS_MAX,
         ),
     ]
-    approve_class: Annotated[int, _APPROVE] = 0
 
     def __repr__(self) -> str:
         return f"ActParams(session={self.session!r})"
 
 
-class NavigateParams(Params, frozen=True, kw_only=True):
+class NavigateParams(TimedParams, frozen=True, kw_only=True):
     """``live.navigate``"""
 
-    session: Annotated[str, _SESSION]
     url: Annotated[str, argument("The address to open.", metavar="URL", max_length=limits.URL_CHARS_MAX)]
-    timeout: Annotated[float, _TIMEOUT] = 0
 
 
-class ClickParams(Params, frozen=True, kw_only=True):
+class ClickParams(ElementParams, frozen=True, kw_only=True):
     """``live.click``"""
 
-    session: Annotated[str, _SESSION]
-    ref: Annotated[str, _REF]
-    element: Annotated[str, _ELEMENT] = ""
-    approve_class: Annotated[int, _APPROVE] = 0
-    timeout: Annotated[float, _TIMEOUT] = 0
+    double: Annotated[bool, option("Click twice.")] = False
+    button: Annotated[Literal["left", "right"], option("The button of the mouse.")] = "left"
+    accept: Annotated[
+        Literal["", "alert", "confirm", "prompt", "beforeunload"],
+        option("The click opens a dialog of this kind: accept it. Every other dialog is dismissed.", metavar="KIND"),
+    ] = ""
+    reply: Annotated[str, option("The text to enter in the accepted prompt.", max_length=limits.DIALOG_CHARS_MAX)] = ""
 
 
-class TypeParams(Params, frozen=True, kw_only=True):
+class TypeParams(ElementParams, frozen=True, kw_only=True):
     """``live.type``"""
 
-    session: Annotated[str, _SESSION]
-    ref: Annotated[str, _REF]
     text: Annotated[
         _Text | None, argument("The new content of the field; an empty text clears it.", metavar="TEXT")
     ] = None
@@ -150,32 +194,81 @@ class TypeParams(Params, frozen=True, kw_only=True):
         ""
     )
     submit: Annotated[bool, option("Press Enter in the field afterwards.")] = False
-    element: Annotated[str, _ELEMENT] = ""
-    approve_class: Annotated[int, _APPROVE] = 0
-    timeout: Annotated[float, _TIMEOUT] = 0
 
     def __repr__(self) -> str:
         return f"TypeParams(session={self.session!r}, ref={self.ref!r}, secret={self.secret!r})"
 
 
-class SelectParams(Params, frozen=True, kw_only=True):
+class FillParams(TimedParams, frozen=True, kw_only=True):
+    """``live.fill``"""
+
+    fields: Annotated[
+        dict[str, _Text],
+        argument(
+            "Fields by id, each with its new content: a text, the option to choose, or on and off for a box.",
+            metavar="ID=VALUE",
+            reads="pairs",
+            min_length=1,
+            max_length=limits.FIELDS_AT_ONCE_MAX,
+        ),
+    ]
+    secret: Annotated[
+        dict[str, str],
+        option(
+            "Fields by id, each with the name of the secret to type. Repeat for more.",
+            metavar="ID=NAME",
+            reads="pairs",
+        ),
+    ] = msgspec.field(default_factory=dict)
+    submit: Annotated[bool, option("Press Enter in the last field afterwards.")] = False
+
+    def __repr__(self) -> str:
+        return f"FillParams(session={self.session!r}, fields={sorted(self.fields)}, secret={self.secret})"
+
+
+class SelectParams(ElementParams, frozen=True, kw_only=True):
     """``live.select``"""
 
-    session: Annotated[str, _SESSION]
-    ref: Annotated[str, _REF]
     values: Annotated[
         list[str],
-        argument("The option to choose, by its label or its value; exactly one.", metavar="OPTION", max_length=1),
+        argument(
+            "The options to choose, each by its label or its value.",
+            metavar="OPTION",
+            min_length=1,
+            max_length=limits.OPTIONS_CHOSEN_MAX,
+        ),
     ]
-    element: Annotated[str, _ELEMENT] = ""
-    approve_class: Annotated[int, _APPROVE] = 0
-    timeout: Annotated[float, _TIMEOUT] = 0
 
 
-class PressParams(Params, frozen=True, kw_only=True):
+class CheckParams(ElementParams, frozen=True, kw_only=True):
+    """``live.check``"""
+
+    off: Annotated[bool, option("Take the mark out instead.")] = False
+
+
+class DragParams(ElementParams, frozen=True, kw_only=True):
+    """``live.drag``"""
+
+    onto: Annotated[str, argument("The element on which it is dropped, by its id.", metavar="ONTO", max_length=16)]
+
+
+class UploadParams(ElementParams, frozen=True, kw_only=True):
+    """``live.upload``"""
+
+    files: Annotated[
+        list[str],
+        argument(
+            "Names of files inside the folders of `browser.upload_folders`.",
+            metavar="FILE",
+            min_length=1,
+            max_length=limits.UPLOAD_FILES_MAX,
+        ),
+    ]
+
+
+class PressParams(TimedParams, frozen=True, kw_only=True):
     """``live.press``"""
 
-    session: Annotated[str, _SESSION]
     key: Annotated[
         str,
         argument(
@@ -185,14 +278,21 @@ class PressParams(Params, frozen=True, kw_only=True):
             max_length=32,
         ),
     ]
-    approve_class: Annotated[int, _APPROVE] = 0
-    timeout: Annotated[float, _TIMEOUT] = 0
+    ref: Annotated[str, option("Send it to this element instead.", metavar="ID", max_length=16)] = ""
 
 
-class WaitParams(Params, frozen=True, kw_only=True):
+class ScrollParams(LiveParams, frozen=True, kw_only=True):
+    """``live.scroll``"""
+
+    to: Annotated[
+        str, argument("up, down, or the element to bring into view, by its id.", metavar="WHERE", max_length=16)
+    ] = "down"
+    amount: Annotated[int, option("By how many pixels up or down.", metavar="PIXELS", ge=1, le=100_000)] = 600
+
+
+class WaitParams(LiveParams, frozen=True, kw_only=True):
     """``live.wait``"""
 
-    session: Annotated[str, _SESSION]
     text: Annotated[
         str,
         option(
@@ -200,25 +300,56 @@ class WaitParams(Params, frozen=True, kw_only=True):
             max_length=limits.ACTION_TEXT_CHARS_MAX,
         ),
     ] = ""
+    ref: Annotated[str, option("Wait until this element is visible.", metavar="ID", max_length=16)] = ""
+    gone: Annotated[bool, option("Wait until it is not visible any more.")] = False
+    address: Annotated[str, option("Wait until the address contains this text.", metavar="TEXT", max_length=200)] = ""
     time: Annotated[float, option("At most this many seconds.", ge=0.1, le=60)] = 5.0
 
 
-class ScreenshotParams(Params, frozen=True, kw_only=True):
+class ExtractParams(LiveParams, frozen=True, kw_only=True):
+    """``live.extract``"""
+
+    name: Annotated[str, argument("Name of the value in the recording.", metavar="NAME", min_length=1, max_length=64)]
+    ref: Annotated[str, option("Read this element. [default: the whole page]", metavar="ID", max_length=16)] = ""
+    kind: Annotated[ValueType, option("The type of value to read from the text.", flag="--as")] = "text"
+
+
+class AssertParams(LiveParams, frozen=True, kw_only=True):
+    """``live.assert``"""
+
+    what: Annotated[
+        Literal[
+            "text", "title", "address", "value", "visible", "hidden", "enabled", "disabled", "checked", "unchecked"
+        ],
+        argument("What to check.", metavar="WHAT"),
+    ]
+    expected: Annotated[
+        _Text, argument("The expected text, for text, title, address and value.", metavar="EXPECTED")
+    ] = ""
+    ref: Annotated[str, option("Check this element. [default: the page]", metavar="ID", max_length=16)] = ""
+    whole: Annotated[bool, option("The whole text must be equal. [default: a part of it]")] = False
+
+
+class ScreenshotParams(LiveParams, frozen=True, kw_only=True):
     """``live.screenshot``"""
 
-    session: Annotated[str, _SESSION]
     out: Annotated[str, option("Write the PNG to this file instead of returning it.", metavar="FILE", reads="path")] = (
         ""
     )
 
 
-class PagesParams(Params, frozen=True, kw_only=True):
+class PagesParams(LiveParams, frozen=True, kw_only=True):
     """``live.pages``"""
 
-    session: Annotated[str, _SESSION]
     action: Annotated[Literal["list", "new", "close", "select"], argument("What to do with the pages.")] = "list"
     index: Annotated[int | None, option("Index of the page, from 0. [default for close: the current page]")] = None
     url: Annotated[str, option("Address that a new page opens.", max_length=limits.URL_CHARS_MAX)] = ""
+
+
+class ShowParams(Params, frozen=True, kw_only=True):
+    """``live.show``"""
+
+    session: Annotated[str, argument("Id of the live session.", metavar="SESSION", max_length=64)]
 
 
 class ListParams(Params, frozen=True, kw_only=True):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from urllib.parse import urljoin, urlsplit
 
 import msgspec
@@ -126,6 +126,10 @@ class MemoryPage:
         self._require_alive()
         self._last = self._shown.observe(self._mask())
         return self._last
+
+    def identities(self) -> Mapping[str, str]:
+        """``adapters.ports.Page.identities``."""
+        return self._shown.identities()
 
     async def unchanged(self) -> bool:
         """``adapters.ports.Page.unchanged``."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+from collections import Counter
 from collections.abc import Callable, Iterator
 from urllib.parse import urljoin
 
@@ -20,8 +22,11 @@ Mask = Callable[[str], str]
 class Shown:
     """The document of a page. Its controls are named by their place in it, and by refs of the last observation."""
 
+    _documents = itertools.count(1)
+
     def __init__(self, url: str = "about:blank", document: Document | None = None) -> None:
         self.url = url
+        self._number = next(self._documents)
         self.document = document or Document(title="")
         self.values: dict[int, str] = {}
         self.checked: dict[int, bool] = {}
@@ -44,6 +49,16 @@ class Shown:
         return bool(self._order)
 
     # --- observing ---
+
+    def identities(self) -> dict[str, str]:
+        """``adapters.ports.Page.identities``."""
+        seen: Counter[int] = Counter()
+        found = {}
+        for ref, index in self._order.items():
+            control = id(self.document.controls[index])
+            seen[control] += 1
+            found[ref] = f"{self._number}.{control}.{seen[control]}"
+        return found
 
     def observe(self, mask: Mask) -> Observation:
         """The page now; its refs replace those of the observation before."""

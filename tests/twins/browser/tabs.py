@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -97,6 +97,10 @@ class MemoryTabs:
     async def observe(self) -> Observation:
         """``adapters.ports.Page.observe``."""
         return await self._front.observe()
+
+    def identities(self) -> Mapping[str, str]:
+        """``adapters.ports.Page.identities``."""
+        return self._front.identities()
 
     async def unchanged(self) -> bool:
         """``adapters.ports.Page.unchanged``."""

@@ -1,0 +1,204 @@
+"""The action table: one line for each thing that can be done on a page, and the difference between two tables.
+
+A line is ``e17 button "Add to cart" [disabled] in "Blue mug"``. Text of the page stands in quotes, and never begins a line.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Final
+
+from protocol import limits
+from protocol.page.seen.observation import INTERACTIVE_ROLES, ROLES, Element, Observation
+from protocol.page.seen.whole import said
+from protocol.page.showing.element_ids import Named
+from protocol.page.showing.outline import Entry
+
+_SPACE: Final = re.compile(r"\s+")
+_SILENT: Final = frozenset({"active", "cursor"})
+_LOUD: Final = re.compile(r'(?:alert|status|heading)(?: "(.*)"[^"]*|: (.*))')
+_BARE: Final = re.compile(r"([a-z]+)(?: \[[^\]]*\])*:?")
+"""A line of the snapshot that holds a role and no words."""
+_NAME: Final = re.compile(r'^[a-z]+ "(.*)"')
+_NAME_CHARS: Final = 100
+_VALUE_CHARS: Final = 60
+_CONTEXT_CHARS: Final = 40
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """The lines of a page that a caller is shown."""
+
+    rows: dict[str, str] = field(default_factory=dict)
+    """The line of each thing that can be done, by id, in document order."""
+    texts: tuple[str, ...] = ()
+    """The other lines of the page, each without its indentation."""
+    address: str = ""
+    """Without fragment."""
+    cut: str = ""
+    """The parts that the page was too large to read, in words; empty for a page that was read to its end."""
+
+    @property
+    def headings(self) -> list[str]:
+        """The texts of alerts, statuses and headings, in document order, without those that a control has too."""
+        own = "\n".join(self.rows.values())
+        loud = (_LOUD.fullmatch(line) for line in self.texts)
+        said = (found[1] or found[2] for found in loud if found)
+        return [line for line in dict.fromkeys(said) if line not in own]
+
+
+@dataclass(frozen=True, slots=True)
+class Lines:
+    """Lines to show, and the ids of the elements in them."""
+
+    lines: tuple[str, ...]
+    ids: tuple[str, ...] = ()
+    part: int = 1
+    parts: int = 1
+    """How many parts there are; the lines are the ``part``-th of them."""
+
+    @property
+    def more(self) -> str:
+        """Which part this is; empty if it is the only one."""
+        return f"part {self.part} of {self.parts}" if self.parts > 1 else ""
+
+
+def table(named: Named) -> Table:
+    """The table of a page."""
+    observation = named.observation
+    listed = [item for item in observation.elements if acts(item)]
+    twice = Counter((item.role, item.name) for item in listed)
+    rows = {
+        named.ids[item.ref]: row(item, named.ids[item.ref], context=twice[item.role, item.name] > 1) for item in listed
+    }
+    own = {observation.lines[observation.places[item.ref]] for item in listed} if observation.lines else set[int]()
+    cut = said(observation.cut) if observation.cut else ""
+    return Table(rows=rows, texts=tuple(_texts(observation, own)), address=observation.url.partition("#")[0], cut=cut)
+
+
+def acts(element: Element) -> bool:
+    """True for a control, also a disabled one. The label of a control does not count."""
+    control = element.role in INTERACTIVE_ROLES or element.traits.tag == "summary" or element.clickable
+    return control and not element.inside
+
+
+def row(element: Element, given: str, *, context: bool = False) -> str:
+    """The line of one element. given: its id. context: True to say in which row or card it stands."""
+    states = " ".join(f"[{state}]" for state in element.states if state.partition("=")[0] not in _SILENT)
+    parts = (
+        given,
+        element.role if element.role != "generic" else "clickable",
+        quoted(element.name, _NAME_CHARS),
+        states,
+        f"= {quoted(element.value, _VALUE_CHARS)}" if element.value else "",
+        f"({len(element.options)} options)" if element.options else "",
+        f"in {quoted(element.context, _CONTEXT_CHARS)}" if context and element.context else "",
+    )
+    return " ".join(part for part in parts if part)
+
+
+def quoted(text: str, chars: int) -> str:
+    """``text`` in quotes, on one line, cut after ``chars`` characters; empty for no text."""
+    line = _SPACE.sub(" ", text).strip().replace('"', "”")
+    return f'"{line[:chars]}{"…" if len(line) > chars else ""}"' if line else ""
+
+
+def _texts(observation: Observation, own: Collection[int]) -> Iterator[str]:
+    """The lines of ``observation`` that say something, but for those in ``own`` and those that a line around them says already."""
+    around: list[tuple[int, str]] = []
+    for number, line in enumerate(observation.text.split("\n")):
+        body = line.lstrip(" ")
+        level = len(line) - len(body)
+        while around and around[-1][0] >= level:
+            around.pop()
+        text = _SPACE.sub(" ", body).strip().removeprefix("- ")
+        bare = _BARE.fullmatch(text)
+        if not text or (bare and bare[1] in ROLES):
+            continue
+        name = _NAME.search(text)
+        words = (name[1] if name else text).casefold()
+        repeated = any(words in outer for _, outer in around)
+        if name:
+            around.append((level, words))
+        if number not in own and not repeated:
+            yield text
+
+
+def part(shown: Table, number: int = 1, bytes_max: int = limits.TABLE_BYTES) -> Lines:
+    """The ``number``-th part of a table, from 1. The first begins with alerts, statuses and headings."""
+    return parted([*_head(shown, bytes_max), *shown.rows.items()], number, bytes_max)
+
+
+def arrival(before: Table, now: Table, bytes_max: int = limits.TABLE_BYTES) -> Lines:
+    """The table of another page than ``before``, without the lines that ``before`` had too, which are counted."""
+    new = [(given, line) for given, line in now.rows.items() if before.rows.get(given) != line]
+    left = len(now.rows) - len(new)
+    still = [("", f"# and {left} lines that were shown before")] if left else []
+    return parted([*_head(now, bytes_max), *still, *new], 1, bytes_max)
+
+
+def _head(shown: Table, bytes_max: int) -> list[Entry]:
+    told = [f"# not all of the page could be read: {shown.cut}"] if shown.cut else []
+    loud = _within([f"# {quoted(line, _NAME_CHARS)}" for line in shown.headings], bytes_max // 5)
+    return [("", line) for line in (*told, *loud)]
+
+
+def parted(entries: Sequence[Entry], number: int, bytes_max: int) -> Lines:
+    """The ``number``-th part of ``entries``, from 1; the last one for a greater number. A part has at most ``bytes_max`` bytes."""
+    parts = _parts(entries, bytes_max)
+    number = min(max(number, 1), len(parts))
+    chosen = parts[number - 1]
+    return Lines(
+        lines=tuple(line for _, line in chosen),
+        ids=tuple(given for given, _ in chosen if given),
+        part=number,
+        parts=len(parts),
+    )
+
+
+def _within(lines: Sequence[str], bytes_max: int) -> list[str]:
+    return [line for _, line in _parts([("", line) for line in lines], bytes_max)[0]]
+
+
+def _parts(entries: Sequence[Entry], bytes_max: int) -> list[list[Entry]]:
+    parts: list[list[Entry]] = [[]]
+    size = 0
+    for given, line in entries:
+        cost = len(line.encode()) + 1
+        if size + cost > bytes_max and parts[-1]:
+            parts.append([])
+            size = 0
+        parts[-1].append((given, line))
+        size += cost
+    return parts
+
+
+def another(before: Table, now: Table) -> bool:
+    """True if ``now`` is another page than ``before``, of which no difference tells: another address, or other controls."""
+    kept = len(before.rows.keys() & now.rows.keys())
+    return before.address != now.address and 2 * kept < max(len(before.rows), len(now.rows), 1)
+
+
+def difference(before: Table, now: Table, bytes_max: int = limits.TABLE_BYTES) -> Lines:
+    """The lines that ``now`` has and ``before`` had not (``+``), that say something else (``~``), and that are gone (``-``).
+
+    At most ``bytes_max`` bytes.
+    """
+    entries = [
+        (given, f"{'~' if given in before.rows else '+'} {line}")
+        for given, line in now.rows.items()
+        if before.rows.get(given) != line
+    ]
+    new = Counter(now.texts) - Counter(before.texts)
+    for line in now.texts:
+        if new[line] > 0:
+            new[line] -= 1
+            entries.append(("", f"+ {quoted(line, 2 * _NAME_CHARS)}"))
+    gone = [given for given in before.rows if given not in now.rows]
+    entries += [("", f"- {' '.join(gone[at : at + 20])}") for at in range(0, len(gone), 20)]
+    old = Counter(before.texts) - Counter(now.texts)
+    entries += [("", f"- {quoted(line, _NAME_CHARS)}") for line in old.elements()]
+    return parted(entries or [("", "# nothing that is listed here has changed")], 1, bytes_max)
