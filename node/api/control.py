@@ -15,8 +15,10 @@ import asyncio
 import contextlib
 import hmac
 import logging
+import math
 import os
 import stat
+import time
 from collections.abc import AsyncIterator, Awaitable, Callable
 from pathlib import Path
 from typing import Any, Final
@@ -64,6 +66,9 @@ class ControlServer:
         self._config = config or ControlConfig()
         self._token = clock.random(limits.CONTROL_TOKEN_BYTES).hex()
         self._sockets: list[ControlSocket] = []
+        self.called_s = 0.0
+        """When a call began or ended last, by ``time.monotonic``; infinity while one runs."""
+        self._running = 0
 
     async def start(self) -> None:
         """Listen, then publish the owner's token. Errors: ``config.invalid``."""
@@ -148,7 +153,7 @@ class ControlServer:
 
         async def work() -> dict[str, Any]:
             try:
-                async with as_whom(verb) as caller:
+                async with self._counted(), as_whom(verb) as caller:
                     return {"result": await self._dispatch(verb, body, tell, caller)}
             except MeshError as error:
                 return {"error": error.shown.to_dict()}
@@ -169,6 +174,16 @@ class ControlServer:
                 task.cancel()
                 await asyncio.gather(task, return_exceptions=True)
         return response
+
+    @contextlib.asynccontextmanager
+    async def _counted(self) -> AsyncIterator[None]:
+        self._running += 1
+        self.called_s = math.inf
+        try:
+            yield
+        finally:
+            self._running -= 1
+            self.called_s = math.inf if self._running else time.monotonic()
 
     async def _defect(self, error: Exception, what: str) -> MeshError:
         """The error for a defect; its report is named in the log only, because agents learn no path of this machine."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Awaitable
-from typing import Any
+from typing import Any, Final
 
 import msgspec
 
@@ -25,6 +25,9 @@ from protocol.messages import PROTOCOL_VERSION, Done, GrantsPush, StatusAsk, Sta
 from protocol.refusals import CONTROL
 
 log = logging.getLogger(__name__)
+
+_APPROVING: Final = frozenset({"allow", "approve_class"})
+"""Parameters by which the owner lets something leave. They sort before all others that only the owner may set."""
 
 
 def _bound(rooms: Rooms) -> Bound:
@@ -112,7 +115,15 @@ class Node:
             raise MeshError(
                 "caller.refused", f"only the owner may set `{field}` of {verb.name}", caller=str(caller), field=field
             )
+        if caller.kind is CallerKind.OWNER and self._unenrolled and (field := verb.for_owner(params)) in _APPROVING:
+            raise MeshError("owner.unenrolled", f"`{field}` of {verb.name} needs an owner with a key", field=field)
         return verb, run, params
+
+    @property
+    def _unenrolled(self) -> bool:
+        """True if a key of an owner is required and none is enrolled."""
+        required = self.rooms.config.policy.owner_key == "required"
+        return required and not self.rooms.approvals.enrolled
 
     async def _on_grants(self, caller: str, push: GrantsPush) -> Done:
         """Handle a message in which a peer states our grants there. Errors: ``message.invalid``, ``store.*``."""

@@ -40,6 +40,11 @@ class Approvals(Noting):
             **keys.bound,
         }
 
+    @property
+    def enrolled(self) -> bool:
+        """True if a key of an owner is active."""
+        return bool(self.keys.owners.active)
+
     def asker(self, caller: Caller, search: str = "") -> Asker:
         """An ``Asker`` for ``caller``. search: its search, or empty."""
         return Asker(self, caller, search)

@@ -25,6 +25,7 @@ _GROUPS = {
     "explore": ("node.cli.searches.explore", "Search a site for a goal together with peers."),
     "demo": ("trailmesh.demo", "See trailmesh at work on a small shop that comes with it."),
     "mcp": ("node.cli.nodes.mcp", "Offer the browser of this node to a client of the Model Context Protocol."),
+    "skills": ("node.cli.nodes.skills", "Print instructions for agents that use a shell."),
     "events": ("node.cli.nodes.events", "List what changed on this node, or follow it."),
 }
 
@@ -90,7 +91,8 @@ def main(token_file: str | None, socket: str | None) -> None:
       trailmesh node serve                    run it
       trailmesh actions check actions.yaml    check a file of browser actions, without a node
       trailmesh session record actions.yaml   drive a browser and record it
-      trailmesh live open URL                 open a browser session and act in it, call by call
+      trailmesh live open URL                 open a browser session and act in it, call by call; starts a node
+      trailmesh skills get core               how an agent that uses a shell does that
       trailmesh agent add --help              let a program work with the node
       trailmesh mcp --help                    let a client of the Model Context Protocol work with it
       trailmesh node invite                   let another node pair with it

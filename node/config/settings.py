@@ -126,6 +126,8 @@ class PolicyConfig(_Record, frozen=True, kw_only=True):
     """
     risk_class_max: Annotated[int, msgspec.Meta(ge=1, le=3)] = 3
     """Highest risk class performed without an approval; classes 4 and above always need one."""
+    owner_key: Literal["optional", "required"] = "optional"
+    """``required``: no call, the owner's neither, may allow or approve anything before a key of an owner is enrolled."""
     probe: bool = True
     """True if searches press a control that is not understood. What it sends is judged as ever: nothing but reads leaves."""
     peer_disk_mib: Annotated[int, msgspec.Meta(ge=1, le=1_048_576)] = limits.PEER_DISK_MIB

@@ -8,6 +8,7 @@ import datetime
 import functools
 import logging
 import sys
+import time
 from collections.abc import AsyncIterator, Callable
 from pathlib import Path
 from typing import Any
@@ -35,6 +36,7 @@ from protocol.page.secrets.redaction import Redaction, redacted
 log = logging.getLogger(__name__)
 
 _SWEEP_EVERY_S = 30
+_IDLE_LOOK_S = 5
 _TEND_EVERY_S = 3_600
 """How often sealing keys are checked: they live for weeks."""
 
@@ -52,8 +54,11 @@ class LogFormatter(LineFormatter):
         return redacted(_LogLine(super().formatMessage(record)), Redaction({})).text
 
 
-async def serve(home: Path, ready: Callable[[dict[str, Any]], None], passphrase: AskPassphrase | None = None) -> None:
-    """Serve until cancelled. passphrase: asked for once, if the witness key is sealed.
+async def serve(
+    home: Path, ready: Callable[[dict[str, Any]], None], passphrase: AskPassphrase | None = None, *, idle_s: int = 0
+) -> None:
+    """Serve until cancelled. passphrase: asked for once, if the witness key is sealed. idle_s: seconds without work after which it
+    ends by itself; 0 for never.
 
     Errors: ``node.not_initialised``, ``node.locked``, ``node.address_in_use``, ``store.*``, ``key.*``, ``keylog.revoked``.
     """
@@ -68,13 +73,13 @@ async def serve(home: Path, ready: Callable[[dict[str, Any]], None], passphrase:
         try:
             async with rooms.witness.trail.doing("node.serve", who=OWNER):
                 with called_by(NODE):  # from here on, everything that no call started is attributed to the node itself
-                    await _doors_open(home, node, ready)
+                    await _doors_open(home, node, ready, idle_s)
         finally:
             await _anchor(rooms)
 
 
-async def _doors_open(home: Path, node: Node, ready: Callable[[dict[str, Any]], None]) -> None:
-    """Serve until cancelled."""
+async def _doors_open(home: Path, node: Node, ready: Callable[[dict[str, Any]], None], idle_s: int) -> None:
+    """Serve until cancelled or idle."""
     rooms = node.rooms
     control = ControlServer(home, node.dispatch, rooms.clock, node.agents, rooms.config.control)
     scheduler = AsyncIOScheduler(timezone="UTC")
@@ -124,7 +129,7 @@ async def _doors_open(home: Path, node: Node, ready: Callable[[dict[str, Any]], 
             }
         )
         async with _told(rooms):
-            await asyncio.Event().wait()
+            await _without_work(rooms, control, idle_s)
     finally:
         if scheduler.running:
             scheduler.shutdown(wait=False)
@@ -136,6 +141,21 @@ async def _doors_open(home: Path, node: Node, ready: Callable[[dict[str, Any]], 
         if watched is not None:
             await watched.close()
         rooms.loop_watch.stop()
+
+
+async def _without_work(rooms: Rooms, control: ControlServer, idle_s: int) -> None:
+    """Return once nobody has called for ``idle_s`` seconds while no browser and no search was open; never for 0.
+
+    A node with schedules is never without work.
+    """
+    if not idle_s:
+        await asyncio.Event().wait()
+    worked = time.monotonic()
+    while time.monotonic() - max(worked, control.called_s) < idle_s:
+        await asyncio.sleep(min(idle_s, _IDLE_LOOK_S))
+        if rooms.browsers.contexts or rooms.explorer.running or await rooms.store.schedules():
+            worked = time.monotonic()
+    log.info("nothing was done for %d s: ending", idle_s)
 
 
 @contextlib.asynccontextmanager

@@ -43,7 +43,7 @@ def test_an_empty_configuration_is_refused_because_it_would_allow_what_the_lost_
 
 
 def test_the_promised_configurations_are_there() -> None:
-    assert names() == ["ci.yaml", "hardened.yaml", "mesh.yaml", "solo.yaml"]
+    assert names() == ["ci.yaml", "hardened.yaml", "mesh.yaml", "on-the-fly.yaml", "solo.yaml"]
 
 
 @pytest.mark.parametrize("path", FILES, ids=names())

@@ -148,16 +148,22 @@ def home_path(home: str | None) -> Path:
 
 
 def run_verb(
-    home: str | None, verb: str, params: dict[str, Any], *, show: Any = None, person: AskPerson | None = None
+    home: str | None,
+    verb: str,
+    params: dict[str, Any],
+    *,
+    show: Any = None,
+    person: AskPerson | None = None,
+    agent: AsAgent | None = None,
 ) -> Any:
     """Call ``verb`` and return its result. Progress goes to standard error through ``show(event) -> line``; equal lines are
-    printed once. person: answers the questions of the verb.
+    printed once. person: answers the questions of the verb. agent: the caller, if it is not as ``acting_as`` says.
     """
     from node.process.client import call
 
     path = home_path(home)
     more: dict[str, Any] = {} if person is None else {"person": person}
-    return run_async(call(path, verb, params, showing(show), agent=acting_as(path), **more))
+    return run_async(call(path, verb, params, showing(show), agent=agent or acting_as(path), **more))
 
 
 def showing(show: Callable[[Result], str] | None) -> Callable[[Result], None]:

@@ -30,6 +30,7 @@ from node.verbs import CallerKind
 from node.verbs.nodes import backup as backups
 from node.verbs.nodes import clock
 from node.verbs.nodes import node as verbs
+from protocol import limits
 from protocol.errors import MeshError
 from protocol.trust.grants import in_words
 
@@ -117,9 +118,17 @@ def _show_init(result: Result, words: str) -> None:
 
 
 @group.command()
+@click.option(
+    "--idle-exit",
+    "idle_s",
+    metavar="SECONDS",
+    type=click.IntRange(0, 86_400),
+    default=0,
+    help="End after this long without a call, an open browser or a search. [default: never]",
+)
 @passphrase_option
 @common_options
-def serve(home: str | None, passphrase_file: str | None, as_json: bool) -> None:
+def serve(home: str | None, idle_s: int, passphrase_file: str | None, as_json: bool) -> None:
     """Run the node until it is stopped, by Ctrl-C or SIGTERM: exit code 0.
 
     Serves peers over mutually authenticated TLS and this machine's commands over a private socket. Searches that were running
@@ -142,9 +151,60 @@ def serve(home: str | None, passphrase_file: str | None, as_json: bool) -> None:
         )
 
     try:
-        run_async(run(home_path(home), ready, passphrase_source(passphrase_file)))
+        run_async(run(home_path(home), ready, passphrase_source(passphrase_file), idle_s=idle_s))
     except KeyboardInterrupt:  # a stop by a signal is the normal end
         click.echo("stopped", err=True)
+
+
+@group.command()
+@common_options
+def start(home: str | None, as_json: bool) -> None:
+    """Start the node in the background, if none serves; made first if there is none.
+
+    It ends after 30 minutes without work. `live open` starts a node like this by itself.
+    """
+    from node.process.background import ensure_serving
+
+    owner_only("node start")
+    path = home_path(home)
+    said: list[str] = []
+    started = ensure_serving(path, idle_s=limits.NODE_IDLE_EXIT_S, say=said.append)
+    result = {"home": str(path), "started": started}
+    emit(result, as_json=as_json, text=lambda r: click.echo(said[0] if said else f"a node serves {r['home']} already"))
+
+
+@group.command()
+@common_options
+def stop(home: str | None, as_json: bool) -> None:
+    """Stop the node that serves: what it records is signed, and searches are taken up at its next start."""
+    from node.process import background
+
+    owner_only("node stop")
+    emit(
+        background.stop(home_path(home)), as_json=as_json, text=lambda r: click.echo(f"stopped the node of {r['home']}")
+    )
+
+
+@group.command()
+@click.option(
+    "-n", "--lines", metavar="N", type=click.IntRange(1, 10_000), default=50, show_default=True, help="How many lines."
+)
+@common_options
+def logs(home: str | None, lines: int, as_json: bool) -> None:
+    """Show the end of the log of a node that was started in the background."""
+    from node.process.background import LOG_FILE, log_lines
+
+    owner_only("node logs")
+    path = home_path(home)
+    found = log_lines(path, lines)
+
+    def show(result: Result) -> None:
+        if not result["lines"]:
+            click.echo(f"no log at {result['file']}: this node was not started in the background", err=True)
+        for line in result["lines"]:
+            click.echo(line)
+
+    emit({"file": str(path / LOG_FILE), "lines": found}, as_json=as_json, text=show)
 
 
 @group.command()

@@ -3,20 +3,47 @@
 from __future__ import annotations
 
 import sys
-from typing import Final
+from collections.abc import Callable
+from typing import Any, Final
 
 import click
 from click.core import ParameterSource
 
 from node.cli.base.build import CommandPresentation, commands_of
-from node.cli.base.common import Result
+from node.cli.base.common import Result, acting_as, home_path, run_verb
+from node.cli.sessions import shell_agent
+from node.cli.sessions.current import current_session, note_session
 from node.verbs.live import live as verbs
+from node.verbs.live.live_params import LiveParams
 from protocol import limits
+from protocol.errors import MeshError
+
+_AS_OWNER: Final = click.option(
+    "--as-owner", is_flag=True, help="Call as the owner of the node, also without a terminal (docs/live.md)."
+)
+_REFUSED: Final = frozenset({"control.unauthorised", "agent.expired"})
+Line = Callable[[Result], str] | None
 
 
 @click.group(name="live", context_settings={"help_option_names": ["-h", "--help"]})
 def group() -> None:
-    """Open a browser session and act in it, call by call."""
+    """Open a browser session and act in it, call by call.
+
+    Without a terminal the caller is the agent `shell`, which is made with its first call.
+    """
+
+
+def _called(home: str | None, verb: str, params: Result, typed: Result, line: Line) -> Any:
+    """The result of ``verb``, called by a person or by the agent of a shell."""
+    as_owner = typed["as_owner"]
+    agent = shell_agent.caller_of(home, as_owner=as_owner)
+    try:
+        return run_verb(home, verb, params, show=line, agent=agent)
+    except MeshError as error:
+        named = acting_as(home_path(home)) is not None
+        if error.code not in _REFUSED or named or agent is None:
+            raise
+        return run_verb(home, verb, params, show=line, agent=shell_agent.made_anew(home))
 
 
 def _waits_longer(params: Result, typed: Result) -> None:
@@ -25,6 +52,39 @@ def _waits_longer(params: Result, typed: Result) -> None:
         params["hold"] = limits.HELD_TERMINAL_S  # a person is there
 
 
-LOOKS: Final = {"live.open": CommandPresentation(prepare=_waits_longer)}
+def _open(home: str | None, verb: str, params: Result, typed: Result, line: Line) -> Any:
+    if acting_as(home_path(home)) is None:
+        from node.process.background import ensure_serving
+
+        ensure_serving(home_path(home), idle_s=limits.NODE_IDLE_EXIT_S, say=lambda told: click.echo(told, err=True))
+    opened = _called(home, verb, params, typed, line)
+    note_session(home, opened["session"])
+    return opened
+
+
+def _in_session(home: str | None, verb: str, params: Result, typed: Result, line: Line) -> Any:
+    """Call ``verb`` in the session that was named, or in the current one."""
+    named = params["session"]
+    params["session"] = named or current_session(home)
+    try:
+        result = _called(home, verb, params, typed, line)
+    except MeshError as error:
+        if not named and error.code in ("live.ended", "live.not_found"):
+            note_session(home, "")
+        raise
+    if verb == verbs.CLOSE.name and not named:
+        note_session(home, "")
+    return result
+
+
+LOOKS: Final = {
+    **{
+        verb.name: CommandPresentation(
+            call=_in_session if issubclass(verb.takes, LiveParams) else _called, more=(_AS_OWNER,)
+        )
+        for verb in verbs.VERBS
+    },
+    verbs.OPEN.name: CommandPresentation(prepare=_waits_longer, call=_open, more=(_AS_OWNER,)),
+}
 for _command in commands_of(verbs.VERBS, LOOKS):
     group.add_command(_command)

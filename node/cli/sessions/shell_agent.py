@@ -1,0 +1,59 @@
+"""As whom ``trailmesh live`` calls: a person at a terminal as the owner, a program as an agent that is made for it.
+
+One account is no boundary: a program that wants to can read the owner's token from the data directory, or say ``--as-owner``.
+What the owner alone can do is sign with the key that only a passphrase opens.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import sys
+from pathlib import Path
+from typing import Any, Final
+
+from node.base.control_file import AGENTS_DIRECTORY, AGENTS_SOCKET_FILE
+from node.base.files import write_private
+from node.cli.base.common import acting_as, home_path, run_async
+from node.process.client import AsAgent, as_agent, call
+from node.verbs.nodes import agent as verbs
+from protocol import limits
+from protocol.errors import MeshError
+
+NAME: Final = "shell"
+TOKEN_FILE: Final = "shell-agent.token"  # noqa: S105 - the name of a file
+_SCOPES: Final = ("live", "read", "replay")
+
+
+def caller_of(home: str | None, *, as_owner: bool) -> AsAgent | None:
+    """The agent as which a command of ``live`` calls; None for the owner.
+
+    ``--token-file`` decides if it is given. Otherwise a person at a terminal is the owner, as is who says ``--as-owner``.
+    A program is the agent ``shell``, which is made with its first call. A node must serve. Errors: those of ``agent.add``.
+    """
+    path = home_path(home)
+    if (named := acting_as(path)) is not None:
+        return named
+    if as_owner or sys.stdin.isatty():
+        return None
+    token_file = path / TOKEN_FILE
+    if token_file.exists():
+        with contextlib.suppress(MeshError):
+            return as_agent(path, str(token_file))
+    return _made(path)
+
+
+def made_anew(home: str | None) -> AsAgent:
+    """The agent ``shell`` with a new token, after its token was refused. Errors: those of ``agent.add``."""
+    return _made(home_path(home))
+
+
+def _made(path: Path) -> AsAgent:
+    with contextlib.suppress(MeshError):  # one whose token is lost or has expired
+        _owner(path, verbs.REMOVE.name, {"name": NAME})
+    added = _owner(path, verbs.ADD.name, {"name": NAME, "scopes": list(_SCOPES), "expires_s": limits.SHELL_AGENT_S})
+    write_private(path / TOKEN_FILE, added["token"].encode())
+    return AsAgent(path / AGENTS_DIRECTORY / AGENTS_SOCKET_FILE, added["token"])
+
+
+def _owner(path: Path, verb: str, params: dict[str, Any]) -> Any:
+    return run_async(call(path, verb, params, lambda event: None))
