@@ -18,6 +18,7 @@ from click.testing import CliRunner
 
 from node.cli import main
 from node.cli.base import common
+from node.cli.sessions import shell_agent
 from node.process import client
 from node.verbs.catalogue import CATALOGUE
 from protocol.errors import MeshError
@@ -51,7 +52,11 @@ _OWN_WORK = frozenset(
         "approve no",
         "approve show",
         "approve yes",
+        "live open",
         "node init",
+        "node logs",
+        "node start",
+        "node stop",
         "node serve",
         "node id",
         "node doctor",
@@ -156,11 +161,12 @@ def _called(path: tuple[str, ...], command: click.Command, seed: int, *, printed
         """Made-up answers are not all possible ones: what a command cannot show is pinned as it is, without a report."""
         raise error
 
-    with patch.object(client, "call", call), patch.object(common, "_of_defect", uncaught):
+    as_person = patch.object(shell_agent, "caller_of", lambda home, *, as_owner: None)  # else an agent is made first
+    with patch.object(client, "call", call), patch.object(common, "_of_defect", uncaught), as_person:
         done = CliRunner().invoke(
             main,
             [*typed, *(["--json"] if seed == JSON_SEED else [])],
-            env={"COLUMNS": "150", "DISPLAY": "", "WAYLAND_DISPLAY": ""},
+            env={"COLUMNS": "150", "DISPLAY": "", "WAYLAND_DISPLAY": "", "TRAILMESH_HOME": str(Path.cwd() / "none")},
             prog_name="trailmesh",
         )
     yield f"$ trailmesh {' '.join(typed)}"
