@@ -120,8 +120,8 @@ async def test_a_live_session_keeps_to_its_capsule_and_ends_with_it(logins: Kept
         assert opened.observation.title.startswith("Account")
         held = await refusal(node, "live.open", url=f"{site.origin}/", capsule="shop")
         assert held.code == "capsule.held"
-        shown = await ask(node, "live.navigate", session=opened.session, url=f"{site.origin}/shown")
-        told = msgspec.json.encode(shown)
+        await ask(node, "live.navigate", session=opened.session, url=f"{site.origin}/shown")
+        told = msgspec.json.encode(await ask(node, "live.snapshot", session=opened.session))
         assert b"your session is" in told and not found_in(told, CANARIES)
         refused = await refusal(node, "live.navigate", session=opened.session, url="https://elsewhere.example/")
         assert refused.code == "browser.refused" and "capsule" in refused.message
@@ -222,7 +222,10 @@ async def test_an_agent_works_with_the_login_that_it_was_granted_and_sees_nothin
         assert not_granted.code == "caller.refused"
         async with node.agents.calling(agent, "live.open"):
             opened = await ask(node, "live.open", inside, url=url, capsule="shop")
-        told = msgspec.json.encode([recorded, opened, await ask(node, "session.show", inside, session=recorded.id)])
+            seen = await ask(node, "live.snapshot", inside, session=opened.session)
+        told = msgspec.json.encode(
+            [recorded, opened, seen, await ask(node, "session.show", inside, session=recorded.id)]
+        )
         assert b"your session is" in told and not found_in(told, CANARIES)
         assert (await refusal(node, "capsule.show", inside, capsule="shop")).code == "caller.refused"
         # A page behind a login is not for an agent without it, also where the agent may go there.
