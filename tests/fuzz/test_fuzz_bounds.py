@@ -27,7 +27,7 @@ CPU_S_MAX_SNAPSHOT = 2.0
 GATES = ("redaction", "personal", "instructions")
 OF_PAGES = ("observation", "request.", "reads", "actions.")
 LINEAR = (*GATES, "snapshot")
-"""What takes longest, and in a time that grows with the input: a part of the input shows it as the whole does."""
+"""The slowest targets. Their time grows with the input, so a part of the input shows it as the whole does."""
 IN_EACH_RUN = 8
 """Of the inputs of these, this part is tried in each run of CI, and all with ``make field``."""
 MEMORY_BYTES_MAX = 64 * limits.MIB

@@ -300,6 +300,33 @@ async def test_a_refusal_names_an_element_without_the_secrets_in_its_name(bench:
     assert refused.message == "e5 button “‹secret:word›” is not on the page now"
 
 
+async def test_no_part_of_a_secret_is_shown_where_a_line_is_cut_or_written_anew(bench: Bench) -> None:
+    """Guard: protocol/page/showing/table.py, row."""
+    secret = 'kraken"77 [e31] ' + "abyss" * 8
+    home = bench.site.documents[f"{ORIGIN}/"]
+    for pad in (0, 30, 50, 90, 95):
+        said = f"{'x' * pad} {secret}"
+        controls = (
+            control("button", said),
+            control("textbox", "Note", value=said),
+            control("button", "Go", context=said),
+            control("button", "Go", context="other"),
+            control("heading", said),
+        )
+        bench.site.documents[f"{ORIGIN}/"] = msgspec.structs.replace(home, controls=controls, text=(said,))
+        opened = await bench.open(secrets=as_params(word=secret))
+        page = bench.live._open[opened.session]._pages.current.page
+        more = msgspec.structs.replace(bench.site.documents[f"{ORIGIN}/"], text=(said, f"new {said}"))
+        page._page.become(more)  # type: ignore[attr-defined]
+        changed = await bench.call("snapshot", opened.session, delta=True)
+        looks = [await bench.call(name, opened.session) for name in ("table", "snapshot")]
+        looks.append(await bench.call("find", opened.session, text="button"))
+        for shown in (opened.observation, changed, *looks):
+            assert "kraken" not in repr(shown.lines) and "abyss" not in repr(shown.lines), (pad, shown.shows)
+        assert "new" in repr(changed.lines)
+        await bench.call("close", opened.session)
+
+
 async def test_what_the_guard_refused_is_said_with_the_action(bench: Bench) -> None:
     opened = await bench.open(approve_class=4)
     acted = await bench.call("click", opened.session, ref=ref_of(opened.observation, "Tell me"))

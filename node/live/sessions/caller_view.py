@@ -27,7 +27,7 @@ class CallerView:
 
     def __init__(self, plain: Callable[[str], str]) -> None:
         """plain: takes secrets out of a text for the caller."""
-        self._ids = ElementIds(plain)
+        self._ids, self._plain = ElementIds(plain), plain
         self._named: Named | None = None
         self._told: Table | None = None
 
@@ -76,12 +76,12 @@ class CallerView:
 
     async def table(self, number: int = 1) -> Lines:
         """The ``number``-th part of the action table, from 1."""
-        now = await asyncio.to_thread(table, self.named)
+        now = await asyncio.to_thread(table, self.named, self._plain)
         return self._shown(part(now, number), now if number == 1 else None)
 
     async def change(self, bytes_max: int = limits.TABLE_BYTES) -> tuple[Lines, bool]:
         """The difference to the page as the caller last saw it; or the table of another page, and True."""
-        before, now = self._told, await asyncio.to_thread(table, self.named)
+        before, now = self._told, await asyncio.to_thread(table, self.named, self._plain)
         if before is None:
             return self._shown(part(now, 1, bytes_max), now), True
         if another(before, now):
@@ -93,17 +93,17 @@ class CallerView:
 
         Errors: ``input.not_found`` (no element of the page has this id).
         """
-        lines = await asyncio.to_thread(outline, self.named)
+        lines = await asyncio.to_thread(outline, self.named, self._plain)
         if focus and not (lines := below(lines, focus)):
             raise MeshError("input.not_found", f"no element {focus[:40]} on this page")
-        now = await asyncio.to_thread(table, self.named)
+        now = await asyncio.to_thread(table, self.named, self._plain)
         return self._shown(
             parted(lines, number, limits.SNAPSHOT_PART_BYTES), now if number == 1 and not focus else None
         )
 
     async def find(self, wanted: str, number: int = 1) -> Lines:
         """The lines of the page that contain ``wanted`` or have this role."""
-        lines = await asyncio.to_thread(lambda: matching(outline(self.named), wanted))
+        lines = await asyncio.to_thread(lambda: matching(outline(self.named, self._plain), wanted))
         return self._shown(parted(lines, number, limits.TABLE_BYTES), None)
 
     def _shown(self, lines: Lines, now: Table | None) -> Lines:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Final
 
 from protocol.page.seen.observation import Element
@@ -23,10 +23,11 @@ Entry = tuple[str, str]
 """``(id of the element, line)``; the id is empty for a line that no element has."""
 
 
-def outline(named: Named) -> list[Entry]:
+def outline(named: Named, plain: Callable[[str], str] = str) -> list[Entry]:
     """The lines of a page: one for each node, indented, ``- [e17] link "Mugs"``.
 
-    An element without a line, such as a clickable wrapper, gets one above its content.
+    An element without a line, such as a clickable wrapper, gets one above its content. plain: takes secrets out of a text; it is
+    asked before anything in the text is changed.
     """
     observation = named.observation
     shown = observation.text.split("\n") if observation.text else []
@@ -48,10 +49,10 @@ def outline(named: Named) -> list[Entry]:
         body = text.lstrip(" ")
         margin = " " * (len(text) - len(body))
         here = at[index]
-        lines.extend(entry(item, margin, _words(item)) for item in here[:-1])
-        words = _plain(body.removeprefix("- "))
+        lines.extend(entry(item, margin, _words(item, plain)) for item in here[:-1])
+        words = _plain(plain(body.removeprefix("- ")))
         lines.append(entry(here[-1], margin, words) if here else ("", f"{margin}- {words}"))
-    lines.extend(entry(item, "", _words(item)) for item in adrift)
+    lines.extend(entry(item, "", _words(item, plain)) for item in adrift)
     if observation.cut:
         lines.append(("", f"- (not all of the page is here: {said(observation.cut)})"))
     elif any(line >= len(shown) for line in observation.lines):
@@ -80,8 +81,8 @@ def _depth(entry: Entry) -> int:
     return len(entry[1]) - len(entry[1].lstrip(" "))
 
 
-def _words(element: Element) -> str:
-    return _plain(f'{element.role} "{element.name}"' if element.name else element.role)
+def _words(element: Element, plain: Callable[[str], str]) -> str:
+    return _plain(f'{element.role} "{plain(element.name)}"' if element.name else element.role)
 
 
 def _plain(text: str) -> str:

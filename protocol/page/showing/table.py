@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -66,17 +66,23 @@ class Lines:
         return f"part {self.part} of {self.parts}" if self.parts > 1 else ""
 
 
-def table(named: Named) -> Table:
-    """The table of a page."""
+def table(named: Named, plain: Callable[[str], str] = str) -> Table:
+    """The table of a page. plain: takes secrets out of a text.
+
+    It is asked before a text is cut or written anew: half of a secret, or one with other quotes, is found by nobody.
+    """
     observation = named.observation
     listed = [item for item in observation.elements if acts(item)]
     twice = Counter((item.role, item.name) for item in listed)
     rows = {
-        named.ids[item.ref]: row(item, named.ids[item.ref], context=twice[item.role, item.name] > 1) for item in listed
+        named.ids[item.ref]: row(item, named.ids[item.ref], plain, context=twice[item.role, item.name] > 1)
+        for item in listed
     }
     own = {observation.lines[observation.places[item.ref]] for item in listed} if observation.lines else set[int]()
     cut = said(observation.cut) if observation.cut else ""
-    return Table(rows=rows, texts=tuple(_texts(observation, own)), address=observation.url.partition("#")[0], cut=cut)
+    return Table(
+        rows=rows, texts=tuple(map(plain, _texts(observation, own))), address=observation.url.partition("#")[0], cut=cut
+    )
 
 
 def acts(element: Element) -> bool:
@@ -85,17 +91,17 @@ def acts(element: Element) -> bool:
     return control and not element.inside
 
 
-def row(element: Element, given: str, *, context: bool = False) -> str:
-    """The line of one element. given: its id. context: True to say in which row or card it stands."""
+def row(element: Element, given: str, plain: Callable[[str], str] = str, *, context: bool = False) -> str:
+    """The line of one element. given: its id. plain: as for ``table``. context: True to say in which row or card it stands."""
     states = " ".join(f"[{state}]" for state in element.states if state.partition("=")[0] not in _SILENT)
     parts = (
         given,
         element.role if element.role != "generic" else "clickable",
-        quoted(element.name, _NAME_CHARS),
+        quoted(plain(element.name), _NAME_CHARS),
         states,
-        f"= {quoted(element.value, _VALUE_CHARS)}" if element.value else "",
+        f"= {quoted(plain(element.value), _VALUE_CHARS)}" if element.value else "",
         f"({len(element.options)} options)" if element.options else "",
-        f"in {quoted(element.context, _CONTEXT_CHARS)}" if context and element.context else "",
+        f"in {quoted(plain(element.context), _CONTEXT_CHARS)}" if context and element.context else "",
     )
     return " ".join(part for part in parts if part)
 
