@@ -11,6 +11,8 @@ import sys
 from pathlib import Path
 from typing import Any, Final
 
+from filelock import FileLock
+
 from node.base.control_file import AGENTS_DIRECTORY, AGENTS_SOCKET_FILE
 from node.base.files import write_private
 from node.cli.base.common import acting_as, home_path, run_async
@@ -35,21 +37,27 @@ def caller_of(home: str | None, *, as_owner: bool) -> AsAgent | None:
         return named
     if as_owner or sys.stdin.isatty():
         return None
-    token_file = path / TOKEN_FILE
-    if token_file.exists():
-        with contextlib.suppress(MeshError):
-            return as_agent(path, str(token_file))
-    return _made(path)
+    with _making(path):  # of two programs that come first at once, the second takes the agent of the first
+        if (path / TOKEN_FILE).exists():
+            with contextlib.suppress(MeshError):
+                return as_agent(path, str(path / TOKEN_FILE))
+        return _made(path)
 
 
 def made_anew(home: str | None) -> AsAgent:
     """The agent ``shell`` with a new token, after its token was refused. Errors: those of ``agent.add``."""
-    return _made(home_path(home))
+    with _making(home_path(home)):
+        return _made(home_path(home))
+
+
+def _making(path: Path) -> FileLock:
+    return FileLock(path / f"{TOKEN_FILE}.lock", timeout=limits.NODE_START_S, mode=0o600)
 
 
 def _made(path: Path) -> AsAgent:
-    with contextlib.suppress(MeshError):  # one whose token is lost or has expired
-        _owner(path, verbs.REMOVE.name, {"name": NAME})
+    if (path / TOKEN_FILE).exists():  # else an agent of this name is somebody else's, and ``agent.add`` says so
+        with contextlib.suppress(MeshError):
+            _owner(path, verbs.REMOVE.name, {"name": NAME})
     added = _owner(path, verbs.ADD.name, {"name": NAME, "scopes": list(_SCOPES), "expires_s": limits.SHELL_AGENT_S})
     write_private(path / TOKEN_FILE, added["token"].encode())
     return AsAgent(path / AGENTS_DIRECTORY / AGENTS_SOCKET_FILE, added["token"])
