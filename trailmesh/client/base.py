@@ -1,0 +1,164 @@
+"""What a connection is made of, in an event loop and without one: where the node is, who calls, and how work begins."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import subprocess
+import sys
+from collections.abc import Callable, Coroutine
+from pathlib import Path
+from typing import Any, Final, NamedTuple, TypeVar
+
+from trailmesh.calls import BlockingVerbs, Verbs
+from trailmesh.client import address
+from trailmesh.client.calling import BlockingRunning, Portal, Progress, Running
+from trailmesh.client.errors import MeshError, not_serving
+from trailmesh.client.wire import Wire
+
+T = TypeVar("T")
+_NAME: Final = "python"
+_SCOPES: Final = ("explore", "live", "read", "record", "replay")
+_TOKEN_S: Final = 30 * 86_400
+_WITHDRAWN: Final = frozenset({"control.unauthorised", "agent.expired"})
+
+
+class Asked(NamedTuple):
+    """The arguments of ``connect``."""
+
+    home: Path
+    start: bool
+    as_owner: bool
+    token_file: Path | None
+    socket: Path | None
+
+
+def asked(
+    home: str | os.PathLike[str] | None,
+    start: bool,
+    as_owner: bool,
+    token_file: str | os.PathLike[str] | None,
+    socket: str | os.PathLike[str] | None,
+) -> Asked:
+    """The arguments, with those of the environment. Errors: ``input.invalid``."""
+    if as_owner and token_file:
+        raise MeshError(
+            "input.invalid", "an agent with a token is not the owner: token_file or as_owner", blame="caller"
+        )
+    file = token_file or ("" if as_owner else os.environ.get("TRAILMESH_TOKEN_FILE", ""))
+    at = socket or os.environ.get("TRAILMESH_SOCKET", "")
+    return Asked(address.data_directory(home), start, as_owner, Path(file) if file else None, Path(at) if at else None)
+
+
+async def found(given: Asked) -> Wire:
+    """The wire to a node that has answered. Errors: ``node.not_serving``, ``control.unauthorised``, ``agent.expired``."""
+    if given.start and given.token_file is None:
+        await asyncio.to_thread(_start, given.home)
+    if given.token_file is not None:
+        file = given.token_file
+        return await _answering(Wire(lambda: address.of_agent(given.home, file, given.socket)))
+    owner = Wire(lambda: address.of_owner(given.home))
+    return await _answering(owner) if given.as_owner else await _as_made_agent(given, owner)
+
+
+async def _answering(wire: Wire) -> Wire:
+    await wire.call("node.whoami", {}, None)
+    return wire
+
+
+async def _as_made_agent(given: Asked, owner: Wire) -> Wire:
+    """The wire of the agent that is made for programs in Python. A token that was withdrawn or has expired is made anew."""
+    file = address.made_token_file(given.home)
+    wire = Wire(lambda: address.of_agent(given.home, file, given.socket))
+    if file.exists():
+        try:
+            return await _answering(wire)
+        except MeshError as error:
+            if error.code not in _WITHDRAWN:
+                raise
+    try:
+        await owner.call("agent.remove", {"name": _NAME}, None)
+    except MeshError as error:
+        if error.code != "input.not_found":
+            raise
+    made = await owner.call("agent.add", {"name": _NAME, "scopes": _SCOPES, "expires_s": _TOKEN_S}, None)
+    address.keep_token(given.home, made["token"])
+    return wire
+
+
+def _start(home: Path) -> None:
+    """Start a node in the background unless one serves. Errors: ``node.not_serving``."""
+    try:
+        address.of_owner(home)
+    except MeshError as error:
+        if error.code != "node.not_serving":
+            raise
+        command = [sys.executable, "-m", "trailmesh", "node", "start", "--home", str(home)]
+        done = subprocess.run(command, capture_output=True, text=True, check=False)  # noqa: S603 - this very program
+        if done.returncode:
+            raise not_serving(f"the node did not start: {done.stderr.strip() or done.stdout.strip()}") from None
+
+
+class Connection:
+    """A connection to a node, within an event loop."""
+
+    def __init__(self, given: Asked) -> None:
+        self._given = given
+        self._verbs: Verbs | None = None
+
+    async def _open(self) -> None:
+        self._verbs = Verbs(await found(self._given))
+
+    async def _close(self) -> None:
+        self._verbs = None
+
+    @property
+    def verbs(self) -> Verbs:
+        """Every verb of the node as a method, by group: ``node.verbs.session.replay(…)``."""
+        if self._verbs is None:
+            raise _unopened()
+        return self._verbs
+
+    def _begin(self, work: Callable[[Verbs, Progress], Coroutine[Any, Any, T]]) -> Running[T]:
+        return Running(lambda progress: work(self.verbs, progress))
+
+
+class BlockingConnection:
+    """A connection to a node, for programs without an event loop: one runs in a thread."""
+
+    def __init__(self, given: Asked) -> None:
+        self._given = given
+        self._verbs: BlockingVerbs | None = None
+        self._in_loop: Verbs | None = None
+        self._portal: Portal | None = None
+
+    def _open(self) -> None:
+        portal = Portal()
+        try:
+            wire = portal.run(found(self._given))
+        except BaseException:
+            portal.close()
+            raise
+        self._portal, self._verbs, self._in_loop = portal, BlockingVerbs(wire, portal), Verbs(wire)
+
+    def _close(self) -> None:
+        if self._portal is not None:
+            self._portal.close()
+        self._portal = self._verbs = self._in_loop = None
+
+    @property
+    def verbs(self) -> BlockingVerbs:
+        """Every verb of the node as a method, by group: ``node.verbs.session.replay(…)``."""
+        if self._verbs is None:
+            raise _unopened()
+        return self._verbs
+
+    def _begin(self, work: Callable[[Verbs, Progress], Coroutine[Any, Any, T]]) -> BlockingRunning[T]:
+        verbs, portal = self._in_loop, self._portal
+        if verbs is None or portal is None:
+            raise _unopened()
+        return BlockingRunning(portal, lambda progress: work(verbs, progress))
+
+
+def _unopened() -> MeshError:
+    return MeshError("input.invalid", "not connected: `with trailmesh.connect() as node`", blame="caller")

@@ -1,0 +1,203 @@
+"""A page in the browser of a node: a live session, which is looked at, acted in and recorded."""
+
+from __future__ import annotations
+
+import base64
+import json
+from collections.abc import Mapping, Sequence
+from types import TracebackType
+from typing import Any, Final, Literal, Self
+
+from trailmesh.calls import Verbs
+from trailmesh.client.errors import MeshError
+from trailmesh.records.live import Acted, Observed, Opened, PageList, RecordedPage
+
+_OVER: Final = frozenset({"live.ended", "live.not_found"})
+
+Extracted = Literal["ago", "date", "money", "number", "pattern", "text"]
+Checked = Literal[
+    "text", "title", "address", "value", "visible", "hidden", "enabled", "disabled", "checked", "unchecked"
+]
+
+
+class Page:
+    """A live session. ``async with`` opens it, and closes it at the end, which signs what was recorded.
+
+    An element is named by its id (``e17``), which an observation shows, for as long as the element is on the page.
+    """
+
+    def __init__(self, verbs: Verbs, *, session: str = "", asked: Mapping[str, Any] | None = None) -> None:
+        """session: one that is open already. asked: the parameters of ``live.open`` for one that is not."""
+        self._verbs = verbs
+        self._asked = asked
+        self.session = session
+        """Id of the live session; empty until it is open."""
+        self.opened: Opened | None = None
+        """How it was opened, with the action table of the first page."""
+        self.recorded: tuple[RecordedPage, ...] = ()
+        """The signed recordings, one for each page that was used; empty until it is closed."""
+
+    async def __aenter__(self) -> Self:
+        if self._asked is not None and not self.session:
+            self.opened = await self._verbs.live.open(**self._asked)
+            self.session = self.opened.session
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        try:
+            await self.close()
+        except MeshError:
+            if kind is None:
+                raise
+
+    # --- looking -----------------------------------------------------------------------------------------------------
+
+    async def table(self, part: int = 1) -> Observed:
+        """What can be done on the page: a line for each control."""
+        return await self._verbs.live.table(session=self.session, part=part)
+
+    async def find(self, text: str, part: int = 1) -> Observed:
+        """The lines with ``text``, or the elements of a role such as ``button``."""
+        return await self._verbs.live.find(text, session=self.session, part=part)
+
+    async def one(self, text: str) -> str:
+        """The id of the only element with ``text`` in its line. Errors: ``input.not_found``, if there is none or more than one."""
+        found = await self.find(text)
+        ids = [word for line in found.lines if _is_id(word := line.split(" ", 1)[0])]
+        if len(ids) != 1:
+            raise MeshError(
+                "input.not_found",
+                f"{len(ids) or 'no'} elements have {text!r} in their lines",
+                blame="caller",
+                detail={"ids": ids},
+            )
+        return ids[0]
+
+    async def snapshot(
+        self, part: int = 1, *, focus: str = "", delta: bool = False, interactive: bool = False
+    ) -> Observed:
+        """The whole page; one element (``focus``); or what has changed since it was shown last (``delta``)."""
+        return await self._verbs.live.snapshot(
+            session=self.session, part=part, focus=focus, delta=delta, interactive=interactive
+        )
+
+    async def screenshot(self) -> bytes:
+        """The picture of the page as a PNG, with password fields and secrets covered."""
+        return base64.b64decode((await self._verbs.live.screenshot(session=self.session)).png)
+
+    # --- acting ------------------------------------------------------------------------------------------------------
+
+    async def act(self, steps: str | Mapping[str, Any] | Sequence[Mapping[str, Any] | str]) -> Acted:
+        """One or several steps as in an action file, with elements by id: ``[{"fill": {"ref": "e7", "value": "mug"}}]``."""
+        text = steps if isinstance(steps, str) else json.dumps(steps)
+        return await self._verbs.live.act(text, session=self.session)
+
+    async def goto(self, url: str, *, timeout: float = 0) -> Acted:
+        """Open an address."""
+        return await self._verbs.live.navigate(url, session=self.session, timeout=timeout)
+
+    async def back(self) -> Acted:
+        """Go back in the history of the page."""
+        return await self._verbs.live.back(session=self.session)
+
+    async def forward(self) -> Acted:
+        """Go forward in the history of the page."""
+        return await self._verbs.live.forward(session=self.session)
+
+    async def reload(self) -> Acted:
+        """Load the page anew."""
+        return await self._verbs.live.reload(session=self.session)
+
+    async def click(
+        self,
+        ref: str,
+        *,
+        double: bool = False,
+        button: Literal["left", "right"] = "left",
+        accept: Literal["", "alert", "confirm", "prompt", "beforeunload"] = "",
+        reply: str = "",
+    ) -> Acted:
+        """Click an element. accept: the kind of dialog that the click opens and that is accepted, with ``reply`` to a prompt."""
+        return await self._verbs.live.click(
+            ref, session=self.session, double=double, button=button, accept=accept, reply=reply
+        )
+
+    async def hover(self, ref: str) -> Acted:
+        """Move the mouse over an element."""
+        return await self._verbs.live.hover(ref, session=self.session)
+
+    async def fill(
+        self, fields: Mapping[str, str], *, secret: Mapping[str, str] | None = None, submit: bool = False
+    ) -> Acted:
+        """Fill fields by id: a text, the option to choose, or on and off for a box. secret: names of secrets to type, by id."""
+        return await self._verbs.live.fill(fields, session=self.session, secret=secret or {}, submit=submit)
+
+    async def type(self, ref: str, text: str | None = None, *, secret: str = "", submit: bool = False) -> Acted:
+        """Type a text, or the secret of this name, into a field."""
+        return await self._verbs.live.type(ref, text, session=self.session, secret=secret, submit=submit)
+
+    async def select(self, ref: str, *values: str) -> Acted:
+        """Choose options of a list, each by its label or its value."""
+        return await self._verbs.live.select(ref, values, session=self.session)
+
+    async def check(self, ref: str, *, off: bool = False) -> Acted:
+        """Mark a box, or take its mark out."""
+        return await self._verbs.live.check(ref, session=self.session, off=off)
+
+    async def press(self, key: str, *, ref: str = "") -> Acted:
+        """Press a key: ``Enter``, ``Control+A``. ref: in this element, and not in the one that has the focus."""
+        return await self._verbs.live.press(key, session=self.session, ref=ref)
+
+    async def drag(self, ref: str, onto: str) -> Acted:
+        """Drag an element onto another one."""
+        return await self._verbs.live.drag(ref, onto, session=self.session)
+
+    async def upload(self, ref: str, *files: str) -> Acted:
+        """Choose files of the folders in ``browser.upload_folders`` of the node."""
+        return await self._verbs.live.upload(ref, files, session=self.session)
+
+    async def scroll(self, to: str = "down", *, amount: int = 600) -> Acted:
+        """Scroll up or down by ``amount`` pixels, or bring an element into view."""
+        return await self._verbs.live.scroll(to, session=self.session, amount=amount)
+
+    async def wait(
+        self, *, text: str = "", ref: str = "", gone: bool = False, address: str = "", seconds: float = 5.0
+    ) -> Acted:
+        """Wait for a text, an element or an address; without one, until the page stops changing."""
+        return await self._verbs.live.wait(
+            session=self.session, text=text, ref=ref, gone=gone, address=address, time=seconds
+        )
+
+    # --- keeping -----------------------------------------------------------------------------------------------------
+
+    async def extract(self, name: str, ref: str = "", *, kind: Extracted = "text") -> str:
+        """The value of an element, which the recording keeps under ``name``; without an element, of the whole page."""
+        return (await self._verbs.live.extract(name, session=self.session, ref=ref, kind=kind)).extracted
+
+    async def check_that(self, what: Checked, expected: str = "", *, ref: str = "", whole: bool = False) -> Acted:
+        """Check the page or an element; a replay of the recording checks it again. Errors: ``assert.failed``."""
+        return await self._verbs.live.assert_(what, expected, session=self.session, ref=ref, whole=whole)
+
+    async def tabs(
+        self, action: Literal["list", "new", "close", "select"] = "list", *, index: int | None = None, url: str = ""
+    ) -> PageList:
+        """List the pages of the live session, open one, close one, or make one the current page."""
+        return await self._verbs.live.pages(action, session=self.session, index=index, url=url)
+
+    async def close(self) -> tuple[RecordedPage, ...]:
+        """Close the live session. Returns its signed recordings; those of one that has ended by itself too."""
+        if not self.session or self.recorded:
+            return self.recorded
+        try:
+            self.recorded = (await self._verbs.live.close(session=self.session)).recorded
+        except MeshError as error:
+            if error.code not in _OVER:
+                raise
+            self.recorded = (await self._verbs.live.show(self.session)).recorded
+        return self.recorded
+
+
+def _is_id(word: str) -> bool:
+    return word[:1] == "e" and word[1:].isdigit()

@@ -1,0 +1,338 @@
+# Written by `make client` from trailmesh/client/page.py and node.py; change those instead.
+"""The client for programs without an event loop: ``with trailmesh.sync.connect() as node``.
+
+The same names as those of ``trailmesh``, and each call waits until it is done.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from types import TracebackType
+from typing import Any, Final, Literal, Self
+
+from trailmesh.calls import BlockingVerbs, Verbs
+from trailmesh.client.base import BlockingConnection, asked
+from trailmesh.client.calling import NOTHING, BlockingRunning, Progress
+from trailmesh.client.errors import MeshError
+from trailmesh.records.approve import Asked, Stand
+from trailmesh.records.capsule import KeptCapsule
+from trailmesh.records.events import FeedChange
+from trailmesh.records.explore import Summary
+from trailmesh.records.live import Acted, Observed, Opened, PageList, RecordedPage
+from trailmesh.records.session import ReplayedSession, SessionVerification
+
+_OVER: Final = frozenset({"live.ended", "live.not_found"})
+
+Extracted = Literal["ago", "date", "money", "number", "pattern", "text"]
+Checked = Literal[
+    "text", "title", "address", "value", "visible", "hidden", "enabled", "disabled", "checked", "unchecked"
+]
+
+
+class Page:
+    """A live session. ``with`` opens it, and closes it at the end, which signs what was recorded.
+
+    An element is named by its id (``e17``), which an observation shows, for as long as the element is on the page.
+    """
+
+    def __init__(self, verbs: BlockingVerbs, *, session: str = "", asked: Mapping[str, Any] | None = None) -> None:
+        """session: one that is open already. asked: the parameters of ``live.open`` for one that is not."""
+        self._verbs = verbs
+        self._asked = asked
+        self.session = session
+        """Id of the live session; empty until it is open."""
+        self.opened: Opened | None = None
+        """How it was opened, with the action table of the first page."""
+        self.recorded: tuple[RecordedPage, ...] = ()
+        """The signed recordings, one for each page that was used; empty until it is closed."""
+
+    def __enter__(self) -> Self:
+        if self._asked is not None and not self.session:
+            self.opened = self._verbs.live.open(**self._asked)
+            self.session = self.opened.session
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        try:
+            self.close()
+        except MeshError:
+            if kind is None:
+                raise
+
+    # --- looking -----------------------------------------------------------------------------------------------------
+
+    def table(self, part: int = 1) -> Observed:
+        """What can be done on the page: a line for each control."""
+        return self._verbs.live.table(session=self.session, part=part)
+
+    def find(self, text: str, part: int = 1) -> Observed:
+        """The lines with ``text``, or the elements of a role such as ``button``."""
+        return self._verbs.live.find(text, session=self.session, part=part)
+
+    def one(self, text: str) -> str:
+        """The id of the only element with ``text`` in its line. Errors: ``input.not_found``, if there is none or more than one."""
+        found = self.find(text)
+        ids = [word for line in found.lines if _is_id(word := line.split(" ", 1)[0])]
+        if len(ids) != 1:
+            raise MeshError(
+                "input.not_found",
+                f"{len(ids) or 'no'} elements have {text!r} in their lines",
+                blame="caller",
+                detail={"ids": ids},
+            )
+        return ids[0]
+
+    def snapshot(self, part: int = 1, *, focus: str = "", delta: bool = False, interactive: bool = False) -> Observed:
+        """The whole page; one element (``focus``); or what has changed since it was shown last (``delta``)."""
+        return self._verbs.live.snapshot(
+            session=self.session, part=part, focus=focus, delta=delta, interactive=interactive
+        )
+
+    def screenshot(self) -> bytes:
+        """The picture of the page as a PNG, with password fields and secrets covered."""
+        return base64.b64decode((self._verbs.live.screenshot(session=self.session)).png)
+
+    # --- acting ------------------------------------------------------------------------------------------------------
+
+    def act(self, steps: str | Mapping[str, Any] | Sequence[Mapping[str, Any] | str]) -> Acted:
+        """One or several steps as in an action file, with elements by id: ``[{"fill": {"ref": "e7", "value": "mug"}}]``."""
+        text = steps if isinstance(steps, str) else json.dumps(steps)
+        return self._verbs.live.act(text, session=self.session)
+
+    def goto(self, url: str, *, timeout: float = 0) -> Acted:
+        """Open an address."""
+        return self._verbs.live.navigate(url, session=self.session, timeout=timeout)
+
+    def back(self) -> Acted:
+        """Go back in the history of the page."""
+        return self._verbs.live.back(session=self.session)
+
+    def forward(self) -> Acted:
+        """Go forward in the history of the page."""
+        return self._verbs.live.forward(session=self.session)
+
+    def reload(self) -> Acted:
+        """Load the page anew."""
+        return self._verbs.live.reload(session=self.session)
+
+    def click(
+        self,
+        ref: str,
+        *,
+        double: bool = False,
+        button: Literal["left", "right"] = "left",
+        accept: Literal["", "alert", "confirm", "prompt", "beforeunload"] = "",
+        reply: str = "",
+    ) -> Acted:
+        """Click an element. accept: the kind of dialog that the click opens and that is accepted, with ``reply`` to a prompt."""
+        return self._verbs.live.click(
+            ref, session=self.session, double=double, button=button, accept=accept, reply=reply
+        )
+
+    def hover(self, ref: str) -> Acted:
+        """Move the mouse over an element."""
+        return self._verbs.live.hover(ref, session=self.session)
+
+    def fill(
+        self, fields: Mapping[str, str], *, secret: Mapping[str, str] | None = None, submit: bool = False
+    ) -> Acted:
+        """Fill fields by id: a text, the option to choose, or on and off for a box. secret: names of secrets to type, by id."""
+        return self._verbs.live.fill(fields, session=self.session, secret=secret or {}, submit=submit)
+
+    def type(self, ref: str, text: str | None = None, *, secret: str = "", submit: bool = False) -> Acted:
+        """Type a text, or the secret of this name, into a field."""
+        return self._verbs.live.type(ref, text, session=self.session, secret=secret, submit=submit)
+
+    def select(self, ref: str, *values: str) -> Acted:
+        """Choose options of a list, each by its label or its value."""
+        return self._verbs.live.select(ref, values, session=self.session)
+
+    def check(self, ref: str, *, off: bool = False) -> Acted:
+        """Mark a box, or take its mark out."""
+        return self._verbs.live.check(ref, session=self.session, off=off)
+
+    def press(self, key: str, *, ref: str = "") -> Acted:
+        """Press a key: ``Enter``, ``Control+A``. ref: in this element, and not in the one that has the focus."""
+        return self._verbs.live.press(key, session=self.session, ref=ref)
+
+    def drag(self, ref: str, onto: str) -> Acted:
+        """Drag an element onto another one."""
+        return self._verbs.live.drag(ref, onto, session=self.session)
+
+    def upload(self, ref: str, *files: str) -> Acted:
+        """Choose files of the folders in ``browser.upload_folders`` of the node."""
+        return self._verbs.live.upload(ref, files, session=self.session)
+
+    def scroll(self, to: str = "down", *, amount: int = 600) -> Acted:
+        """Scroll up or down by ``amount`` pixels, or bring an element into view."""
+        return self._verbs.live.scroll(to, session=self.session, amount=amount)
+
+    def wait(
+        self, *, text: str = "", ref: str = "", gone: bool = False, address: str = "", seconds: float = 5.0
+    ) -> Acted:
+        """Wait for a text, an element or an address; without one, until the page stops changing."""
+        return self._verbs.live.wait(session=self.session, text=text, ref=ref, gone=gone, address=address, time=seconds)
+
+    # --- keeping -----------------------------------------------------------------------------------------------------
+
+    def extract(self, name: str, ref: str = "", *, kind: Extracted = "text") -> str:
+        """The value of an element, which the recording keeps under ``name``; without an element, of the whole page."""
+        return (self._verbs.live.extract(name, session=self.session, ref=ref, kind=kind)).extracted
+
+    def check_that(self, what: Checked, expected: str = "", *, ref: str = "", whole: bool = False) -> Acted:
+        """Check the page or an element; a replay of the recording checks it again. Errors: ``assert.failed``."""
+        return self._verbs.live.assert_(what, expected, session=self.session, ref=ref, whole=whole)
+
+    def tabs(
+        self, action: Literal["list", "new", "close", "select"] = "list", *, index: int | None = None, url: str = ""
+    ) -> PageList:
+        """List the pages of the live session, open one, close one, or make one the current page."""
+        return self._verbs.live.pages(action, session=self.session, index=index, url=url)
+
+    def close(self) -> tuple[RecordedPage, ...]:
+        """Close the live session. Returns its signed recordings; those of one that has ended by itself too."""
+        if not self.session or self.recorded:
+            return self.recorded
+        try:
+            self.recorded = (self._verbs.live.close(session=self.session)).recorded
+        except MeshError as error:
+            if error.code not in _OVER:
+                raise
+            self.recorded = (self._verbs.live.show(self.session)).recorded
+        return self.recorded
+
+
+def _is_id(word: str) -> bool:
+    return word[:1] == "e" and word[1:].isdigit()
+
+
+_FOLLOW_S = 20
+
+
+def connect(
+    home: str | os.PathLike[str] | None = None,
+    *,
+    start: bool = False,
+    as_owner: bool = False,
+    token_file: str | os.PathLike[str] | None = None,
+    socket: str | os.PathLike[str] | None = None,
+) -> Node:
+    """The running node of ``home``: ``with trailmesh.sync.connect() as node``.
+
+    A program calls as an agent: the one of ``token_file``, else of ``TRAILMESH_TOKEN_FILE``, else the agent ``python``, which is
+    made with the first connection. One account is no boundary: as_owner is for what an agent may not do.
+
+    home: the data directory; by default ``TRAILMESH_HOME``, else that of the user. start: start a node in the background if none
+    runs, and make one if there is none. socket: where an agent reaches the node, if not in ``home``.
+    """
+    return Node(home, start=start, as_owner=as_owner, token_file=token_file, socket=socket)
+
+
+class Node(BlockingConnection):
+    """A running node. Its methods are valid within ``with``."""
+
+    def __init__(
+        self,
+        home: str | os.PathLike[str] | None = None,
+        *,
+        start: bool = False,
+        as_owner: bool = False,
+        token_file: str | os.PathLike[str] | None = None,
+        socket: str | os.PathLike[str] | None = None,
+    ) -> None:
+        """As for ``connect``."""
+        super().__init__(asked(home, start, as_owner, token_file, socket))
+
+    def __enter__(self) -> Self:
+        self._open()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._close()
+
+    def open(
+        self,
+        url: str,
+        *,
+        title: str = "",
+        profile: Mapping[str, Any] = NOTHING,
+        secrets: Mapping[str, Any] = NOTHING,
+        allow: Sequence[str] = (),
+        capsule: str = "",
+        hold: int | None = None,
+        **limits: int,
+    ) -> Page:
+        """A page at ``url``: ``with node.open(url) as page``. Every parameter of ``live.open`` can be given."""
+        asked: dict[str, Any] = {"url": url, "title": title, "profile": profile, "secrets": secrets, "allow": allow}
+        held = {} if hold is None else {"hold": hold}
+        return Page(self.verbs, asked={**asked, "capsule": capsule, **held, **limits})
+
+    def page(self, session: str) -> Page:
+        """The live session of this id, which is open already; ``with`` closes it at the end."""
+        return Page(self.verbs, session=session)
+
+    def replay(
+        self, session: str, *, base_url: str = "", capsule: str = "", progress: Progress | None = None
+    ) -> ReplayedSession:
+        """Replay a recorded session, and compare. ``node.verbs.session.replay`` takes every parameter."""
+        return self.verbs.session.replay(session, base_url=base_url, capsule=capsule, progress=progress)
+
+    def verify(self, subject: str) -> SessionVerification:
+        """Check the signature and every element of a session by its id, or of a bundle or report by its file. For the owner."""
+        return self.verbs.session.verify(subject)
+
+    def explore(
+        self,
+        goal: str,
+        *,
+        start: str,
+        until: Mapping[str, Any],
+        seconds: int = 120,
+        seed: int = 0,
+        peers: Sequence[str] | None = None,
+        capsule: str = "",
+    ) -> BlockingRunning[Summary]:
+        """Explore a site until a page meets ``until``. Iterate over it for its progress; it has the result."""
+
+        def run(verbs: Verbs, progress: Progress) -> Any:
+            return verbs.explore.run(
+                goal=goal,
+                start=start,
+                until=until,
+                seconds=seconds,
+                seed=seed,
+                peers=peers,
+                capsule=capsule,
+                progress=progress,
+            )
+
+        return self._begin(run)
+
+    def capsules(self) -> tuple[KeptCapsule, ...]:
+        """The capsules of the node. For the owner."""
+        return (self.verbs.capsule.list()).capsules
+
+    def questions(self, *, all: bool = False) -> tuple[Asked, ...]:
+        """The questions that wait for a person, newest first. For the owner."""
+        return (self.verbs.approve.list(all=all)).questions
+
+    def question(self, question: str, *, wait: int = 0) -> Stand:
+        """How a question stands that this caller has caused. wait: so many seconds for its answer."""
+        return self.verbs.approve.state(question, wait=wait)
+
+    def events(self, *, after: int | None = None, kind: str = "", follow: bool = True) -> Iterator[FeedChange]:
+        """The changes on the node after the one with this number, or from now on; each as it happens, with ``follow``."""
+        since = (self.verbs.events.list(limit=1)).last if after is None else after
+        while True:
+            page = self.verbs.events.list(since=since, kind=kind, wait_s=_FOLLOW_S if follow else 0)
+            yield from page.changes
+            if not follow and page.last == since:
+                return
+            since = page.last
