@@ -41,6 +41,7 @@ from node.sessions.actions import PageVerbs, read_live_steps
 from node.sessions.serving import ForPeers, Sessions, SessionVerbs
 from node.signing import Identity, Witness, contents
 from node.sites import Sites
+from node.tasks import TASKS, TaskQueue
 from node.trust import Calls, ClockMark, OwnKeys, Peers, Reach, RecoveryKey, RefusalBook, TrustChanges
 from node.verbs import Room
 from protocol import ids, limits
@@ -146,6 +147,7 @@ class Rooms:
     schedules: Schedules
     revocation: Revocation
     pairing: PairingDesk
+    tasks: TaskQueue
     every: tuple[Room, ...]
     """The offers of all rooms, in the order in which they start."""
     loop_watch: LoopWatch = field(default_factory=LoopWatch)
@@ -289,6 +291,7 @@ def assemble(home: Path, config: Config, own: Identity, ports: Ports) -> Rooms:
         contents.mark(home, own.node, store=True)
 
     distrust = Distrust(calls, log_exchange, notices, drop_peer)
+    tasks = TaskQueue(witness, store, clock, agents.going_on)
     every = (
         # First, because loading other rooms may sign or report changes.
         Room(name="witness", start=(witness.load, mark), close=(witness.close,)),
@@ -345,6 +348,8 @@ def assemble(home: Path, config: Config, own: Identity, ports: Ports) -> Rooms:
             tables=(INVITES,),
             close=(pairing.close,),
         ),
+        # Last, because it closes first: its tasks use all other rooms.
+        Room(name="tasks", tables=(TASKS,), start=(tasks.load,), close=(tasks.close,)),
     )
     return Rooms(
         home=home,
@@ -365,6 +370,7 @@ def assemble(home: Path, config: Config, own: Identity, ports: Ports) -> Rooms:
         schedules=schedules,
         revocation=Revocation(notices=notices, distrust=distrust),
         pairing=pairing,
+        tasks=tasks,
         every=every,
     )
 

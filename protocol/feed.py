@@ -86,6 +86,9 @@ class FeedKind(StrEnum):
     RUN_SKIPPED = "run.skipped"
     RUN_COALESCED = "run.coalesced"
     RUN_MISSED = "run.missed"
+    TASK_QUEUED = "task.queued"
+    TASK_STARTED = "task.started"
+    TASK_ENDED = "task.ended"
 
 
 class About(NamedTuple):
@@ -202,6 +205,11 @@ ABOUT: Final[dict[FeedKind, About]] = {
     ),
     FeedKind.RUN_COALESCED: About(("sch",), "Due times of a schedule passed, and a later one stands for them."),
     FeedKind.RUN_MISSED: About(("sch",), "Due times of a schedule passed, and nothing ran for them."),
+    FeedKind.TASK_QUEUED: About(("tas",), "A task was asked for; it begins when it is its turn."),
+    FeedKind.TASK_STARTED: About(("tas",), "A task began."),
+    FeedKind.TASK_ENDED: About(
+        ("tas",), "A task has ended: done, failed, cancelled, or interrupted by the end of the node."
+    ),
 }
 """Every kind, with its ids and its meaning."""
 

@@ -26,8 +26,8 @@ _ID_CHARS = 20
 ID_RANDOM_BYTES = 13
 """How many random bytes ``make_id`` takes; it uses their first 100 bits."""
 
-KINDS = frozenset({"ses", "sea", "lea", "rep", "inv", "liv", "sch", "que", "own", "cap"})
-"""session, search, lease, replay report, invite, live session, schedule, question, key of an owner, capsule"""
+KINDS = frozenset({"ses", "sea", "lea", "rep", "inv", "liv", "sch", "que", "own", "cap", "tas"})
+"""session, search, lease, replay report, invite, live session, schedule, question, key of an owner, capsule, task"""
 NODE: Final = "node"
 """Stands for node ids where the others have their kind."""
 

@@ -403,6 +403,22 @@ ELEMENT_IDS_MAX: Final = (
 )
 OUTLINE_CHARS_MAX: Final = 512 * KIB  # of a page that is shown to an agent at once; a further look shows what follows
 
+# Tasks (docs/tasks.md)
+TASKS_RUNNING_MAX: Final = 4  # at a time
+TASKS_QUEUED_MAX: Final = 32  # that wait for their turn
+TASKS_PER_CALLER_MAX: Final = 8  # running or waiting, of a caller that is not the owner
+TASK_RETRY_AFTER_S: Final = 5  # after which a caller that was refused tries again
+TASKS_KEPT_MAX: Final = 500  # the oldest that have ended are removed
+TASK_EVENTS_MAX: Final = 200  # that are kept of one task
+TASK_EVENT_CHARS_MAX: Final = 2_048  # a longer one is cut
+TASK_PARAMS_CHARS_MAX: Final = 4 * KIB  # that are kept
+TASK_RESULT_BYTES_MAX: Final = 64 * KIB  # that are kept
+TASK_S_MAX: Final = 86_400
+TASK_COUNT_MAX: Final = 100_000
+TASK_AGENT_S: Final = 300  # of a task of an agent that names no other limit
+TASK_AGENT_PICTURES: Final = 50
+TASK_AGENT_NAVIGATIONS: Final = 20
+
 # Schedules (docs/schedules.md)
 SCHEDULES_MAX: Final = 64
 SCHEDULE_TEXT_CHARS_MAX: Final = 2_048

@@ -61,6 +61,7 @@ _IDS = {
     "que": "question",
     "own": "key of an owner",
     "cap": "capsule",
+    "tas": "task",
     "agent": "agent",
 }
 _OTHERS = {CallerKind.AGENT: "an agent", CallerKind.SCHEDULE: "a schedule"}

@@ -224,6 +224,19 @@ class Agents:
             await self._tell_refused(str(caller), error)
             raise
 
+    @contextlib.asynccontextmanager
+    async def going_on(self, caller: Caller, verb: str) -> AsyncIterator[Caller]:
+        """Work that ``caller`` asked for by an earlier call. Of an agent it is a call again. Errors: as ``calling``."""
+        if caller.kind is not CallerKind.AGENT:
+            yield caller
+            return
+        agents = await self._store.agents()
+        same = [each for each in agents if (each.name, each.created_ms) == (caller.name, caller.since_ms)]
+        if not same:
+            raise MeshError("control.unauthorised", "the owner of the node has removed this agent")
+        async with self.calling(same[0], verb) as now:
+            yield now
+
     async def _count(self, agent: AgentRecord, verb: str) -> None:
         try:
             await self._store.count_agent_call(agent.token_hash)

@@ -18,6 +18,7 @@ from node.base.fault_report import fault
 from node.config import invalid_in_words
 from node.health import BackupVerbs, MeshVerbs
 from node.rooms import Rooms
+from node.tasks import Check, Dispatch, TaskVerbs
 from node.verbs import OWNER, Bound, Caller, CallerKind, Params, Run, Tell, Verb, called_by
 from node.verbs.nodes import events
 from protocol.errors import MeshError
@@ -30,7 +31,7 @@ _APPROVING: Final = frozenset({"allow", "approve_class"})
 """Parameters by which the owner lets something leave. They sort before all others that only the owner may set."""
 
 
-def _bound(rooms: Rooms) -> Bound:
+def _bound(rooms: Rooms, check: Check, dispatch: Dispatch) -> Bound:
     """All verbs with the functions that implement them: those of the rooms, and those about the node as a whole."""
     sees, feed = Sights(rooms).sees, rooms.witness.feed
     return {
@@ -38,6 +39,7 @@ def _bound(rooms: Rooms) -> Bound:
         **ClockVerbs(rooms).bound,
         **BackupVerbs(rooms.home, rooms.config.name, rooms.witness, rooms.store, rooms.clock).bound,
         **{verb: run for room in rooms.every for verb, run in room.verbs.items()},
+        **TaskVerbs(rooms.tasks, check, dispatch).bound,
         events.LIST: lambda params, tell: feed.changes(params, sees),
     }
 
@@ -54,7 +56,9 @@ class Node:
         for room in rooms.every:
             for route, handler in room.routes.items():
                 self.federation.serve(route, handler)
-        self.verbs: dict[str, tuple[Verb, Run]] = {verb.name: (verb, run) for verb, run in _bound(rooms).items()}
+        self.verbs: dict[str, tuple[Verb, Run]] = {
+            verb.name: (verb, run) for verb, run in _bound(rooms, self._judged, self.dispatch).items()
+        }
         """All verbs, by name."""
 
     async def dispatch(self, name: str, body: bytes, tell: Tell, caller: Caller = OWNER) -> Any:
@@ -94,6 +98,11 @@ class Node:
         except MeshError as error:
             await self._refusal_rows.write(caller, verb.name, error)
             raise
+
+    def _judged(self, name: str, body: bytes, caller: Caller) -> tuple[Verb, Params]:
+        """The verb and its parameters, once ``caller`` may call it so. Errors: as ``dispatch``."""
+        verb, _, params = self._asked(name, body, caller)
+        return verb, params
 
     def _asked(self, name: str, body: bytes, caller: Caller) -> tuple[Verb, Run, Params]:
         if name not in self.verbs:

@@ -11,6 +11,7 @@ from typing import Final
 
 from node.live.sessions import LIVES
 from node.rooms import Rooms
+from node.tasks import TASKS
 from node.verbs import Caller, CallerKind, current_caller
 from protocol.errors import MeshError
 from protocol.feed import FeedChange
@@ -38,6 +39,11 @@ async def _granted(rooms: Rooms, caller: Caller, change: FeedChange) -> bool:
 async def _own_live(rooms: Rooms, caller: Caller, change: FeedChange) -> bool:
     record = await rooms.store.rows(LIVES).get(change.ids[0])
     return record is not None and caller.owns(record.caller, record.opened_ms)
+
+
+async def _own_task(rooms: Rooms, caller: Caller, change: FeedChange) -> bool:
+    record = await rooms.store.rows(TASKS).get(change.ids[0])
+    return record is not None and caller.owns(record.caller, record.created_ms)
 
 
 async def _own_question(rooms: Rooms, caller: Caller, change: FeedChange) -> bool:
@@ -68,6 +74,7 @@ SIGHTS: Final[Mapping[str, Sees]] = {
     "session": _session,
     "capsule": _granted,
     "live": _own_live,
+    "task": _own_task,
     "question": _own_question,
     "agent": _itself,
     "owner": _never,

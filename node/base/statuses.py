@@ -21,6 +21,7 @@ _STATUS_BY_CODE: Final = {
     "agent.expired": 401,
     "agent.budget": 429,
     "agent.busy": 429,
+    "node.busy": 429,
     "internal.fault": 500,
 }
 

@@ -144,7 +144,7 @@ async def _doors_open(home: Path, node: Node, ready: Callable[[dict[str, Any]], 
 
 
 async def _without_work(rooms: Rooms, control: ControlServer, idle_s: int) -> None:
-    """Return once nobody has called for ``idle_s`` seconds while no browser and no search was open; never for 0.
+    """Return once nobody has called for ``idle_s`` seconds while no browser, search or task was open; never for 0.
 
     A node with schedules is never without work.
     """
@@ -153,7 +153,7 @@ async def _without_work(rooms: Rooms, control: ControlServer, idle_s: int) -> No
     worked = time.monotonic()
     while time.monotonic() - max(worked, control.called_s) < idle_s:
         await asyncio.sleep(min(idle_s, _IDLE_LOOK_S))
-        if rooms.browsers.contexts or rooms.explorer.running or await rooms.store.schedules():
+        if rooms.browsers.contexts or rooms.explorer.running or rooms.tasks.open or await rooms.store.schedules():
             worked = time.monotonic()
     log.info("nothing was done for %d s: ending", idle_s)
 

@@ -34,6 +34,7 @@ from node.verbs.nodes import (
 from node.verbs.searches import explore, schedule
 from node.verbs.sessions import page, session, session_question, session_upkeep
 from node.verbs.sites import site
+from node.verbs.tasks import task
 from node.verbs.verb import Verb
 
 GROUPS: Final[tuple[tuple[Verb, ...], ...]] = (
@@ -63,6 +64,7 @@ GROUPS: Final[tuple[tuple[Verb, ...], ...]] = (
     explore.VERBS,
     schedule.VERBS,
     site.VERBS,
+    task.VERBS,
     log.VERBS,
     audit.VERBS,
     events.VERBS,

@@ -93,6 +93,8 @@ class Verb:
     """Parameters that only the owner may set, mainly approvals: an agent must not approve its own actions."""
     read_only: bool = False
     """True if it changes nothing, here or on any site."""
+    long: bool = False
+    """True if it may take long, so that it can be begun as a task. Its result must hold no secret."""
     row: AuditedPart | None
     """Its rows in the audit trail; None for a verb that is not privileged."""
     tool: str = ""

@@ -86,6 +86,12 @@ NODE: Final[dict[str, Code]] = {
         "The node was told to stop and has not ended yet.",
         "Wait: it signs what it records. `trailmesh node logs` shows the end of its log.",
     ),
+    "node.busy": Code(
+        _E,
+        True,
+        "The node has as much to do as it takes on at a time, in total or for this caller.",
+        "Try again after `detail.retry_after_s` seconds. `trailmesh task ls --open` shows what runs and waits.",
+    ),
     "node.not_serving": Code(
         _C,
         False,
@@ -133,6 +139,18 @@ NODE: Final[dict[str, Code]] = {
         True,
         "The agent has too many calls at a time, or too many wrong tokens are being tried.",
         "Wait until a call has ended, then repeat this one.",
+    ),
+    "task.secret": Code(
+        _C,
+        False,
+        "A secret seems to stand in the text of the task. Nothing was started, and the text was not stored.",
+        "Give it as a secret, by its name (docs/secrets.md), or start the task with `--with-secret`.",
+    ),
+    "task.budget": Code(
+        _O,
+        False,
+        "The task has used up its time, its pictures or its navigations, and was ended.",
+        "Start it with more: `--seconds`, `--pictures`, `--navigations`. What it has recorded until then is kept.",
     ),
     "feed.gap": Code(
         _O,

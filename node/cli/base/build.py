@@ -294,6 +294,15 @@ def _pairs(name: str, typed: tuple[str, ...]) -> dict[str, str]:
     return pairs
 
 
+def _mapping(name: str, typed: tuple[str, ...]) -> Any:
+    """Plain values by name: one text in YAML, ``@FILE`` with it, or ``KEY=VALUE`` with each value in YAML."""
+    from node.config import load_yaml
+
+    if len(typed) == 1 and typed[0][:1] in ("{", "@"):
+        return load_yaml(read_text(typed[0][1:]) if typed[0][0] == "@" else typed[0]).plain()
+    return {key: load_yaml(value).plain() for key, value in _pairs(name, typed).items()}
+
+
 def _words(name: str, typed: tuple[str, ...]) -> list[str]:
     """Split a command into words by the rules of a shell. No shell runs it."""
     try:
@@ -310,6 +319,7 @@ READERS: Final[Mapping[str, Callable[[str, Any], Any]]] = {
     "secrets": lambda name, typed: read_secrets(typed),
     "duration": _duration,
     "pairs": _pairs,
+    "mapping": _mapping,
     "words": _words,
     "utc": lambda name, typed: utc_seconds(f"--{name.removesuffix('_s')}", typed),
 }

@@ -1,5 +1,6 @@
 """Performs an action: judges its risk, asks the gate, and holds requests that need a yes."""
 
+from node.live.acting.allowance import Allowance, allowed, take_picture
 from node.live.acting.allowing import Quiet
 from node.live.acting.asking import Asks, Sought, seek
 from node.live.acting.codes import NO_CODES, Codes, KeptCodes
@@ -12,6 +13,7 @@ from node.live.acting.uploads import NO_UPLOADS, Uploads
 __all__ = [
     "NO_CODES",
     "NO_UPLOADS",
+    "Allowance",
     "Asks",
     "Codes",
     "Driver",
@@ -23,8 +25,10 @@ __all__ = [
     "Quiet",
     "Sought",
     "Uploads",
+    "allowed",
     "judged",
     "proposed",
     "seek",
+    "take_picture",
     "unsent",
 ]

@@ -14,6 +14,7 @@ from typing import Final
 import msgspec
 
 from adapters.ports.browser import NOTHING, ActionOutcome, Given, Leaving, Page
+from node.live.acting.allowance import navigate
 from node.live.acting.allowing import Allowing
 from node.live.acting.asking import Sought, askable, seek
 from node.live.acting.codes import NO_CODES, Codes
@@ -36,11 +37,13 @@ from protocol.errors import MeshError
 from protocol.page.actions.action import (
     Action,
     Assert,
+    Back,
     Check,
     Click,
     Drag,
     Extract,
     Fill,
+    Forward,
     Goto,
     Press,
     Reload,
@@ -228,6 +231,8 @@ class Driver:
         if isinstance(performed, Goto):
             # Only here: the judged, reported and recorded action contains the names of secrets instead of their values.
             performed = msgspec.structs.replace(performed, url=reveal_address(performed.url, self._secrets))
+        if isinstance(performed, Goto | Back | Forward | Reload):
+            navigate()
         ref = None if condition is not None else self.prepared.ref
         if isinstance(performed, Extract):
             await self._require_read(self.prepared)

@@ -13,6 +13,7 @@ from adapters.ports.browser import ActionOutcome, Leaving, Page
 from adapters.ports.clock import Clock
 from adapters.ports.store import SessionStore
 from node.base.tasks import interruptible
+from node.live.acting.allowance import take_picture
 from node.live.acting.allowing import Allowing
 from node.live.acting.driver import Driver
 from node.live.acting.gate import unsent
@@ -373,6 +374,7 @@ class Recorder:
             return b""
         cover = await asyncio.to_thread(covering_on, self.observation, self._plan.secrets, self._plan.sites)
         try:
+            take_picture()
             return await self._page.screenshot(cover)
         except MeshError:
             # If the screenshot fails, the performed step is still recorded.

@@ -17,6 +17,7 @@ from adapters.ports.browser import ActionOutcome, BrowserState, Page
 from adapters.ports.clock import Clock
 from adapters.ports.store import Store
 from node.base.tasks import to_its_end
+from node.live.acting.allowance import take_picture
 from node.live.acting.asking import HoldAsking
 from node.live.acting.driver import Gate, Report
 from node.live.acting.holding import Holder, Sent
@@ -359,6 +360,7 @@ class LiveSession:
         """
         seen = await self._pages.current.look()
         cover = await asyncio.to_thread(covering_on, seen, self._secrets, self._plan.recording.sites)
+        take_picture()
         return await self._pages.current.page.screenshot(cover)
 
     # --- pages -------------------------------------------------------------------------------------------------------

@@ -10,7 +10,7 @@ import msgspec
 from adapters.ports.browser import ActionOutcome, Page
 from adapters.ports.clock import Clock
 from adapters.ports.store import SessionStore
-from node.live.acting import Driver, unsent
+from node.live.acting import Driver, take_picture, unsent
 from node.live.finding import keeping
 from node.live.recording import Signer, covering_on, document_of
 from node.sessions.replaying.alerting import Alerting
@@ -376,6 +376,7 @@ class _Run:
             return
         cover = await asyncio.to_thread(covering_on, self._driver.observation, self._plan.secrets, self._plan.sites)
         try:
+            take_picture()
             image = await self._page.screenshot(cover)
         except MeshError:
             return  # the report contains the failure; the screenshot is optional

@@ -130,6 +130,7 @@ class RevokedCapsule(msgspec.Struct, frozen=True, kw_only=True):
 
 CHECK: Final = Verb(
     name="capsule.check",
+    long=True,
     command="capsule check",
     takes=LookParams,
     gives=CheckedCapsule,
@@ -145,6 +146,7 @@ CHECK: Final = Verb(
 )
 REFRESH: Final = Verb(
     name="capsule.refresh",
+    long=True,
     command="capsule refresh",
     takes=LookParams,
     gives=RefreshedCapsule,

@@ -337,6 +337,7 @@ SNAPSHOT: Final = _verb(
 )
 ACT: Final = _verb(
     "act",
+    long=True,
     command="live act",
     tool="browser_act",
     takes=ActParams,

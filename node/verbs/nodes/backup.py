@@ -31,6 +31,7 @@ class MadeBackup(msgspec.Struct, frozen=True, kw_only=True):
 
 BACKUP: Final = Verb(
     name="node.backup",
+    long=True,
     command="node backup",
     takes=BackupParams,
     gives=MadeBackup,

@@ -186,6 +186,7 @@ PROVE: Final = Verb(
 )
 AUDIT: Final = Verb(
     name="log.audit",
+    long=True,
     takes=NoParams,
     gives=OwnAudit,
     help="Check the whole log: every artefact in the store must be in it, and the root hash is recomputed.",
@@ -194,6 +195,7 @@ AUDIT: Final = Verb(
 )
 AUDIT_PEER: Final = Verb(
     name="log.audit_peer",
+    long=True,
     takes=PeerParams,
     gives=PeerAudit,
     help="""Ask a peer to prove that its log extends what this node has seen of it.

@@ -295,6 +295,7 @@ METRICS: Final = Verb(
 )
 DOCTOR: Final = Verb(
     name="node.doctor",
+    long=True,
     command="node doctor",
     takes=DoctorParams,
     gives=Health,

@@ -191,6 +191,7 @@ class RemovedSearch(msgspec.Struct, frozen=True, kw_only=True):
 
 RUN: Final = Verb(
     name="explore.run",
+    long=True,
     takes=RunParams,
     gives=Summary,
     help="""Explore a site until a page meets the condition.
@@ -218,6 +219,7 @@ RUN: Final = Verb(
 )
 RESUME: Final = Verb(
     name="explore.resume",
+    long=True,
     takes=ResumeParams,
     gives=Summary,
     help="""Follow a running search, or resume one that ended without success, for --seconds from now.

@@ -256,6 +256,7 @@ SHOW: Final = Verb(
 )
 RUN_NOW: Final = Verb(
     name="schedule.run_now",
+    long=True,
     command="explore schedule run-now",
     takes=ScheduleParams,
     gives=DueRun,

@@ -77,6 +77,7 @@ class PageSnapshot(msgspec.Struct, frozen=True, kw_only=True):
 
 SNAPSHOT: Final = Verb(
     name="page.snapshot",
+    long=True,
     command="snapshot",
     takes=SnapshotParams,
     gives=PageSnapshot,

@@ -33,6 +33,7 @@ from node.verbs.verb import ALL_WHO_WORK, OWNER_AND_AGENTS, OWNER_ONLY, AuditedP
 
 RECORD: Final = Verb(
     name="session.record",
+    long=True,
     command="session record",
     takes=RecordParams,
     gives=RecordedSession,
@@ -90,6 +91,7 @@ SHOW: Final = Verb(
 )
 VERIFY: Final = Verb(
     name="session.verify",
+    long=True,
     command="session verify",
     takes=TargetParams,
     gives=SessionVerification,
@@ -129,6 +131,7 @@ IMPORT: Final = Verb(
 )
 REPLAY: Final = Verb(
     name="session.replay",
+    long=True,
     command="session replay",
     takes=ReplayParams,
     gives=ReplayedSession,

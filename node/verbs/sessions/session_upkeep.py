@@ -111,6 +111,7 @@ class Archived(msgspec.Struct, frozen=True, kw_only=True):
 
 FORK: Final = Verb(
     name="session.fork",
+    long=True,
     command="session fork",
     takes=ForkParams,
     gives=RecordedSession,
@@ -130,6 +131,7 @@ FORK: Final = Verb(
 )
 LEARN: Final = Verb(
     name="session.learn",
+    long=True,
     command="session learn",
     takes=LearnParams,
     gives=LearnedSession,

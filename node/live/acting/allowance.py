@@ -1,0 +1,64 @@
+"""Counts the pictures and the opened addresses of one piece of work, and ends it when it has used up what it may."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass
+
+from protocol.errors import MeshError
+
+
+@dataclass
+class Allowance:
+    """How much one piece of work may do, and what it has done."""
+
+    end: Callable[[MeshError], None]
+    """Ends the work from outside, whatever it is at."""
+    pictures_max: int = 0
+    """0 for any number."""
+    navigations_max: int = 0
+    pictures: int = 0
+    navigations: int = 0
+
+    def take_picture(self) -> None:
+        """Count a picture. Errors: ``task.budget``."""
+        self._check(self.pictures, self.pictures_max, "pictures")
+        self.pictures += 1
+
+    def navigate(self) -> None:
+        """Count an address that is opened. Errors: ``task.budget``."""
+        self._check(self.navigations, self.navigations_max, "navigations")
+        self.navigations += 1
+
+    def _check(self, count: int, most: int, what: str) -> None:
+        if most and count >= most:
+            error = MeshError("task.budget", f"the task may have {most} {what}", budget=what, most=most)
+            self.end(error)
+            raise error
+
+
+_now: ContextVar[Allowance | None] = ContextVar("allowance of a task", default=None)
+
+
+@contextmanager
+def allowed(allowance: Allowance) -> Iterator[None]:
+    """Count the work of the block, and of tasks that are started in it."""
+    token = _now.set(allowance)
+    try:
+        yield
+    finally:
+        _now.reset(token)
+
+
+def take_picture() -> None:
+    """Count a picture of the present work. Errors: ``task.budget``."""
+    if (allowance := _now.get()) is not None:
+        allowance.take_picture()
+
+
+def navigate() -> None:
+    """Count an address that the present work opens. Errors: ``task.budget``."""
+    if (allowance := _now.get()) is not None:
+        allowance.navigate()

@@ -1,0 +1,1 @@
+"""Verbs about tasks: work that takes long."""
