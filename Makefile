@@ -122,16 +122,22 @@ docs: install            ## Write the generated pages of docs/
 forms: install            ## Pin the records of every format to its version (docs/protocol/versioning.md)
 	$(PYTHON) -m scripts.forms
 
+.PHONY: client
+client: install            ## Write the generated part of the Python client
+	$(PYTHON) -m scripts.client
+
 # Vectors first: pages and pinned texts have their records in them.
 .PHONY: generated
 generated: install            ## Write everything that is made of declarations: forms, vectors, pages, pinned texts
 	$(PYTHON) -m scripts.forms
 	for each in $(basename $(notdir $(shell grep -l __main__ tests/vectors/*.py))); do $(PYTHON) -m tests.vectors.$$each || exit 1; done
 	$(PYTHON) -m scripts.docs
+	$(PYTHON) -m scripts.client
 	$(PYTHON) -m tests.pinned
 
 docs-check: install
 	$(PYTHON) -m scripts.docs --check
+	$(PYTHON) -m scripts.client --check
 	$(PYTHON) -m scripts.forms --check
 
 clean:            ## Remove what the commands above made

@@ -24,7 +24,6 @@ from node.signing import Witness
 from node.tasks.events import Events
 from node.tasks.stored import TASKS, EventRecord, TaskRecord
 from node.verbs import Caller, CallerKind, Tell
-from node.verbs.tasks.task import ENDED
 from protocol import ids, limits
 from protocol.audit import NODE
 from protocol.errors import MeshError
@@ -90,8 +89,8 @@ class TaskQueue:
         """Mark the tasks that an earlier process left open as interrupted. Errors: ``store.*``."""
         for record in await self._store.rows(TASKS).find():
             if not record.ended_ms:
-                await self._keep_end(msgspec.structs.replace(record, state="interrupted", code="node.stopped"))
-                await self._witness.feed.tell(FeedKind.TASK_ENDED, record.id, who=NODE)
+                told = {"state": "interrupted", "code": "node.stopped", "retryable": True}
+                await self._keep_end(msgspec.structs.replace(record, ended_ms=self._end_ms(record), **told))
             else:
                 self._ended.append(record.id)
 
@@ -214,7 +213,7 @@ class TaskQueue:
     async def _ends(self, opened: _Open, changes: dict[str, Any]) -> None:
         """Store the end, then let others begin. An end that cannot be stored is found at the next start."""
         opened.events.state(changes["state"])
-        opened.record = self._now(opened, **changes)
+        opened.record = self._now(opened, ended_ms=self._end_ms(opened.record), **changes)
         try:
             await self._keep_end(opened.record, who=str(opened.caller))
         except MeshError as error:
@@ -233,8 +232,11 @@ class TaskQueue:
             **changes,
         )
 
+    def _end_ms(self, record: TaskRecord) -> int:
+        """A time for the end of a task, also by a clock that was set back."""
+        return max(1, record.created_ms, self._clock.now_ms())
+
     async def _keep_end(self, record: TaskRecord, who: str = NODE) -> None:
-        record = msgspec.structs.replace(record, ended_ms=max(1, record.created_ms, self._clock.now_ms()))
         rows = self._store.rows(TASKS)
         await self._witness.feed.along(
             lambda news: rows.put(record, news=news), FeedKind.TASK_ENDED, record.id, who=who
@@ -298,14 +300,8 @@ class TaskQueue:
             for event in found:
                 yield event
                 after = event.number
-            if over(record):
+            if record.ended_ms:
                 return
-
-
-def over(record: TaskRecord) -> bool:
-    """True if no event will follow those in ``record``."""
-    last = record.events[-1] if record.events else None
-    return bool(record.ended_ms) or (last is not None and last.kind == "state" and last.said in ENDED)
 
 
 def _busy(message: str) -> MeshError:

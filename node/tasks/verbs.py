@@ -7,7 +7,7 @@ from typing import Any, Final
 
 import msgspec
 
-from node.tasks.queue import Dispatch, TaskQueue, Work, over
+from node.tasks.queue import Dispatch, TaskQueue, Work
 from node.tasks.stored import TaskRecord
 from node.verbs import Bound, Caller, CallerKind, Params, Tell, Verb, current_caller
 from node.verbs.tasks import task as verbs
@@ -87,7 +87,7 @@ class TaskVerbs:
             events=tuple(msgspec.convert(each, TaskEvent, from_attributes=True) for each in found),
             last=found[-1].number if found else params.after,
             oldest=record.events[0].number if record.events else 1,
-            over=over(record),
+            over=bool(record.ended_ms),
         )
 
 

@@ -65,7 +65,9 @@ class Bench:
             self.left.append(name)
         return {"name": name, "much": "x" * asked.get("much", 0)}
 
-    async def start(self, name: str, by: Caller = OWNER, *, bounds: tuple[int, int, int] = (0, 0, 0), **asked: Any) -> str:
+    async def start(
+        self, name: str, by: Caller = OWNER, *, bounds: tuple[int, int, int] = (0, 0, 0), **asked: Any
+    ) -> str:
         """The id of a new task."""
         body = msgspec.json.encode({"name": name, **asked})
         seconds, pictures, navigations = bounds
@@ -78,9 +80,7 @@ class Bench:
         """The task, once it has ended."""
         async for _ in self.queue.follow(OWNER, id):
             pass
-        while not (record := await self.queue.get(OWNER, id)).ended_ms:
-            await asyncio.sleep(0)
-        return record
+        return await self.queue.get(OWNER, id)
 
     async def kinds(self) -> list[FeedKind]:
         """What the feed was told."""
@@ -161,11 +161,12 @@ async def test_a_task_that_was_open_when_the_node_was_killed_is_interrupted_at_t
 
 async def test_a_task_that_uses_up_its_time_pictures_or_navigations_is_ended_and_says_which() -> None:
     bench = Bench()
-    for bounds, asked, budget in (
+    tries: tuple[tuple[tuple[int, int, int], dict[str, Any], str], ...] = (
         ((5, 0, 0), {}, "seconds"),
         ((0, 2, 0), {"pictures": 3}, "pictures"),
         ((0, 0, 2), {"opens": 3}, "navigations"),
-    ):
+    )
+    for bounds, asked, budget in tries:
         record = await bench.over(await bench.start(budget, bounds=bounds, **asked))
         assert (record.state, record.code) == ("failed", "task.budget"), budget
         assert {"seconds": "5 s", "pictures": "2 pictures", "navigations": "2 navigations"}[budget] in record.message
@@ -182,9 +183,12 @@ async def test_events_have_numbers_and_can_be_followed_from_any_of_them() -> Non
     await settled()
     seen: list[tuple[int, str]] = []
 
+    def note(number: int, kind: str) -> None:
+        seen.append((number, kind))
+
     async def follow(after: int) -> None:
         async for event in bench.queue.follow(ANNA, id, after):
-            seen.append((event.number, event.kind))
+            note(event.number, event.kind)
 
     following = asyncio.create_task(follow(3))
     await settled()

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from trailmesh.calls.schedule import BlockingScheduleVerbs, ScheduleVerbs
     from trailmesh.calls.session import BlockingSessionVerbs, SessionVerbs
     from trailmesh.calls.site import BlockingSiteVerbs, SiteVerbs
+    from trailmesh.calls.task import BlockingTaskVerbs, TaskVerbs
 
 
 class Verbs(VerbGroups):
@@ -119,6 +120,13 @@ class Verbs(VerbGroups):
         from trailmesh.calls.site import SiteVerbs
 
         return self._group(SiteVerbs)
+
+    @property
+    def task(self) -> TaskVerbs:
+        """The verbs ``task.*``."""
+        from trailmesh.calls.task import TaskVerbs
+
+        return self._group(TaskVerbs)
 
     @property
     def log(self) -> LogVerbs:
@@ -235,6 +243,13 @@ class BlockingVerbs(BlockingVerbGroups):
         from trailmesh.calls.site import BlockingSiteVerbs
 
         return self._group(BlockingSiteVerbs)
+
+    @property
+    def task(self) -> BlockingTaskVerbs:
+        """The verbs ``task.*``."""
+        from trailmesh.calls.task import BlockingTaskVerbs
+
+        return self._group(BlockingTaskVerbs)
 
     @property
     def log(self) -> BlockingLogVerbs:

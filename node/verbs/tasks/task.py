@@ -12,7 +12,6 @@ from protocol import limits
 from protocol.kinds import Done, Plain
 
 State = Literal["queued", "running", "done", "failed", "cancelled", "interrupted"]
-ENDED: Final = frozenset({"done", "failed", "cancelled", "interrupted"})
 _TASK: Final = argument("Id of the task.", metavar="TASK", max_length=64)
 
 # --- parameters ------------------------------------------------------------------------------------------------------

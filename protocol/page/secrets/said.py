@@ -9,6 +9,7 @@ import re
 from collections.abc import Iterator
 from typing import Any, Final
 
+from protocol import ids
 from protocol.page.secrets.personal import personal_data
 from protocol.page.secrets.redaction import holds_token, looks_like_token
 from protocol.page.secrets.secret_keys import secret_key
@@ -29,11 +30,17 @@ def secret_said(text: str) -> bool:
     if _PRIVATE_KEY.search(text) or any(map(holds_token, _ADDRESS.findall(text))):
         return True
     rest = _ADDRESS.sub(" ", text)
-    if any(looks_like_token(word) for word in rest.split()):
+    if any(looks_like_token(word) and not _is_id(word) for word in rest.split()):
         return True
     if any(kind in ("card", "iban") for _, _, kind, _ in personal_data(rest)):
         return True
     return any(secret_key(word) and _is_value(value) for word, value in _labelled(rest))
+
+
+def _is_id(word: str) -> bool:
+    """True for an id of a node or of what it keeps: they are random, and no secrets."""
+    plain = word.strip("\"'.,;:()[]{}")
+    return any(ids.is_id(kind, plain) for kind in (ids.NODE, plain[:3]))
 
 
 def _labelled(text: str) -> Iterator[tuple[str, str]]:

@@ -1,0 +1,127 @@
+# Written by `make client` from node/verbs/; change the declarations instead.
+"""Records of the verbs ``task.*`` (docs/verbs.md)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+
+class Task(msgspec.Struct, frozen=True, kw_only=True):
+    """A task: work that was begun by one call and is looked at by others."""
+
+    task: str
+
+    verb: str
+
+    state: str
+    """`queued`: it waits for its turn. `interrupted`: the node ended before it."""
+
+    error: TaskFailure | None
+
+    caller: str
+
+    created_ms: int
+
+    started_ms: int
+    """0 until it has begun."""
+
+    ended_ms: int
+    """0 until it has ended."""
+
+    pictures: int
+    """Screenshots taken so far."""
+
+    navigations: int
+
+    params: str
+    """In JSON, as far as they may be kept; empty if they hold a secret."""
+
+    progress: str
+    """The last event of its progress, in JSON."""
+
+
+class TaskShown(msgspec.Struct, frozen=True, kw_only=True):
+    """A task with its result."""
+
+    task: str
+
+    verb: str
+
+    state: str
+    """`queued`: it waits for its turn. `interrupted`: the node ended before it."""
+
+    error: TaskFailure | None
+
+    caller: str
+
+    created_ms: int
+
+    started_ms: int
+    """0 until it has begun."""
+
+    ended_ms: int
+    """0 until it has ended."""
+
+    pictures: int
+    """Screenshots taken so far."""
+
+    navigations: int
+
+    params: str
+    """In JSON, as far as they may be kept; empty if they hold a secret."""
+
+    progress: str
+    """The last event of its progress, in JSON."""
+
+    result: Any
+    """The result of the verb; None until it is done, or if it is too large to be kept."""
+
+    too_large: bool
+
+
+class TaskList(msgspec.Struct, frozen=True, kw_only=True):
+    """Tasks, newest first."""
+
+    tasks: tuple[Task, ...]
+
+
+class TaskEvents(msgspec.Struct, frozen=True, kw_only=True):
+    """Events of a task, in order."""
+
+    events: tuple[TaskEvent, ...]
+
+    last: int
+    """The number to pass as `after` in the next call."""
+
+    oldest: int
+    """The smallest number that is kept. Events between `after` and it were dropped."""
+
+    over: bool
+    """True if the task has ended and no event will follow."""
+
+
+class TaskFailure(msgspec.Struct, frozen=True, kw_only=True):
+    """Why a task failed."""
+
+    code: str
+    """docs/errors.md"""
+
+    message: str
+
+    retryable: bool
+
+
+class TaskEvent(msgspec.Struct, frozen=True, kw_only=True):
+    """One event of a task."""
+
+    number: int
+    """From 1, without gaps."""
+
+    at_ms: int
+
+    kind: str
+
+    said: str
+    """The new state, or the progress in JSON."""
