@@ -23,6 +23,7 @@ from trailmesh.records.events import FeedChange
 from trailmesh.records.explore import Summary
 from trailmesh.records.live import Acted, Observed, Opened, PageList, RecordedPage
 from trailmesh.records.session import ReplayedSession, SessionVerification
+from trailmesh.records.task import TaskEvent
 
 _OVER: Final = frozenset({"live.ended", "live.not_found"})
 
@@ -67,7 +68,7 @@ class Page:
     # --- looking -----------------------------------------------------------------------------------------------------
 
     def table(self, part: int = 1) -> Observed:
-        """What can be done on the page: a line for each control."""
+        """The controls of the page, a line for each."""
         return self._verbs.live.table(session=self.session, part=part)
 
     def find(self, text: str, part: int = 1) -> Observed:
@@ -326,6 +327,15 @@ class Node(BlockingConnection):
     def question(self, question: str, *, wait: int = 0) -> Stand:
         """How a question stands that this caller has caused. wait: so many seconds for its answer."""
         return self.verbs.approve.state(question, wait=wait)
+
+    def follow_task(self, task: str, *, after: int = 0) -> Iterator[TaskEvent]:
+        """The events of a task after the one with this number, each as it happens, until the task has ended."""
+        while True:
+            found = self.verbs.task.events(task, after=after, wait_s=_FOLLOW_S)
+            yield from found.events
+            after = found.last
+            if found.over:
+                return
 
     def events(self, *, after: int | None = None, kind: str = "", follow: bool = True) -> Iterator[FeedChange]:
         """The changes on the node after the one with this number, or from now on; each as it happens, with ``follow``."""

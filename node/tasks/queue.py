@@ -179,7 +179,7 @@ class TaskQueue:
                     end.cancel()
 
     async def _run(self, opened: _Open, run: Dispatch) -> dict[str, Any]:
-        """What has changed in the record at its end. Errors: those of the verb and of ``AsWhom``; ``task.budget``."""
+        """The changes of the record at its end. Errors: those of the verb and of ``AsWhom``; ``task.budget``."""
         work = opened.work
         async with self._as_whom(opened.caller, work.verb) as caller, interruptible() as end:
             opened.allowance = Allowance(end=end, pictures_max=work.pictures, navigations_max=work.navigations)

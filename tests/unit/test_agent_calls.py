@@ -28,6 +28,7 @@ from node.live.sessions.stored import LIVES, LiveRecord
 from node.process.client import AsAgent, as_agent, call, control_info
 from node.process.setup import init_home
 from node.process.wiring import open_node
+from node.tasks import TASKS, TaskRecord
 from node.verbs import CallerKind
 from node.verbs.caller import SCOPES
 from node.verbs.nodes.agent import Scope
@@ -348,6 +349,7 @@ async def test_an_agent_sees_only_the_changes_of_what_it_was_granted(served: Ser
     """Each kind is told once about what is its own, and once about what is not. Guard: node/api/sights.py, Sights.sees."""
     rooms, now_ms = served.node.rooms, served.node.rooms.clock.now_ms()
     (granted, capsule), (live, other_live) = _ids("cap"), _ids("liv")
+    task, other_task = _ids("tas")
     sample, shop = sample_session([]), "https://shop.example/"
     session, other = (
         msgspec.structs.replace(sample, id=id, start_url=url, caller="owner")
@@ -360,8 +362,11 @@ async def test_an_agent_sees_only_the_changes_of_what_it_was_granted(served: Ser
     bounds: Any = {"ttl_s": 1, "idle_s": 1, "actions_max": 1, "pages_max": 1}
     for id, who in ((live, "agent:helper"), (other_live, "owner")):
         await rooms.store.rows(LIVES).put(LiveRecord(id=id, caller=who, opened_ms=now_ms + 60_000, **bounds))
-    own = {"agent": "helper", "node": rooms.identity.node, "cap": granted, "liv": live, "ses": session.id}
-    foreign = {"agent": "other", "cap": capsule, "liv": other_live, "ses": other.id}
+    for id, who in ((task, "agent:helper"), (other_task, "owner")):
+        record = TaskRecord(id=id, caller=who, verb="explore.run", params="", created_ms=now_ms + 60_000)
+        await rooms.store.rows(TASKS).put(record)
+    own = {"agent": "helper", "node": rooms.identity.node, "cap": granted, "liv": live, "ses": session.id, "tas": task}
+    foreign = {"agent": "other", "cap": capsule, "liv": other_live, "ses": other.id, "tas": other_task}
     since = (await rooms.store.feed()).newest
     for named in (own, own | foreign):
         for kind, about in ABOUT.items():
@@ -379,7 +384,7 @@ async def test_an_agent_sees_only_the_changes_of_what_it_was_granted(served: Ser
     assert set(groups) == SIGHTS.keys()
 
 
-_OWN = ("agent", "capsule", "live", "session")
+_OWN = ("agent", "capsule", "live", "session", "task")
 
 
 class Named:

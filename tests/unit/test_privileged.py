@@ -103,6 +103,7 @@ _CALLS: dict[str, dict[str, Any]] = {
     "schedule.resume": {"schedule": "sch-x"},
     "schedule.remove": {"schedule": "sch-x"},
     "session.fork": {"session": "ses-x"},
+    "task.cancel": {"task": "tas-x"},
     "session.learn": {"session": "ses-x"},
     "session.archive": {"session": "ses-x"},
     "session.unarchive": {"session": "ses-x"},

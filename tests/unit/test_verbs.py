@@ -47,6 +47,7 @@ HAND_WRITTEN: dict[str, tuple[str, ...]] = {
     "capsule consent": ("capsule.terms", "capsule.consent"),
     "node pair": ("node.pair_wait", "node.pair_begin", "node.pair_confirm"),
     "events": ("events.list",),
+    "task events": ("task.events",),
     "explore run": ("explore.run", "explore.resume"),
     "explore show": ("explore.show", "explore.list"),
     "log audit": ("log.audit", "log.audit_peer"),

@@ -1,4 +1,4 @@
-"""What a connection is made of, in an event loop and without one: where the node is, who calls, and how work begins."""
+"""Connections to a node, in an event loop and without one: they know where it is, who calls, and how work begins."""
 
 from __future__ import annotations
 

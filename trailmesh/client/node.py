@@ -16,6 +16,7 @@ from trailmesh.records.capsule import KeptCapsule
 from trailmesh.records.events import FeedChange
 from trailmesh.records.explore import Summary
 from trailmesh.records.session import ReplayedSession, SessionVerification
+from trailmesh.records.task import TaskEvent
 
 _FOLLOW_S = 20
 
@@ -132,6 +133,16 @@ class Node(Connection):
     async def question(self, question: str, *, wait: int = 0) -> Stand:
         """How a question stands that this caller has caused. wait: so many seconds for its answer."""
         return await self.verbs.approve.state(question, wait=wait)
+
+    async def follow_task(self, task: str, *, after: int = 0) -> AsyncIterator[TaskEvent]:
+        """The events of a task after the one with this number, each as it happens, until the task has ended."""
+        while True:
+            found = await self.verbs.task.events(task, after=after, wait_s=_FOLLOW_S)
+            for event in found.events:
+                yield event
+            after = found.last
+            if found.over:
+                return
 
     async def events(
         self, *, after: int | None = None, kind: str = "", follow: bool = True

@@ -55,7 +55,7 @@ class Page:
     # --- looking -----------------------------------------------------------------------------------------------------
 
     async def table(self, part: int = 1) -> Observed:
-        """What can be done on the page: a line for each control."""
+        """The controls of the page, a line for each."""
         return await self._verbs.live.table(session=self.session, part=part)
 
     async def find(self, text: str, part: int = 1) -> Observed:

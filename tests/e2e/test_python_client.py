@@ -1,0 +1,123 @@
+"""The Python client against a real node, a real browser and the demo shop."""
+
+from __future__ import annotations
+
+import asyncio
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import trailmesh
+from tests.mesh_nodes import Node
+
+pytestmark = pytest.mark.browser
+
+
+@pytest.fixture(scope="module")
+def token_file(served: Node, shop_url: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """The token of an agent that may visit the shop: private addresses have to be named for an agent."""
+    scopes = [word for scope in ("read", "record", "replay", "live", "explore") for word in ("--scope", scope)]
+    token = served.run("agent", "add", "program", *scopes, "--origin", shop_url)["token"]
+    file = tmp_path_factory.mktemp("token") / "token"
+    file.write_text(token)
+    yield file
+    served.run("agent", "rm", "program")
+
+
+async def test_a_program_opens_a_page_acts_by_ids_and_gets_a_signed_recording(
+    served: Node, shop_url: str, token_file: Path
+) -> None:
+    async with trailmesh.connect(served.home, token_file=token_file) as node:
+        async with node.open(f"{shop_url}/", title="Mugs") as page:
+            assert page.opened is not None
+            assert page.opened.observation.url.rstrip("/") == shop_url
+            search = await page.one("searchbox")
+            acted = await page.fill({search: "mug"}, submit=True)
+            assert len(acted.did) == 2
+            table = await page.table()
+            assert (table.shows, table.session) == ("table", page.session)
+            with pytest.raises(trailmesh.MeshError) as caught:
+                await page.click(search)
+            assert (caught.value.code, caught.value.retryable) == ("live.stale_ref", True)
+            await page.check_that("address", "mug")
+            assert await page.extract("results", kind="text")
+            assert (await page.screenshot()).startswith(b"\x89PNG")
+            await page.back()
+        (recorded,) = page.recorded
+        assert (recorded.title, recorded.verdict) == ("Mugs", "pass")
+        replayed = await node.replay(recorded.id)
+        assert replayed.report.session == recorded.id
+        own = [change.kind async for change in node.events(after=0, follow=False)]
+        assert {"live.opened", "live.ended", "session.replayed"} <= set(own)
+        with pytest.raises(trailmesh.MeshError) as caught:
+            await node.verify(recorded.id)
+        assert caught.value.code == "caller.refused"
+    async with trailmesh.connect(served.home, as_owner=True) as node:
+        assert (await node.verify(recorded.id)).ok
+
+
+def test_the_same_without_an_event_loop(served: Node, shop_url: str, token_file: Path) -> None:
+    with trailmesh.sync.connect(served.home, token_file=token_file) as node:
+        with node.open(f"{shop_url}/") as page:
+            page.click(page.one("Mugs"))
+            assert page.find("heading").lines
+        assert page.recorded[0].steps == 2
+        searching = node.explore("a mug", start=f"{shop_url}/", until={"url": "*/products/*"}, seconds=60)
+        events = list(searching)
+        found = searching.result()
+        assert events
+        assert found.search.startswith("sea-")
+        again = [node.verbs.explore.show(found.search).status, *(each.search for each in [found])]
+        assert again == [found.status, found.search]
+
+
+async def test_a_call_that_is_cancelled_ends_at_the_node_and_a_page_left_by_an_error_is_closed(
+    served: Node, shop_url: str, token_file: Path
+) -> None:
+    async with trailmesh.connect(served.home, token_file=token_file) as node:
+        with pytest.raises(TimeoutError):
+            async with asyncio.timeout(5), node.open(f"{shop_url}/") as page:
+                await page.wait(text="never there", seconds=60)
+        assert page.recorded, "it was closed"
+        assert (await node.verbs.live.list()).sessions == ()
+
+
+async def test_a_task_is_cancelled_with_its_browser(served: Node, shop_url: str, token_file: Path) -> None:
+    async with trailmesh.connect(served.home, token_file=token_file) as node:
+        started = await node.verbs.task.start(
+            "explore.run",
+            {"goal": "what is not there", "start": f"{shop_url}/", "until": {"title": "nowhere"}, "seconds": 100},
+        )
+        async for event in node.follow_task(started.task):
+            if event.kind == "progress":
+                break
+        cancelled = await node.verbs.task.cancel(started.task)
+        assert cancelled.state == "cancelled"
+        status = await node.verbs.task.show(started.task)
+        assert status.ended_ms
+
+
+def test_importing_the_package_imports_neither_browser_nor_store_nor_the_node() -> None:
+    words = "import sys, trailmesh; trailmesh.connect; trailmesh.sync; print(*sorted(sys.modules))"
+    out = subprocess.run([sys.executable, "-c", words], capture_output=True, text=True, check=True).stdout.split()
+    heavy = {"node", "adapters", "protocol", "aiohttp", "playwright", "sqlite3", "cryptography", "numpy"}
+    assert not heavy & {name.partition(".")[0] for name in out}
+
+
+def test_a_program_starts_a_node_where_none_serves(tmp_path: Path) -> None:
+    home = tmp_path / "home"
+    with pytest.raises(trailmesh.MeshError) as caught, trailmesh.sync.connect(home):
+        pass
+    assert caught.value.code == "node.not_serving"
+    node = Node(home, "made")
+    try:
+        with trailmesh.sync.connect(home, start=True) as made:
+            assert made.verbs.node.whoami().caller == "agent:python"
+            node.run("agent", "rm", "python")
+        with trailmesh.sync.connect(home) as made:
+            assert made.verbs.node.whoami().caller == "agent:python", "its token was withdrawn, and made anew"
+    finally:
+        node.run("node", "stop")
