@@ -56,13 +56,16 @@ async def test_a_program_opens_a_page_acts_by_ids_and_gets_a_signed_recording(
             await node.verify(recorded.id)
         assert caught.value.code == "caller.refused"
     async with trailmesh.connect(served.home, as_owner=True) as node:
-        assert (await node.verify(recorded.id)).ok
+        assert (await node.verify(recorded.id)).verdict == "pass"
 
 
 def test_the_same_without_an_event_loop(served: Node, shop_url: str, token_file: Path) -> None:
     with trailmesh.sync.connect(served.home, token_file=token_file) as node:
         with node.open(f"{shop_url}/") as page:
-            page.click(page.one("Mugs"))
+            with pytest.raises(trailmesh.MeshError) as caught:
+                page.one("Mugs", role="link")
+            assert (caught.value.code, caught.value.message.count("Mugs")) == ("input.not_found", 3)
+            page.click(page.one("Show mugs"))
             assert page.find("heading").lines
         assert page.recorded[0].steps == 2
         searching = node.explore("a mug", start=f"{shop_url}/", until={"url": "*/products/*"}, seconds=60)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import json
+import re
 from collections.abc import Mapping, Sequence
 from types import TracebackType
 from typing import Any, Final, Literal, Self
@@ -12,6 +13,9 @@ from trailmesh.calls import Verbs
 from trailmesh.client.errors import MeshError
 from trailmesh.records.live import Acted, Observed, Opened, PageList, RecordedPage
 
+_ELEMENT: Final = re.compile(r'(?:- \[)?(e\d+)\]? (\S+)(?: "((?:[^"\\]|\\.)*)")?')
+"""A line of an element: its id, its role, its name."""
+_LINES_SHOWN: Final = 5
 _OVER: Final = frozenset({"live.ended", "live.not_found"})
 
 Extracted = Literal["ago", "date", "money", "number", "pattern", "text"]
@@ -62,18 +66,19 @@ class Page:
         """The lines with ``text``, or the elements of a role such as ``button``."""
         return await self._verbs.live.find(text, session=self.session, part=part)
 
-    async def one(self, text: str) -> str:
-        """The id of the only element with ``text`` in its line. Errors: ``input.not_found``, if there is none or more than one."""
-        found = await self.find(text)
-        ids = [word for line in found.lines if _is_id(word := line.split(" ", 1)[0])]
-        if len(ids) != 1:
-            raise MeshError(
-                "input.not_found",
-                f"{len(ids) or 'no'} elements have {text!r} in their lines",
-                blame="caller",
-                detail={"ids": ids},
-            )
-        return ids[0]
+    async def one(self, text: str, *, role: str = "") -> str:
+        """The id of the only element with ``text`` in its line, and of this role; if there are several, the one with that name.
+
+        Errors: ``input.not_found``, if that is not one: the message shows the lines.
+        """
+        found = _elements((await self.find(text)).lines, role)
+        named = [each for each in found if each[1] == text]
+        chosen = found if len(found) == 1 else named
+        if len(chosen) != 1:
+            lines = "; ".join(line for _, _, line in (named or found)[:_LINES_SHOWN])
+            told = f"{len(found) or 'no'} elements have {text!r} in their lines{lines and f': {lines}'}"
+            raise MeshError("input.not_found", told, blame="caller", detail={"ids": [each[0] for each in found]})
+        return chosen[0][0]
 
     async def snapshot(
         self, part: int = 1, *, focus: str = "", delta: bool = False, interactive: bool = False
@@ -199,5 +204,7 @@ class Page:
         return self.recorded
 
 
-def _is_id(word: str) -> bool:
-    return word[:1] == "e" and word[1:].isdigit()
+def _elements(lines: Sequence[str], role: str) -> list[tuple[str, str, str]]:
+    """Id, name and line of the elements in ``lines``."""
+    matches = [(line, _ELEMENT.match(line)) for line in lines]
+    return [(at[1], at[3] or "", line) for line, at in matches if at is not None and role in ("", at[2])]
