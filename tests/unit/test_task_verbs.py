@@ -117,6 +117,7 @@ async def test_a_task_outlives_its_call_and_another_call_gets_its_result(served:
 
 
 async def test_a_task_is_refused_where_its_call_would_be(served: Played) -> None:
+    """Guard: node/tasks/verbs.py, TaskVerbs._start."""
     token = await served.token(scopes=["read"])
     for verb, params, code in (
         ("explore.resume", {"search": "sea-x"}, "caller.refused"),
@@ -133,6 +134,7 @@ async def test_a_task_is_refused_where_its_call_would_be(served: Played) -> None
 
 
 async def test_a_task_ends_with_its_agent_and_is_not_another_agent_s(served: Played) -> None:
+    """Guard: node/tasks/queue.py, TaskQueue._run."""
     token, other = await served.token(), await served.token("other")
     started = await served.told(token, "task.start", {"verb": "explore.resume", "params": {"search": "sea-x"}})
     await served.begun.wait()
@@ -153,6 +155,7 @@ async def test_an_agent_has_a_budget_that_it_did_not_name(served: Played, monkey
 
 
 async def test_no_secret_of_a_task_is_stored(served: Played) -> None:
+    """Guard: node/tasks/verbs.py, TaskVerbs._start."""
     secrets = {"password": {"value": SECRET, "origins": ["https://x.test"]}}
     params = {"session": "ses-x", "secrets": secrets}
     started = await served.owner("task.start", verb="session.replay", params=params)
