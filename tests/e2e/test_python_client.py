@@ -97,10 +97,17 @@ async def test_a_task_is_cancelled_with_its_browser(served: Node, shop_url: str,
         async for event in node.follow_task(started.task):
             if event.kind == "progress":
                 break
+
+        async def contexts() -> float:
+            lines = (await node.verbs.node.metrics()).text.splitlines()
+            return float(next(line.split()[1] for line in lines if line.startswith("trailmesh_browser_contexts ")))
+
+        assert await contexts() > 0
         cancelled = await node.verbs.task.cancel(started.task)
-        assert cancelled.state == "cancelled"
-        status = await node.verbs.task.show(started.task)
-        assert status.ended_ms
+        assert (cancelled.state, bool(cancelled.ended_ms)) == ("cancelled", True)
+        assert await contexts() == 0
+        (search,) = [each for each in (await node.verbs.explore.list(limit=1)).searches]
+        assert search.status != "running"
 
 
 def test_importing_the_package_imports_neither_browser_nor_store_nor_the_node() -> None:

@@ -94,6 +94,8 @@ def test_the_installed_command_runs_its_own_packages_and_not_those_of_others(ins
         until((home / "control.json").exists, "the node serves")
         status = json.loads(ran(installed / "trailmesh", "node", "status", "--home", home, "--json", cwd=tmp_path))
         assert (status["node"], status["serving"]) == (made["node"], True)
+        program = f"with trailmesh.sync.connect({str(home)!r}) as node: print(node.verbs.node.whoami().caller)"
+        assert ran(installed / "python", "-c", f"import trailmesh\n{program}", cwd=tmp_path).strip() == "agent:python"
     finally:
         serving.send_signal(signal.SIGTERM)
         assert serving.wait(timeout=120) == 0

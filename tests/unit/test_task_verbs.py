@@ -76,11 +76,12 @@ class Played(Served):
     async def over(self, task: str) -> dict[str, Any]:
         """The task, once it has ended."""
         after = 0
-        while True:
-            found = await self.owner("task.events", task=task, after=after, wait_s=10)
-            after = found["last"]
-            if found["over"]:
-                return await self.owner("task.show", task=task)
+        async with asyncio.timeout(60):
+            while True:
+                found = await self.owner("task.events", task=task, after=after, wait_s=10)
+                after = found["last"]
+                if found["over"]:
+                    return await self.owner("task.show", task=task)
 
 
 @pytest.fixture
