@@ -106,8 +106,24 @@ async def test_a_task_is_cancelled_with_its_browser(served: Node, shop_url: str,
         cancelled = await node.verbs.task.cancel(started.task)
         assert (cancelled.state, bool(cancelled.ended_ms)) == ("cancelled", True)
         assert await contexts() == 0
-        (search,) = [each for each in (await node.verbs.explore.list(limit=1)).searches]
+        (search,) = (await node.verbs.explore.list(limit=1)).searches
         assert search.status != "running"
+
+
+def test_a_task_of_a_node_that_is_killed_is_interrupted_and_not_begun_again(anna: Node, shop_url: str) -> None:
+    asked = {"goal": "what is not there", "start": f"{shop_url}/", "until": {"title": "nowhere"}, "seconds": 100}
+    with trailmesh.sync.connect(anna.home, as_owner=True) as node:
+        task = node.verbs.task.start("explore.run", asked).task
+        next(event for event in node.follow_task(task) if event.kind == "progress")
+        assert anna.process is not None
+        anna.process.kill()
+        with pytest.raises(trailmesh.MeshError) as caught:
+            list(node.follow_task(task))
+        assert caught.value.code in ("node.stopped", "node.not_serving")
+        anna.start()
+        shown = node.verbs.task.show(task)
+        assert (shown.state, shown.error and shown.error.code) == ("interrupted", "node.stopped")
+        assert node.verbs.task.list(open=True).tasks == ()
 
 
 def test_importing_the_package_imports_neither_browser_nor_store_nor_the_node() -> None:

@@ -136,11 +136,18 @@ class Portal:
             raise
 
     def close(self) -> None:
-        """End the thread. A second call does nothing."""
+        """Cancel what still runs, and end the thread. A second call does nothing."""
         if self._thread.is_alive():
+            self.run(self._cancel_all())
             self._loop.call_soon_threadsafe(self._loop.stop)
             self._thread.join()
             self._loop.close()
+
+    async def _cancel_all(self) -> None:
+        others = asyncio.all_tasks() - {asyncio.current_task()}
+        for task in others:
+            task.cancel()
+        await asyncio.gather(*others, return_exceptions=True)
 
 
 class BlockingCalls:
