@@ -32,7 +32,7 @@ class Opened(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Observed(msgspec.Struct, frozen=True, kw_only=True):
-    """What is shown of the current page. An id in it names its element as long as the element is on the page."""
+    """A part of the current page in lines. An id in it names its element as long as the element is on the page."""
 
     session: str
     """Id of the live session."""
