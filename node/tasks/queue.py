@@ -310,4 +310,5 @@ def _busy(message: str) -> MeshError:
 
 def _failed(error: MeshError) -> dict[str, Any]:
     shown = error.shown
-    return {"state": "failed", "code": shown.code, "message": shown.message, "retryable": shown.retryable}
+    told = {"code": shown.code, "message": shown.message, "retryable": shown.retryable}
+    return {"state": "failed", "detail": msgspec.json.encode(plain(shown.detail)), **told}

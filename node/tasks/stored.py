@@ -41,6 +41,8 @@ class TaskRecord(msgspec.Struct, frozen=True, kw_only=True):
     """Error code of a task that failed."""
     message: Done = ""
     retryable: bool = False
+    detail: bytes = b"{}"
+    """Details of the error in JSON, such as the id of what was recorded until then."""
     pictures: int = 0
     navigations: int = 0
     events: tuple[EventRecord, ...] = ()

@@ -92,13 +92,14 @@ class TaskVerbs:
 
 
 def _fields(record: TaskRecord) -> dict[str, Any]:
-    failed = TaskFailure(code=record.code, message=record.message, retryable=record.retryable) if record.code else None
+    detail = msgspec.json.decode(record.detail)
+    failed = TaskFailure(code=record.code, message=record.message, retryable=record.retryable, detail=detail)
     progress = [each.said for each in record.events if each.kind == "progress"]
     return {
         "task": record.id,
         "verb": record.verb,
         "state": record.state,
-        "error": failed,
+        "error": failed if record.code else None,
         "caller": record.caller,
         "created_ms": record.created_ms,
         "started_ms": record.started_ms,

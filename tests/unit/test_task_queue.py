@@ -60,7 +60,7 @@ class Bench:
                 for _ in range(asked.get("pictures", 0)):
                     take_picture()
             if asked.get("fails"):
-                raise MeshError("browser.crashed", "it is gone")
+                raise MeshError("browser.crashed", "it is gone", session="ses-x")
             await self.ends[name].wait()
         finally:
             self.left.append(name)
@@ -138,6 +138,7 @@ async def test_a_task_ends_as_done_failed_cancelled_or_interrupted_and_says_why(
     assert (record.state, msgspec.json.decode(record.result)["name"]) == ("done", "done")
     record = await bench.over(failed)
     assert (record.state, record.code, record.message) == ("failed", "browser.crashed", "it is gone")
+    assert msgspec.json.decode(record.detail) == {"session": "ses-x"}
     record = await bench.queue.cancel(ANNA, cancelled)
     assert (record.state, "cancelled" in bench.left) == ("cancelled", True), "its work has ended"
     assert await bench.queue.cancel(ANNA, cancelled) == record

@@ -112,6 +112,9 @@ class TaskFailure(msgspec.Struct, frozen=True, kw_only=True):
 
     retryable: bool
 
+    detail: dict[str, Any]
+    """Such as the id of what was recorded until then."""
+
 
 class TaskEvent(msgspec.Struct, frozen=True, kw_only=True):
     """One event of a task."""

@@ -100,6 +100,8 @@ class TaskFailure(msgspec.Struct, frozen=True, kw_only=True):
     """docs/errors.md"""
     message: Annotated[Done, shown("message")]
     retryable: Annotated[bool, shown("can be tried again")]
+    detail: Annotated[dict[str, Any], shown("detail", as_="hidden")]
+    """Such as the id of what was recorded until then."""
 
 
 class Task(msgspec.Struct, frozen=True, kw_only=True):
