@@ -79,8 +79,9 @@ class Bench:
 
     async def over(self, id: str) -> TaskRecord:
         """The task, once it has ended."""
-        async for _ in self.queue.follow(OWNER, id):
-            pass
+        async with asyncio.timeout(3_600):
+            async for _ in self.queue.follow(OWNER, id):
+                pass
         return await self.queue.get(OWNER, id)
 
     async def kinds(self) -> list[FeedKind]:
