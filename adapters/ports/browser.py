@@ -415,6 +415,11 @@ class Context(Protocol):
         those of ``state``; ``browser.state`` (files that no browser writes).
         """
 
+    def keep_downloads(self, folder: str) -> None:
+        """Keep each complete download from now on: in ``folder``, which is made for the first one, at ``kept_at``. At most
+        ``DOWNLOADS_KEPT_BYTES_MAX`` are kept; otherwise, and without this call, a download is only hashed.
+        """
+
     def note_offers(self) -> list[str]:
         """The origins whose answers offer to bind a session to this device, from now on; the list grows, each once.
 

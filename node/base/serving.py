@@ -12,7 +12,7 @@ class Serving:
 
     def __init__(self, home: Path) -> None:
         """home: the data directory, named in errors."""
-        self._home = home
+        self.home = home
         self.address = ""
         """Where peers reach this node; empty while it does not serve."""
 
@@ -22,4 +22,4 @@ class Serving:
     def need(self) -> None:
         """Errors: ``node.not_serving``."""
         if not self:
-            raise MeshError("node.not_serving", home=str(self._home))
+            raise MeshError("node.not_serving", home=str(self.home))

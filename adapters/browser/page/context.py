@@ -6,6 +6,7 @@ import asyncio
 import contextlib
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from functools import partial
+from pathlib import Path
 from typing import Any, Final
 
 import msgspec
@@ -14,6 +15,7 @@ from playwright.async_api import Error as PlaywrightError
 
 from adapters.browser.egress import WINDOW_WITHOUT_FILES, Activity, BrowserJudge, NetworkGuard, Routing, Windows
 from adapters.browser.page.closing import blank
+from adapters.browser.page.kept_files import KeptFiles
 from adapters.browser.page.page import ChromiumPage
 from adapters.browser.page.tabs import Tabs
 from adapters.browser.state.partitions import Partitions
@@ -65,6 +67,7 @@ class ChromiumContext:
         self._life = life
         self._pages: dict[Page, ChromiumPage] = {}
         self._storage: dict[Page, TabStorage] = {}
+        self._files = KeptFiles()
         self.begins: Mapping[str, Mapping[str, str]] = {}
         """The sessionStorage of the first page, by origin. A tab opened later starts empty, as in a person's browser."""
         self.apart = Partitions()
@@ -151,7 +154,7 @@ class ChromiumContext:
         elif self._judge is not None:
             await self._judge.admit(page, session, guard, target)
             activity.gone.add_done_callback(partial(self._released, guard))
-        driven = ChromiumPage(page, session, activity, guard, cuts_off=self._judge is None)
+        driven = ChromiumPage(page, session, activity, guard, cuts_off=self._judge is None, files=self._files)
         self._pages[page] = driven
         self._guards.add(guard)
         self._storage[page] = TabStorage(session, activity)
@@ -263,6 +266,10 @@ class ChromiumContext:
         """``adapters.ports.Context.last_state``."""
         held = await self.state(whole=True)
         return held if self.slicing is None else msgspec.structs.replace(held, slice=await self.slicing(origins))
+
+    def keep_downloads(self, folder: str) -> None:
+        """``adapters.ports.Context.keep_downloads``."""
+        self._files.folder = Path(folder)
 
     def note_offers(self) -> list[str]:
         """``adapters.ports.Context.note_offers``."""

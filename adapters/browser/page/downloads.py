@@ -1,4 +1,6 @@
-"""The downloads of a page: each is written to a private temporary directory of the driver, hashed there, and deleted."""
+"""The downloads of a page: each is written to a private temporary directory of the driver, hashed there, kept if its context
+keeps files, and deleted.
+"""
 
 from __future__ import annotations
 
@@ -14,6 +16,7 @@ from playwright.async_api import Download as PlaywrightDownload
 from playwright.async_api import Error as PlaywrightError
 
 from adapters.browser.egress import Activity
+from adapters.browser.page.kept_files import KeptFiles
 from protocol import limits
 from protocol.page.actions.downloads import Download
 
@@ -23,8 +26,9 @@ _CHUNK_BYTES: Final = 1 << 20
 class Downloads:
     """Follows the downloads of one page."""
 
-    def __init__(self, page: Page, session: CDPSession, activity: Activity) -> None:
-        self._activity = activity
+    def __init__(self, page: Page, session: CDPSession, activity: Activity, files: KeptFiles) -> None:
+        """files: where the downloads are kept."""
+        self._activity, self._files = activity, files
         self._under_way: dict[PlaywrightDownload, asyncio.Task[Download]] = {}
         self._received: dict[str, int] = {}
         """Bytes received since the last outcome, by download."""
@@ -74,6 +78,9 @@ class Downloads:
             made = Download(name=name, size_bytes=size, sha256=digest)
             if size > limits.DOWNLOAD_BYTES_MAX:
                 made = Download(name=name, fault="too_large")
+            else:
+                with contextlib.suppress(OSError):  # it is recorded all the same
+                    await asyncio.to_thread(self._files.keep, Path(path), made)
         except (PlaywrightError, OSError):  # a TimeoutError is an OSError
             if self._too_large:
                 made = Download(name=name, fault="too_large")

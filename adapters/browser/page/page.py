@@ -18,6 +18,7 @@ from adapters.browser.observing.stillness import POLL_S, Stillness
 from adapters.browser.page.closing import close
 from adapters.browser.page.downloads import Downloads
 from adapters.browser.page.following import WindowsToFollow
+from adapters.browser.page.kept_files import KeptFiles
 from adapters.browser.page.readable import SLOW, ReadablePage
 from adapters.ports.browser import NOTHING, ActionOutcome, Blocked, Given, Leaving
 from protocol import limits
@@ -47,12 +48,13 @@ class ChromiumPage(ReadablePage):
         guard: NetworkGuard,
         *,
         cuts_off: bool,
+        files: KeptFiles,
     ) -> None:
-        """cuts_off: True if the page is cut off from the network before it is closed."""
+        """cuts_off: True if the page is cut off from the network before it is closed. files: where downloads are kept."""
         self._cuts_off = cuts_off
         super().__init__(page, session, activity, guard)
         self._following = WindowsToFollow(activity, guard, self._navigation)
-        self._downloads = Downloads(page, session, activity)
+        self._downloads = Downloads(page, session, activity, files)
         self._stillness = Stillness(activity, self._worlds, self._ahead, lambda: len(page.frames))
         self._is_closed = False
 

@@ -231,6 +231,7 @@ class Lent:
         self._closing: asyncio.Task[None] | None = None
         self.state, self.last_state, self.note_offers = context.state, context.last_state, context.note_offers
         self.hold_passkeys, self.passkeys = context.hold_passkeys, context.passkeys
+        self.keep_downloads = context.keep_downloads
 
     @property
     def pages(self) -> tuple[Page, ...]:

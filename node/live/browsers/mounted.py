@@ -43,7 +43,7 @@ class HeldContext:
     def __init__(self, lent: Lent, mount: Mount, held: contextlib.AsyncExitStack) -> None:
         self.mount, self.gone, self.page, self.state = mount, lent.gone, lent.page, lent.state
         self.last_state = lent.last_state
-        self.note_offers = lent.note_offers
+        self.note_offers, self.keep_downloads = lent.note_offers, lent.keep_downloads
         self.hold_passkeys, self.passkeys = lent.hold_passkeys, lent.passkeys
         self._lent, self._held = lent, held
         self._closing: asyncio.Task[None] | None = None

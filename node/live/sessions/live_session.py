@@ -9,6 +9,7 @@ import asyncio
 import contextlib
 from collections.abc import AsyncIterator, Sequence
 from functools import partial
+from pathlib import Path
 from typing import Final, NamedTuple, TypeVar
 
 import msgspec
@@ -32,6 +33,7 @@ from node.live.recording.signer import Signer
 from node.live.sessions.acts import Act, FieldValue
 from node.live.sessions.caller_view import CallerView
 from node.live.sessions.endings import ended, kept
+from node.live.sessions.kept_downloads import told
 from node.live.sessions.live_pages import LivePage, LivePages
 from node.live.sessions.stored import LIVES, LiveRecord
 from node.verbs.live.live import Acted, HeldRequest, Observed, PageInfo, Shows
@@ -86,9 +88,12 @@ class LiveSession:
         clock: Clock,
         signer: Signer,
         meter: Meter,
+        downloads: Path,
     ) -> None:
+        """downloads: the folder that keeps what its pages download."""
         self._plan, self._context, self.meter = plan, context, meter
-        self.gone = context.gone
+        self.gone, self._downloads_in = context.gone, downloads
+        context.keep_downloads(str(downloads))
         self._store, self._clock, self._signer = store, clock, signer
         self._turns = asyncio.Lock()
         self._pages = LivePages(context.page, record.pages_max)
@@ -241,6 +246,7 @@ class LiveSession:
     ) -> Acted:
         risk = max((each.risk for each in did), key=lambda risk: risk.level)
         last = outcomes[-1]
+        downloads = tuple(download for outcome in outcomes for download in outcome.downloads)
         dialogs = tuple(dialog for outcome in outcomes for dialog in outcome.dialogs)
         acted = Acted(
             session=self.record.id,
@@ -252,6 +258,7 @@ class LiveSession:
             question=next((outcome.question for outcome in outcomes if outcome.question), ""),
             notes=tuple(dict.fromkeys((*notes, *(asks(each) for one in outcomes for each in one.challenges)))),
             dialogs=tuple(map(describe_dialog, self._told(dialogs))),
+            downloads=await asyncio.to_thread(told, downloads, self._downloads_in),
             extracted=last.extracted,
             settled=last.settled,
             actions_left=self.actions_left,

@@ -32,6 +32,7 @@ from node.live.browsers.policy import guard_for
 from node.live.recording.keeping import Recording
 from node.live.sessions.acts import Act
 from node.live.sessions.endings import ended, kept
+from node.live.sessions.kept_downloads import folder_of, remove_old
 from node.live.sessions.live_session import LiveSession, Plan
 from node.live.sessions.stored import LIVES, LiveRecord
 from node.signing import Witness
@@ -82,10 +83,12 @@ class LiveSessions:
         self._tasks = Tasks()
 
     async def load(self) -> None:
-        """Mark the live sessions that an earlier process left open as interrupted, with the time of their last use.
+        """Remove old downloads, and mark the live sessions that an earlier process left open as interrupted, with the time of their
+        last use.
 
         Errors: ``store.*``.
         """
+        await asyncio.to_thread(remove_old, self._serving.home, self._clock)
         for record in await self._store.rows(LIVES).find(newest=True, ended_ms=0):
             await self._store.rows(LIVES).put(await self._interrupted(record))
             await self._witness.feed.tell(FeedKind.LIVE_ENDED, record.id, who=NODE)
@@ -168,6 +171,7 @@ class LiveSessions:
             allows=bool(params.allow),
             work=live_id,
         )
+        await asyncio.to_thread(remove_old, self._serving.home, self._clock)
         context = await held_context(self._browsers, profile, params.capsule, wish, meter.end)
         try:
             await meter.start(
@@ -178,6 +182,7 @@ class LiveSessions:
             await to_its_end(context.close())
             await to_its_end(meter.stop())
             raise
+        folder = folder_of(self._serving.home, live_id)
         record = LiveRecord(
             id=live_id,
             caller=caller,
@@ -188,7 +193,7 @@ class LiveSessions:
             actions_max=params.actions,
             pages_max=params.pages,
         )
-        return LiveSession(record, plan, context, self._store, self._clock, self._witness, meter)
+        return LiveSession(record, plan, context, self._store, self._clock, self._witness, meter, folder)
 
     async def _plan(self, params: OpenParams, profile: Profile, caller: str, context: HeldContext) -> Plan:
         mount = context.mount

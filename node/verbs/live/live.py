@@ -43,6 +43,7 @@ _DONE_NOT = "the page may show that it was done: it was not. The owner is asked:
 _PAGE = "{index} {url} {title} {recorded} {current}"
 _RECORDED = "{id}, {verdict}, {steps}, {title}"
 _HELD = "{method} {address}{fields}, {size} (risk class {risk}{row}): {question}{waits_s}"
+_DOWNLOADED = "{name}{size_bytes}{fault}{path}"
 
 
 def _unless_settled(settled: bool) -> str:
@@ -127,6 +128,19 @@ class Opened(msgspec.Struct, frozen=True, kw_only=True):
     observation: Annotated[Observed, shown("page", as_="inline")]
 
 
+class Downloaded(msgspec.Struct, frozen=True, kw_only=True):
+    """A file that an action has downloaded. The recording has its name, size and hash."""
+
+    name: Annotated[PageText, shown("name")]
+    """The name that the site or the page proposes."""
+    size_bytes: Annotated[int, shown("size", as_="bytes", unit="bytes", words=", {}")]
+    sha256: Annotated[Plain, shown("SHA-256", as_="hidden")]
+    """In hexadecimal; empty with a ``fault``."""
+    fault: Annotated[Literal["", "failed", "too_large"], shown("fault", words=", {}: not downloaded")]
+    path: Annotated[PageText, shown("path", words=", kept at {}")]
+    """The file, on the machine of the node, for a week; empty if it is not kept."""
+
+
 class Acted(msgspec.Struct, frozen=True, kw_only=True):
     """Result of an action, with the page after it."""
 
@@ -153,6 +167,8 @@ class Acted(msgspec.Struct, frozen=True, kw_only=True):
     """
     dialogs: Annotated[tuple[Done, ...], shown("dialogs", as_="lines")]
     """Dialogs that the actions caused, each with its text and the answer."""
+    downloads: Annotated[tuple[Downloaded, ...], shown("downloaded", brief=_DOWNLOADED)]
+    """Files that the actions downloaded."""
     extracted: Annotated[PageText, shown("read")]
     """Values read by ``extract``."""
     settled: Annotated[bool, shown("settled", said=_unless_settled)]

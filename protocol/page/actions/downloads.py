@@ -1,9 +1,9 @@
-"""Downloaded files. A recording contains their name, size and hash."""
+"""Downloaded files. A recording contains their name, size and hash; a live session also keeps the files."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Annotated, Literal
+from typing import Annotated, Final, Literal
 
 import msgspec
 
@@ -11,9 +11,11 @@ from protocol import limits
 from protocol.kinds import PageText
 from protocol.shown import shown
 
+_NOT_IN_FILE_NAMES: Final = frozenset('/\\:*?"<>|')
+
 
 class Download(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
-    """A file that the browser downloaded in a step. It is deleted as soon as it is hashed."""
+    """A file that the browser downloaded in a step."""
 
     name: Annotated[PageText, msgspec.Meta(max_length=limits.DOWNLOAD_NAME_CHARS_MAX), shown("name")]
     """The name that the site or the page proposes."""
@@ -35,6 +37,19 @@ def describe_download(download: Download) -> str:
     if download.fault:
         return f"“{download.name}”, {'failed' if download.fault == 'failed' else 'too large'}"
     return f"“{download.name}”, {download.size_bytes} bytes, SHA-256 {download.sha256.hex()[:16]}…"
+
+
+def kept_at(download: Download) -> str:
+    """The place of the file below the folder that keeps it, with ``/`` between the parts: ``1f3a52c0/report.csv``.
+
+    The name comes from a site. It is cut to one that names a plain file in that folder, on any file system.
+    """
+    plain = "".join(
+        char if char.isprintable() and char not in _NOT_IN_FILE_NAMES else "_" for char in download.name
+    ).strip(". ")
+    while len(plain.encode()) > limits.DOWNLOAD_FILE_NAME_BYTES_MAX:
+        plain = plain[1:]  # the end says what kind of file it is
+    return f"{download.sha256.hex()[:8]}/{plain.lstrip('. ') or 'download'}"
 
 
 def named(downloads: Sequence[Download], name: str, *, part: bool, digest: str = "") -> Download | None:

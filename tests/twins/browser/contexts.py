@@ -117,6 +117,9 @@ class MemoryContext:
         self._require_open()
         return self._passkeys
 
+    def keep_downloads(self, folder: str) -> None:
+        """``adapters.ports.Context.keep_downloads``. Downloads have no content here."""
+
     def note_offers(self) -> list[str]:
         """``adapters.ports.Context.note_offers``."""
         self.kept.offers = []
