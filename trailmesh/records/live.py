@@ -98,6 +98,9 @@ class Acted(msgspec.Struct, frozen=True, kw_only=True):
     dialogs: tuple[str, ...]
     """Dialogs that the actions caused, each with its text and the answer."""
 
+    downloads: tuple[Downloaded, ...]
+    """Files that the actions downloaded."""
+
     extracted: str
     """Values read by `extract`."""
 
@@ -207,6 +210,23 @@ class HeldRequest(msgspec.Struct, frozen=True, kw_only=True):
 
     waits_s: int
     """Seconds for which it is held. After that, a yes lets the request through when the action is repeated."""
+
+
+class Downloaded(msgspec.Struct, frozen=True, kw_only=True):
+    """A file that an action has downloaded. The recording has its name, size and hash."""
+
+    name: str
+    """The name that the site or the page proposes."""
+
+    size_bytes: int
+
+    sha256: str
+    """In hexadecimal; empty with a `fault`."""
+
+    fault: str
+
+    path: str
+    """The file, on the machine of the node, for a week; empty if it is not kept."""
 
 
 class PageInfo(msgspec.Struct, frozen=True, kw_only=True):

@@ -1553,7 +1553,7 @@ class Dialog(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Download(msgspec.Struct, frozen=True, kw_only=True):
-    """A file that the browser downloaded in a step. It is deleted as soon as it is hashed."""
+    """A file that the browser downloaded in a step."""
 
     name: str
     """The name that the site or the page proposes."""
