@@ -12,7 +12,7 @@ unexport PYTHONDONTWRITEBYTECODE
 help:            ## This list
 	@grep -hE '^[a-z0-9-]+: .*##|^[a-z0-9-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*##/\t/' | expand -t 14
 
-.venv/.ready: requirements-dev.lock pyproject.toml scripts/install.sh
+.venv/.ready: requirements-dev.lock pyproject.toml scripts/install.sh scripts/python.sh
 	scripts/install.sh
 
 install: .venv/.ready            ## Locked dependencies into .venv; Chromium if none is found
@@ -55,9 +55,15 @@ types: install            ## Strict types
 contracts: install            ## Which room may import which
 	.venv/bin/lint-imports
 
+# Whoever only installs the wheel needs none of the packages of development.
+.venv-build/.ready: requirements-build.lock scripts/python.sh
+	python=$$(scripts/python.sh) && "$$python" -m venv .venv-build
+	.venv-build/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes --requirement requirements-build.lock
+	touch $@
+
 .PHONY: wheel
-wheel: install            ## The wheel, in dist/: one package that contains everything
-	$(PYTHON) -m pip wheel --quiet --disable-pip-version-check --no-deps --no-build-isolation --wheel-dir dist .
+wheel: .venv-build/.ready            ## The wheel, in dist/: one package that contains everything
+	.venv-build/bin/python -m pip wheel --quiet --disable-pip-version-check --no-deps --no-build-isolation --wheel-dir dist .
 
 unit: install            ## The fast tests
 	$(PYTHON) -m pytest tests/unit tests/properties tests/vectors
@@ -141,4 +147,4 @@ docs-check: install
 	$(PYTHON) -m scripts.forms --check
 
 clean:            ## Remove what the commands above made
-	rm -rf .venv .venv-fuzz .venv-interop .venv-real .venv-drift drift-out risk-out build dist demo-out *.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf .venv .venv-build .venv-fuzz .venv-interop .venv-real .venv-drift drift-out risk-out build dist demo-out *.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis

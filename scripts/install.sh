@@ -3,17 +3,7 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
-python=${PYTHON:-}
-if [ -z "$python" ]; then
-  for candidate in python3.11 python3.12 python3; do
-    if command -v "$candidate" >/dev/null && "$candidate" -c 'import sys; sys.exit(not (3, 11) <= sys.version_info[:2] < (3, 13))' 2>/dev/null; then
-      python=$candidate
-      break
-    fi
-  done
-fi
-[ -n "$python" ] || { echo "trailmesh needs Python 3.11 or 3.12 (automerge has wheels for no later one): apt-get install python3.11" >&2; exit 2; }
-
+python=$(scripts/python.sh)
 packages=()
 "$python" -c 'import ensurepip' 2>/dev/null || packages+=(python3-venv)
 find_chromium() { command -v chromium || command -v chromium-browser || command -v google-chrome || [ -n "${TRAILMESH_BROWSER:-}" ]; }

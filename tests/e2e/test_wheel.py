@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -31,20 +32,28 @@ def ran(*command: str | Path, cwd: Path | None = None) -> str:
     return done.stdout
 
 
-@pytest.fixture(scope="module")
-def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The wheel of a copy of the source tree, so that nothing is written into this one."""
-    work = tmp_path_factory.mktemp("wheel")
+def sources() -> list[str]:
+    """The files of the source tree."""
     tracked = ran("git", "ls-files", "-z", "--cached", "--others", "--exclude-standard", cwd=ROOT).split("\0")
-    for name in filter(None, tracked):
-        if name.startswith(("tests/", "docs/", "benchmarks/")) or not (ROOT / name).is_file():
-            continue
-        (work / "source" / name).parent.mkdir(parents=True, exist_ok=True)
-        (work / "source" / name).write_bytes((ROOT / name).read_bytes())
-    # No isolation: the build must not look for packages on the network.
-    pip = (sys.executable, "-m", "pip", "--disable-pip-version-check")
-    ran(*pip, "wheel", "--no-deps", "--no-build-isolation", "--wheel-dir", work, work / "source")
-    (built,) = work.glob("*.whl")
+    return [name for name in tracked if name and (ROOT / name).is_file()]
+
+
+@pytest.fixture(scope="module")
+def source(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A copy of the source tree in which `make wheel` has run, so that nothing is written into this one."""
+    copy = tmp_path_factory.mktemp("wheel") / "source"
+    for name in sources():
+        if not name.startswith(("tests/", "docs/", "benchmarks/")):
+            (copy / name).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy2(ROOT / name, copy / name)
+    ran("make", "wheel", cwd=copy)
+    return copy
+
+
+@pytest.fixture(scope="module")
+def wheel(source: Path) -> Path:
+    """The wheel of that tree."""
+    (built,) = (source / "dist").glob("*.whl")
     return built
 
 
@@ -77,6 +86,18 @@ def test_the_wheel_adds_one_package_to_site_packages(wheel: Path, installed: Pat
     reading = "import importlib.metadata as m; print(m.distribution('trailmesh').read_text('top_level.txt'))"
     top = ran(installed / "python", "-c", reading)
     assert top.split() == ["trailmesh"]
+
+
+def test_building_the_wheel_installs_the_build_backend_alone(source: Path) -> None:
+    assert not (source / ".venv").exists()
+    listed = json.loads(ran(source / ".venv-build" / "bin" / "python", "-m", "pip", "list", "--format", "json"))
+    assert {each["name"] for each in listed} <= {"pip", "setuptools"}
+
+
+def test_the_wheel_has_each_file_of_the_packages(wheel: Path) -> None:
+    packed = {name.removeprefix("trailmesh/_source/") for name in zipfile.ZipFile(wheel).namelist()}
+    packages = ("trailmesh/", "node/", "protocol/", "adapters/", "configs/")
+    assert [name for name in sources() if name.startswith(packages) and name not in packed] == []
 
 
 def test_the_installed_command_runs_its_own_packages_and_not_those_of_others(installed: Path, tmp_path: Path) -> None:
@@ -116,7 +137,7 @@ def test_every_shell_that_the_readme_names_gets_its_completion(installed: Path) 
     assert offered.split() == ["plain,backup"]
 
 
-@pytest.mark.parametrize("name", ["ci", "hardened", "mesh", "solo"])
+@pytest.mark.parametrize("name", sorted(path.stem for path in (ROOT / "configs").glob("*.yaml")))
 def test_each_example_configuration_is_found_by_its_name(installed: Path, tmp_path: Path, name: str) -> None:
     ran(installed / "trailmesh", "node", "init", "--home", tmp_path / "home", "--config", name, "--json")
 

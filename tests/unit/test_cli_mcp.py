@@ -135,7 +135,7 @@ def test_errors_go_to_standard_error(
 
 
 @pytest.mark.parametrize(("missing", "code"), [("mcp", 3), ("mcp.types", 3), ("mcp_types", 3), ("numpy", 0), (None, 0)])
-def test_only_the_extra_that_is_missing_is_asked_for(
+def test_only_a_missing_sdk_is_told_as_missing(
     monkeypatch: pytest.MonkeyPatch, missing: str | None, code: int
 ) -> None:
     import builtins

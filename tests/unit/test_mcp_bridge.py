@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
-import os
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any
@@ -13,17 +11,13 @@ import pytest
 
 from node.api.node import Node
 from node.base.plain import plain
+from node.process import mcp_bridge
+from node.process.mcp_bridge import TOOLS, Bridge, tool_of
 from node.process.setup import init_home
 from node.process.wiring import open_node
 from node.verbs import OWNER, Caller, CallerKind
 from node.verbs.catalogue import CATALOGUE
 from protocol.errors import CODES
-
-if importlib.util.find_spec("mcp") is None and os.environ.get("CI") != "true":
-    pytest.skip("needs the extra: python -m pip install 'trailmesh[mcp]'", allow_module_level=True)
-
-from node.process import mcp_bridge
-from node.process.mcp_bridge import TOOLS, Bridge, tool_of
 
 by_name = pytest.mark.parametrize("tool", TOOLS)
 

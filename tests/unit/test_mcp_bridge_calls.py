@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import importlib.util
 import io
 import json
 import logging
@@ -15,19 +14,14 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-
-from node.verbs.live import live as verbs
-from protocol.errors import CODES, MeshError
-from tests.tables import each
-
-if importlib.util.find_spec("mcp") is None and os.environ.get("CI") != "true":
-    pytest.skip("needs the extra: python -m pip install 'trailmesh[mcp]'", allow_module_level=True)
-
 from mcp.types import CallToolResult, ImageContent, TextContent
 
 from node import __version__
 from node.process import mcp_bridge
 from node.process.mcp_bridge import TOOLS, Bridge, serve, tool_of
+from node.verbs.live import live as verbs
+from protocol.errors import CODES, MeshError
+from tests.tables import each
 
 URL = {"url": "https://shop.example/"}
 OPENED = {"session": "liv-1", "observation": {"title": "Mugs"}}

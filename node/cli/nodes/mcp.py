@@ -37,7 +37,7 @@ def _takes_opening(command: Any) -> Any:
 def command(home: str | None, **typed: Any) -> None:
     """Offer the browser of this node as tools to a client of the Model Context Protocol (MCP), over standard input and output.
 
-    Needs a running node and the extra `mcp`. The client starts this command; docs/mcp.md has the lines for its configuration. The
+    Needs a running node. The client starts this command; docs/mcp.md has the lines for its configuration. The
     tools have the names of Playwright MCP. Their work is recorded as one live session, which is signed when the client closes it
     or ends. The options fix the limits of that session; no tool can change them. Standard output carries only the protocol; errors
     go to standard error.
@@ -87,7 +87,7 @@ def _require_sites(secrets: dict[str, Any]) -> None:
 
 
 def _bridge() -> Any:
-    """Import the bridge, which needs an optional package. Errors: ``mcp.missing``."""
+    """Import the bridge, and with it a package that takes half a second to import. Errors: ``mcp.missing``."""
     try:
         from node.process import mcp_bridge
     except ModuleNotFoundError as error:
