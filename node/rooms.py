@@ -20,7 +20,7 @@ from adapters.ports.search import NewTreeWriter
 from adapters.ports.store import Store
 from adapters.ports.tables import Table
 from adapters.ports.transport import PairingClient, PairingServer, PeerClient, PeerHandler, PeerServer
-from node.agents import Agents
+from node.agents import KEYED_CALLS, Agents, KeyedCalls
 from node.approvals import QUESTIONS, Approvals, Explaining, OwnerKeys
 from node.base.loop_watch import LoopWatch
 from node.base.serving import Serving
@@ -137,6 +137,7 @@ class Rooms:
     witness: Witness
     browsers: Browsers
     agents: Agents
+    keyed_calls: KeyedCalls
     trust: Trust
     log: Log
     approvals: Approvals
@@ -216,6 +217,7 @@ def assemble(home: Path, config: Config, own: Identity, ports: Ports) -> Rooms:
     endings = Endings(kept)
     capsules = Capsules(kept, endings, Reporting(kept, calls, endings).report)
     agents = Agents(store, clock, ports.refusals, witness.feed, kept)
+    keyed_calls = KeyedCalls(store, clock, approvals.standing)
     browsers = open_browsers(
         config,
         ports.open_browser,
@@ -312,7 +314,7 @@ def assemble(home: Path, config: Config, own: Identity, ports: Ports) -> Rooms:
             tables=(QUESTIONS,),
             start=(approvals.load,),
         ),
-        Room(name="agents", parts=(agents,)),
+        Room(name="agents", parts=(agents,), tables=(KEYED_CALLS,), start=(keyed_calls.load,)),
         _sealed_room(sealed),
         Room(
             name="live",
@@ -360,6 +362,7 @@ def assemble(home: Path, config: Config, own: Identity, ports: Ports) -> Rooms:
         witness=witness,
         browsers=browsers,
         agents=agents,
+        keyed_calls=keyed_calls,
         trust=trust,
         log=log,
         approvals=approvals,

@@ -213,7 +213,17 @@ AGENT_BROWSER_SLICE_MS: Final = 5_000  # taken in advance, so a crash costs an a
 
 # Metrics
 METRICS_CONNECTIONS_MAX: Final = 8
-METRICS_HEADER_BYTES_MAX: Final = 8 * KIB
+
+# The HTTP door and the tools of MCP
+HTTP_BODY_BYTES_MAX: Final = 256 * KIB
+HTTP_CALLS_PER_S: Final = 50  # of one caller, on average
+HTTP_CALLS_IN_A_ROW_MAX: Final = 100  # of one caller, before the average counts
+HTTP_CONNECTIONS_MAX: Final = 256
+TOOL_TEXT_BYTES_MAX: Final = 32 * KIB
+CALL_KEY_CHARS_MAX: Final = 128
+CALL_RESULT_BYTES_MAX: Final = 64 * KIB  # of a call with a key, as it is kept
+CALLS_KEPT_MAX: Final = 500  # calls with a key, of one caller; the oldest is forgotten first
+CALLS_KEPT_S: Final = 86_400
 
 # Sessions and bundles
 VIEWPORT_PX_MIN: Final = 200

@@ -2,7 +2,8 @@
 
 ``docs/errors.md`` comes from ``protocol.errors.CODES``, ``docs/cli.md`` from the help texts of the commands,
 ``docs/actions.md`` from ``protocol/page/actions/action.py`` and the parser of action files,
-``docs/configuration.md`` from ``node/config/settings.py``, ``docs/verbs.md`` from the declarations in ``node/verbs/``,
+``docs/configuration.md`` from ``node/config/settings.py``, ``docs/doors.md`` from ``node/doors/``,
+``docs/verbs.md`` from the declarations in ``node/verbs/``,
 ``docs/protocol/limits.md`` from ``protocol/limits.py``, ``docs/protocol/messages.md`` from ``protocol/messages.py`` and
 ``protocol/routes.py``, ``docs/unrequested.md`` from ``adapters/browser/base/unrequested.py``.
 """
@@ -24,6 +25,7 @@ from protocol import limits
 from protocol.errors import CODES, Blame
 from scripts.docs_actions import actions_page
 from scripts.docs_configuration import configuration_page
+from scripts.docs_doors import doors_page
 from scripts.docs_messages import messages_page
 from scripts.docs_unrequested import unrequested_page
 from scripts.docs_verbs import verbs_page
@@ -197,6 +199,7 @@ PAGES: Final[dict[str, Callable[[], str]]] = {
         _NOTICE.format(source="`protocol/page/actions/action.py` or the examples of `docs/action-files.md`")
     ),
     "docs/configuration.md": lambda: configuration_page(_NOTICE.format(source="`node/config/settings.py`")),
+    "docs/doors.md": lambda: doors_page(_NOTICE.format(source="`node/doors/` or `scripts/docs_doors.py`")),
     "docs/unrequested.md": lambda: unrequested_page(_NOTICE.format(source="`adapters/browser/base/unrequested.py`")),
     "docs/verbs.md": lambda: verbs_page(_NOTICE.format(source="`node/verbs/`")),
     "docs/protocol/limits.md": limits_page,

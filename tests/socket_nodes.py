@@ -14,8 +14,8 @@ from adapters.ports.records import PeerRecord
 from adapters.ports.transport import PeerAddress
 from adapters.transport.client import MeshClient
 from adapters.transport.server import MeshServer
-from node.api.federation import FederationApi
 from node.config.settings import Config
+from node.doors.federation import FederationApi
 from node.rooms import assemble
 from node.signing.identity import Identity
 from node.trust.calls import PATH_PREFIX

@@ -11,11 +11,11 @@ import msgspec
 
 from node import __version__
 from node.api.clock import ClockVerbs
-from node.api.federation import FederationApi
 from node.api.refusal_rows import RefusalRows
 from node.api.sights import Sights
 from node.base.fault_report import fault
 from node.config import invalid_in_words
+from node.doors import FederationApi
 from node.health import BackupVerbs, MeshVerbs
 from node.rooms import Rooms
 from node.tasks import Check, Dispatch, TaskVerbs
@@ -61,12 +61,13 @@ class Node:
         }
         """All verbs, by name."""
 
-    async def dispatch(self, name: str, body: bytes, tell: Tell, caller: Caller = OWNER) -> Any:
-        """Run one verb and return its result.
+    async def dispatch(self, name: str, body: bytes, tell: Tell, caller: Caller = OWNER, key: str = "") -> Any:
+        """Run one verb and return its result. key: makes it run once for all calls of ``caller`` with this key.
 
         Checks, in order: the verb; whether ``caller`` may call it; its parameters; whether the caller may set all of them.
         Refusals are counted, and those of agents are on the audit trail.
-        Errors: ``input.invalid``, ``caller.refused``, those of the verb; a defect becomes ``internal.fault``.
+        Errors: ``input.invalid``, ``caller.refused``, those of the verb and of ``KeyedCalls.once``; a defect becomes
+        ``internal.fault``.
         """
         try:
             verb, run, params = self._asked(name, body, caller)
@@ -77,10 +78,12 @@ class Node:
             raise
         try:
             with called_by(caller):
-                if verb.row is None:
-                    return await self._unprivileged(verb, run(params, tell), caller)
-                async with self.rooms.witness.trail.declared(verb.name, verb.row, str(caller), params):
-                    return await run(params, tell)
+                if not key or verb.read_only:
+                    return await self._run(verb, run, params, tell, caller)
+                once = self.rooms.keyed_calls.once
+                return await once(
+                    key, caller, name, msgspec.json.encode(params), lambda: self._run(verb, run, params, tell, caller)
+                )
         except MeshError:
             raise
         except Exception as error:
@@ -90,6 +93,12 @@ class Node:
             if caller.kind is not CallerKind.OWNER:  # only the owner may learn paths of this machine
                 raise MeshError("internal.fault", f"{type(error).__name__} in {verb.name}") from error
             raise found from error
+
+    async def _run(self, verb: Verb, run: Run, params: Params, tell: Tell, caller: Caller) -> Any:
+        if verb.row is None:
+            return await self._unprivileged(verb, run(params, tell), caller)
+        async with self.rooms.witness.trail.declared(verb.name, verb.row, str(caller), params):
+            return await run(params, tell)
 
     async def _unprivileged(self, verb: Verb, work: Awaitable[Any], caller: Caller) -> Any:
         """The result of ``work``, an unprivileged verb without audit rows. If it refuses the caller, that is written here."""

@@ -61,6 +61,10 @@ class Approvals(Noting):
         item = self._item(asked.question)
         return await shown_of(item.record, item.question, item.held, self.keys.owners, self._store, asked.picture)
 
+    async def standing(self, question: str) -> Stand:
+        """The standing of a question now, for its caller. Errors: as ``state``."""
+        return await self.state(StateParams(question=question))
+
     async def state(self, asked: StateParams) -> Stand:
         """The state of a question of the caller, after it is answered or ``wait`` is over.
 

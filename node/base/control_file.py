@@ -9,6 +9,8 @@ import msgspec
 
 CONTROL_FILE: Final = "control.json"
 SOCKET_FILE: Final = "control.sock"
+KEY_HEADER: Final = "Idempotency-Key"
+"""The header with the key of a call, which is done once for all requests that have it."""
 AGENTS_DIRECTORY: Final = "control"
 """Directory inside the data directory for the socket of agents. It contains no secret, so it can be mounted in a container."""
 AGENTS_SOCKET_FILE: Final = "agents.sock"

@@ -22,6 +22,8 @@ _STATUS_BY_CODE: Final = {
     "agent.budget": 429,
     "agent.busy": 429,
     "node.busy": 429,
+    "door.host": 421,
+    "door.origin": 403,
     "internal.fault": 500,
 }
 

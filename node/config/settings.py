@@ -160,6 +160,25 @@ class ControlConfig(_Record, frozen=True, kw_only=True):
     """Who may connect: this user, its group, or every account of this machine. Each call also needs a token."""
 
 
+class HttpConfig(_Record, frozen=True, kw_only=True):
+    """The HTTP door for programs: verbs and MCP, each call with the token of an agent (docs/mcp.md)."""
+
+    serve: bool = False
+    """True opens it."""
+    port: Port = 0
+    """0: a free port is taken when the node is made and kept; in a file that is written by hand, at each start."""
+    host: str = "127.0.0.1"
+    """Address of the door."""
+    public: bool = False
+    """Must be true if the host is not loopback, because tokens and pages then cross the network without encryption."""
+
+
+class DoorsConfig(_Record, frozen=True, kw_only=True):
+    """The ways into the node, apart from those with keys of their own."""
+
+    http: HttpConfig = HttpConfig()
+
+
 class ExploreConfig(_Record, frozen=True, kw_only=True):
     """Limits on the exploring that this node does."""
 
@@ -186,6 +205,7 @@ class Config(_Record, frozen=True, kw_only=True):
     explore: ExploreConfig = ExploreConfig()
     metrics: MetricsConfig = MetricsConfig()
     control: ControlConfig = ControlConfig()
+    doors: DoorsConfig = DoorsConfig()
     log_level: Literal["debug", "info", "warning", "error"] = "info"
     """The least important lines that ``node serve`` writes to its log."""
 

@@ -18,7 +18,6 @@ from node import __version__
 from node.rooms import Rooms
 from node.verbs.nodes.node import Measured, RefusalCounts, Sample
 from protocol import limits
-from protocol.errors import MeshError
 from protocol.refusals import OTHERS, Channel, caller_label, channel_of, channel_of_caller
 
 CONTENT_TYPE: Final = "text/plain; version=0.0.4; charset=utf-8"
@@ -175,18 +174,3 @@ def refusals_in_words(rooms: Rooms) -> RefusalCounts:
         by_place=dict(refusals.reasons),
         by_peer=by_peer,
     )
-
-
-def check_host(host: str, *, public: bool) -> None:
-    """Check the address. Errors: ``config.invalid`` for one that other machines can reach, unless ``metrics.public`` is set."""
-    import ipaddress
-
-    try:
-        loopback = ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        loopback = False
-    if not loopback and not public:
-        raise MeshError(
-            "config.invalid",
-            f"metrics.host {host} is not a loopback address: metrics.public must be true to allow this",
-        )

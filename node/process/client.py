@@ -23,6 +23,7 @@ from node.base.control_file import (
     AGENTS_DIRECTORY,
     AGENTS_SOCKET_FILE,
     CONTROL_FILE,
+    KEY_HEADER,
     SOCKET_FILE,
     ControlInfo,
     socket_path,
@@ -58,6 +59,10 @@ def control_info(home: Path) -> ControlInfo | None:
     except (OSError, msgspec.DecodeError):
         return None
     return info
+
+
+def _unheard(event: dict[str, Any]) -> None:
+    """Progress that nobody reads."""
 
 
 class AsAgent(NamedTuple):
@@ -167,20 +172,26 @@ async def connected(
         yield dispatching(node)
 
 
-async def ask(home: Path, verb: str, params: dict[str, Any], *, agent: AsAgent | None = None) -> Any:
+async def ask(
+    home: Path, verb: str, params: dict[str, Any], tell: Tell = _unheard, key: str = "", *, agent: AsAgent | None = None
+) -> Any:
     """Run ``verb`` on the node that serves ``home``, or as ``agent`` on the node at its socket; never in this process.
 
-    Errors: those of the verb, ``node.not_serving``, ``node.stopped``; of an agent also ``control.unauthorised``, ``agent.*``.
+    key: makes the verb run once for all calls with it. Errors: those of the verb, ``node.not_serving``, ``node.stopped``; of an
+    agent also ``control.unauthorised``, ``agent.*``.
     """
     if agent is None:
         info = control_info(home)
         if info is not None:
             try:
-                return await _remote(home / SOCKET_FILE, info.token, verb, params, lambda event: None)
+                return await _remote(home / SOCKET_FILE, info.token, verb, params, tell, key)
             except aiohttp.ClientConnectorError:
                 pass  # the node died without removing its control file
         raise MeshError("node.not_serving", f"no node is running on {home}")
-    return await call(home, verb, params, lambda event: None, agent=agent)
+    try:
+        return await _remote(agent.socket, agent.token, verb, params, tell, key)
+    except aiohttp.ClientConnectorError as error:
+        raise MeshError("node.not_serving", f"no node answers at {agent.socket}: {error.os_error.strerror}") from None
 
 
 async def recover(home: Path, params: dict[str, Any], tell: Tell) -> Any:
@@ -265,7 +276,7 @@ def _node_at(home: Path, info: ControlInfo) -> CallVerb:
     return lambda verb, params, tell: _remote(home / SOCKET_FILE, info.token, verb, params, tell)
 
 
-async def _remote(socket: Path, token: str, verb: str, params: dict[str, Any], tell: Tell) -> Any:
+async def _remote(socket: Path, token: str, verb: str, params: dict[str, Any], tell: Tell, key: str = "") -> Any:
     try:
         directory = os.open(socket.parent, os.O_PATH)
     except OSError as error:
@@ -278,7 +289,7 @@ async def _remote(socket: Path, token: str, verb: str, params: dict[str, Any], t
             session.post(
                 f"http://node/v1/{verb}",
                 data=io.BytesIO(msgspec.json.encode(params)),
-                headers={"Authorization": f"Bearer {token}"},
+                headers={"Authorization": f"Bearer {token}", **({KEY_HEADER: key} if key else {})},
             ) as response,
         ):
             async for line in response.content:

@@ -16,9 +16,10 @@ from typing import Any
 import msgspec
 from apscheduler.schedulers.asyncio import AsyncIOScheduler
 
-from node.api import ControlServer, MetricsServer, Node
+from node.api import Node
 from node.base.fault_report import Reported
 from node.base.terminal import LineFormatter
+from node.doors import CallTimes, ControlServer, MetricsServer, ProgramDoors, check_host
 from node.health import metrics
 from node.process.client import control_info
 from node.process.passphrase import AskPassphrase
@@ -81,9 +82,13 @@ async def serve(
 async def _doors_open(home: Path, node: Node, ready: Callable[[dict[str, Any]], None], idle_s: int) -> None:
     """Serve until cancelled or idle."""
     rooms = node.rooms
-    control = ControlServer(home, node.dispatch, rooms.clock, node.agents, rooms.config.control)
+    times = CallTimes()
+    control = ControlServer(home, node.dispatch, rooms.clock, node.agents, rooms.config.control, times)
     scheduler = AsyncIOScheduler(timezone="UTC")
-    watched = metrics_server(rooms)
+    watched, programs = (
+        metrics_server(rooms),
+        ProgramDoors(home, rooms.config.doors, node.dispatch, node.agents, rooms.clock, times),
+    )
     rooms.loop_watch.start()
     try:
         await rooms.serve(node.federation.handle)
@@ -92,6 +97,7 @@ async def _doors_open(home: Path, node: Node, ready: Callable[[dict[str, Any]], 
         await control.start()
         if watched is not None:
             log.info("metrics at %s", await watched.start())
+        http = await programs.start()
         scheduler.add_job(rooms.explorer.sweep, "interval", seconds=_SWEEP_EVERY_S, max_instances=1, coalesce=True)
         scheduler.add_job(
             rooms.log.exchange.round, "interval", seconds=limits.LOG_SYNC_EVERY_S, max_instances=1, coalesce=True
@@ -126,10 +132,11 @@ async def _doors_open(home: Path, node: Node, ready: Callable[[dict[str, Any]], 
                 "name": rooms.config.name,
                 "address": rooms.serving.address,
                 "home": str(home),
+                **({"http": http} if http else {}),
             }
         )
         async with _told(rooms):
-            await _without_work(rooms, control, idle_s)
+            await _without_work(rooms, times, idle_s)
     finally:
         if scheduler.running:
             scheduler.shutdown(wait=False)
@@ -137,13 +144,14 @@ async def _doors_open(home: Path, node: Node, ready: Callable[[dict[str, Any]], 
         await rooms.schedules.close()
         # First, so that commands that follow a search learn that the node stopped it, not its owner.
         await rooms.explorer.close()
+        await programs.close()
         await control.close()
         if watched is not None:
             await watched.close()
         rooms.loop_watch.stop()
 
 
-async def _without_work(rooms: Rooms, control: ControlServer, idle_s: int) -> None:
+async def _without_work(rooms: Rooms, times: CallTimes, idle_s: int) -> None:
     """Return once nobody has called for ``idle_s`` seconds while no browser, search or task was open; never for 0.
 
     A node with schedules is never without work.
@@ -151,7 +159,7 @@ async def _without_work(rooms: Rooms, control: ControlServer, idle_s: int) -> No
     if not idle_s:
         await asyncio.Event().wait()
     worked = time.monotonic()
-    while time.monotonic() - max(worked, control.called_s) < idle_s:
+    while time.monotonic() - max(worked, times.called_s) < idle_s:
         await asyncio.sleep(min(idle_s, _IDLE_LOOK_S))
         if rooms.browsers.contexts or rooms.explorer.running or rooms.tasks.open or await rooms.store.schedules():
             worked = time.monotonic()
@@ -175,7 +183,7 @@ def metrics_server(rooms: Rooms) -> MetricsServer | None:
     config = rooms.config.metrics
     if not config.port:
         return None
-    metrics.check_host(config.host, public=config.public)
+    check_host("metrics", config.host, public=config.public)
     render = functools.partial(metrics.exposition, rooms)
     return MetricsServer(config.host, config.port, render, metrics.CONTENT_TYPE, public=config.public)
 

@@ -55,7 +55,10 @@ def init_home(
     host, port = _listen(listen, config.listen)
     chosen = name or (config.name if config_file else _host_name())
     config = msgspec.structs.replace(
-        config, name=chosen, listen=msgspec.structs.replace(config.listen, host=host, port=port or free_port(host))
+        config,
+        name=chosen,
+        listen=msgspec.structs.replace(config.listen, host=host, port=port or free_port(host)),
+        doors=_doors(config.doors),
     )
     # Parse the text that will be written, so that a node is never created with a file it cannot read.
     config = configuration.parse(configuration.render(config), source="options")
@@ -90,6 +93,13 @@ def init_home(
         "recovery_file": str(recovery_file),
         "recovery_words": recovery_words(seed),
     }
+
+
+def _doors(doors: configuration.DoorsConfig) -> configuration.DoorsConfig:
+    """``doors`` with a port for the HTTP door, if it is served. Errors: ``input.invalid``."""
+    http = doors.http
+    port = http.port or (free_port(http.host) if http.serve else 0)
+    return msgspec.structs.replace(doors, http=msgspec.structs.replace(http, port=port))
 
 
 def _host_name() -> str:

@@ -116,6 +116,36 @@ NODE: Final[dict[str, Code]] = {
         "The token for the control API is missing or wrong.",
         "Run the command as the user that owns the data directory; an agent needs a token of `trailmesh agent add`.",
     ),
+    "door.host": Code(
+        _C,
+        False,
+        "The request names a host that is not this node, as a page in a browser does that has bound a name of its own to this machine.",
+        "Call the door by its address: `http://127.0.0.1:PORT`, with the port that `doors.http.port` of the configuration names.",
+    ),
+    "door.origin": Code(
+        _C,
+        False,
+        "The request comes from a web page, which may not call this node.",
+        "Call the door from a program. A page in a browser cannot.",
+    ),
+    "node.busy": Code(
+        _E,
+        True,
+        "The node has more calls than it takes at a time.",
+        "Wait for the seconds that `retry_after_s` or the header `Retry-After` names, then repeat the call.",
+    ),
+    "call.key_reused": Code(
+        _C,
+        False,
+        "Another call was made with this key.",
+        "Give each call a key of its own; a key is repeated only with the same parameters.",
+    ),
+    "call.unknown": Code(
+        _O,
+        False,
+        "The call with this key began and did not end, so nobody knows how much of it was done.",
+        "Look at the page, then decide: another key does it again.",
+    ),
     "caller.refused": Code(
         _C,
         False,

@@ -181,7 +181,7 @@ async def test_a_peer_that_refuses_us_for_another_reason_is_not_visited(three: l
 async def test_a_distrusted_peer_and_a_stranger_are_refused_alike_and_nothing_is_learned(
     three: list[SocketNode],
 ) -> None:
-    """Guard: node/api/federation.py, FederationApi._introduced."""
+    """Guard: node/doors/federation.py, FederationApi._introduced."""
     anna, bruno, carla = three
     await turn(bruno, key("bruno's second"))
     await anna.changes.distrust(bruno.id, "")

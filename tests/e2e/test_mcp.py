@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import functools
 import json
 import os
 import re
@@ -32,10 +33,10 @@ HELLO = {
 
 @asynccontextmanager
 async def client(node: Node, *options: str, token: Path | None = None) -> AsyncIterator[ClientSession]:
-    """A client of a ``trailmesh mcp`` of its own, which ends as clients end it."""
+    """A client of a ``trailmesh mcp`` of its own, which ends as clients end it. token: of the agent that it calls as."""
     command = StdioServerParameters(
         command=COMMAND[0],
-        args=[COMMAND[1], "mcp", *options, "--home", str(node.home)],
+        args=[COMMAND[1], "mcp", *options, *([] if token else ["--as-owner"]), "--home", str(node.home)],
         cwd=str(ROOT),
         env={"TRAILMESH_TOKEN_FILE": str(token)} if token else None,
     )
@@ -44,13 +45,12 @@ async def client(node: Node, *options: str, token: Path | None = None) -> AsyncI
         yield session
 
 
-async def call(session: ClientSession, tool: str, /, **arguments: Any) -> dict[str, Any]:
-    """The fields of what a tool gave."""
+async def call(session: ClientSession, tool: str, /, **arguments: Any) -> str:
+    """What a model reads of what a tool gave."""
     result = await session.call_tool(tool, arguments)
     assert isinstance(result, CallToolResult)
     assert not result.is_error, text_of(result)
-    assert isinstance(result.structured_content, dict)
-    return result.structured_content
+    return text_of(result)
 
 
 async def refusal(session: ClientSession, tool: str, /, **arguments: Any) -> str:
@@ -63,79 +63,93 @@ async def refusal(session: ClientSession, tool: str, /, **arguments: Any) -> str
 
 def text_of(result: CallToolResult) -> str:
     (content,) = result.content
-    assert isinstance(content, TextContent)
+    assert isinstance(content, TextContent) and result.structured_content is None
     return content.text
 
 
-def ref_of(result: dict[str, Any], words: str) -> str:
+def id_of(told: str, words: str) -> str:
     """The id in the first line that has ``words``."""
-    line = next(line for line in result.get("observation", result)["lines"] if words in line)
-    return next(
-        str(word) for word in str(line).replace("[", " ").replace("]", " ").split() if re.fullmatch("e[0-9]+", word)
-    )
+    line = next(line for line in told.splitlines() if words in line)
+    return next(word for word in re.split(r"[\s\[\]]+", line) if re.fullmatch("e[0-9]+", word))
+
+
+def session_in(told: str) -> str:
+    """The session that a result names in its first line."""
+    first, name = told.splitlines()[0].split()
+    assert first == "session"
+    return name
+
+
+def is_closed(node: Node, live: str) -> bool:
+    """True once a session was closed."""
+    return bool(node.run("live", "show", live)["live"]["reason"] == "closed")
+
+
+def recorded_in(told: str) -> list[str]:
+    """The recordings that the end of a session names."""
+    return re.findall(r"ses-[A-Za-z2-7]{21}", told)
 
 
 @pytest.mark.browser
 async def test_what_a_client_did_with_tools_alone_verifies_and_replays(served: Node, shop_url: str) -> None:
     async with client(served, "--title", "Mugs, by tools") as session:
-        names = {tool.name for tool in (await session.list_tools()).tools}
-        assert {"browser_navigate", "browser_snapshot", "browser_click", "browser_type", "browser_close"} <= names
-        assert "live.not_found" in await refusal(session, "browser_snapshot")
-        opened = await call(session, "browser_navigate", url=f"{shop_url}/")
-        clicked = await call(session, "browser_click", ref=ref_of(opened, 'link "Mugs"'), element="the mugs")
-        assert clicked["did"] == ["click link “Mugs”"]
-        stale = await refusal(session, "browser_click", ref=ref_of(opened, 'button "Search"'))
-        assert stale.startswith("live.stale_ref: ") and "`browser_snapshot`" in stale
-        seen = await call(session, "browser_snapshot")
-        typed = await call(session, "browser_type", ref=ref_of(seen, "searchbox"), text="blue mug", submit=True)
-        assert typed["did"][-1] == "press Enter in searchbox “Search products”"
-        picture = await session.call_tool("browser_take_screenshot", {})
+        assert "input.invalid: `session` is missing" in await refusal(session, "browser_snapshot")
+        seen = await call(session, "browser_navigate", url=f"{shop_url}/")
+        live = {"session": session_in(seen)}
+        clicked = await call(session, "browser_click", target=id_of(seen, 'link "Mugs"'), element="the mugs", **live)
+        assert "click link “Mugs”" in clicked and session_in(clicked) == live["session"]
+        gone = await refusal(session, "browser_click", target="e9999", **live)
+        assert "live.stale_ref: " in gone and "`browser_snapshot`" in gone
+        found = await call(session, "browser_find", text="searchbox", **live)
+        await call(session, "browser_type", ref=id_of(found, "searchbox"), text="blue mug", submit=True, **live)
+        picture = await session.call_tool("browser_take_screenshot", live)
         assert isinstance(picture, CallToolResult) and isinstance(picture.content[0], ImageContent)
-        closed = await call(session, "browser_close")
-        assert "live.not_found" in await refusal(session, "browser_snapshot")
-    (recorded,) = closed["recorded"]
-    assert (recorded["verdict"], recorded["steps"], recorded["title"]) == ("pass", 4, "Mugs, by tools")
-    assert served.run("session", "verify", recorded["id"])["steps"] == 4
-    assert served.run("session", "replay", recorded["id"])["report"]["verdict"] == "pass"
+        (recorded,) = recorded_in(await call(session, "browser_close", **live))
+        assert "live.ended" in await refusal(session, "browser_snapshot", **live)
+    assert served.run("session", "verify", recorded)["steps"] == 4
+    assert served.run("session", "show", recorded)["session"]["title"] == "Mugs, by tools"
+    assert served.run("session", "replay", recorded)["report"]["verdict"] == "pass"
 
 
 @pytest.mark.browser
-async def test_a_client_that_ends_without_a_word_leaves_a_signed_session(served: Node, shop_url: str) -> None:
+async def test_a_client_that_ends_without_a_word_leaves_signed_sessions(served: Node, shop_url: str) -> None:
     async with client(served) as session:
-        live = (await call(session, "browser_navigate", url=f"{shop_url}/"))["session"]
-    until(lambda: served.run("live", "show", live)["live"]["reason"] == "closed", "the end of the live session")
-    (recorded,) = served.run("live", "show", live)["recorded"]
-    assert served.run("session", "verify", recorded["id"])["verdict"] == "pass"
+        lives = [session_in(await call(session, "browser_navigate", url=f"{shop_url}/")) for _ in range(2)]
+    assert lives[0] != lives[1], "each navigation without a session opens one"
+    for live in lives:
+        until(functools.partial(is_closed, served, live), "the end of the session")
+        (recorded,) = served.run("live", "show", live)["recorded"]
+        assert served.run("session", "verify", recorded["id"])["verdict"] == "pass"
 
 
 @pytest.mark.browser
 async def test_a_call_that_its_client_gave_up_does_not_hold_up_the_next_one(served: Node, shop_url: str) -> None:
     async with client(served) as session:
-        live = (await call(session, "browser_navigate", url=f"{shop_url}/"))["session"]
+        live = {"session": session_in(await call(session, "browser_navigate", url=f"{shop_url}/"))}
         with pytest.raises(MCPError):
-            await session.call_tool("browser_wait_for", {"text": "zzz", "time": 60}, read_timeout_seconds=1)
+            await session.call_tool("browser_wait_for", {"text": "zzz", "time": 60, **live}, read_timeout_seconds=1)
         async with asyncio.timeout(120):
-            await call(session, "browser_snapshot")
-    shown = served.run("live", "show", live)
-    (recorded,) = shown["recorded"]
+            await call(session, "browser_snapshot", **live)
+    (recorded,) = served.run("live", "show", live["session"])["recorded"]
     steps = served.run("session", "show", recorded["id"])["steps"]
     assert [step["error"] for step in steps] == ["", "internal.cancelled"]
 
 
 @pytest.mark.browser
-async def test_no_tool_reaches_another_live_session_writes_a_file_or_approves(
+async def test_no_tool_reaches_the_live_session_of_another_caller_writes_a_file_or_approves(
     served: Node, shop_url: str, tmp_path: Path
 ) -> None:
     other = served.run("live", "open", f"{shop_url}/")["session"]
-    async with client(served) as session:
-        await call(session, "browser_navigate", url=f"{shop_url}/")
+    token = tmp_path / "tools.token"
+    token.write_text(served.run("agent", "add", "tools", "--scope", "live", "--origin", shop_url)["token"])
+    async with client(served, "--full", token=token) as session:
+        live = {"session": session_in(await call(session, "browser_navigate", url=f"{shop_url}/"))}
         for tool in (await session.list_tools()).tools:
-            told = set(tool.input_schema["properties"])
-            assert not told & {"session", "out", "allow", "approve_class", "secrets"}, tool.name
-        assert "input.invalid" in await refusal(session, "browser_snapshot", session=other)
-        assert "input.invalid" in await refusal(session, "browser_close", session=other)
+            assert not set(tool.input_schema["properties"]) & {"out", "approve_class"}, tool.name
+        for name in ("browser_snapshot", "browser_close", "browser__getPageInfo", "live_show"):
+            assert "live.not_found" in await refusal(session, name, session=other), name
         out = tmp_path / "page.png"
-        assert "input.invalid" in await refusal(session, "browser_take_screenshot", out=str(out))
+        assert "input.invalid" in await refusal(session, "browser_take_screenshot", out=str(out), **live)
         assert not out.exists()
         for option in ({"allow": [f"POST {shop_url}/"]}, {"approve_class": 7}):
             assert "input.invalid" in await refusal(session, "browser_navigate", url=f"{shop_url}/", **option)
@@ -144,16 +158,13 @@ async def test_no_tool_reaches_another_live_session_writes_a_file_or_approves(
 
 
 @pytest.mark.browser
-async def test_a_live_session_that_ended_is_told_and_the_next_navigation_opens_another(
-    served: Node, shop_url: str
-) -> None:
+async def test_a_session_that_ended_is_told_and_a_navigation_opens_another(served: Node, shop_url: str) -> None:
     async with client(served, "--actions", "2") as session:
-        first = await call(session, "browser_navigate", url=f"{shop_url}/")
-        await call(session, "browser_navigate", url=f"{shop_url}/help")
-        ended = await refusal(session, "browser_navigate", url=f"{shop_url}/")
-        assert ended.startswith("live.ended: ") and "stored as ses-" in ended
-        second = await call(session, "browser_navigate", url=f"{shop_url}/")
-        assert first["session"] != second["session"]
+        first = session_in(await call(session, "browser_navigate", url=f"{shop_url}/"))
+        await call(session, "browser_navigate", url=f"{shop_url}/help", session=first)
+        ended = await refusal(session, "browser_navigate", url=f"{shop_url}/", session=first)
+        assert "live.ended: " in ended and "stored as ses-" in ended
+        assert session_in(await call(session, "browser_navigate", url=f"{shop_url}/")) != first
 
 
 @pytest.mark.browser
@@ -169,11 +180,11 @@ async def test_a_client_with_a_token_is_an_agent_and_goes_to_its_origins_only(
         tokens[name] = tmp_path / f"{name}.token"
         tokens[name].write_text(served.run("agent", "add", name, "--scope", scope, "--origin", origin)["token"])
     async with client(served, token=tokens["in"]) as session:
-        await call(session, "browser_navigate", url=f"{shop_url}/")
-        (recorded,) = (await call(session, "browser_close"))["recorded"]
-    assert served.run("session", "show", recorded["id"])["session"]["caller"] == "agent:in"
+        live = session_in(await call(session, "browser_navigate", url=f"{shop_url}/"))
+        (recorded,) = recorded_in(await call(session, "browser_close", session=live))
+    assert served.run("session", "show", recorded)["session"]["caller"] == "agent:in"
     async with client(served, token=tokens["out"]) as session:
-        assert (await refusal(session, "browser_navigate", url=f"{shop_url}/")).startswith("browser.refused: ")
+        assert "browser.refused: " in await refusal(session, "browser_navigate", url=f"{shop_url}/")
     refused = await asyncio.to_thread(
         subprocess.run,
         [*COMMAND, "mcp", "--approve-class", "7", "--home", str(served.home)],
@@ -184,11 +195,11 @@ async def test_a_client_with_a_token_is_an_agent_and_goes_to_its_origins_only(
     assert "[caller.refused] --approve-class is only for the owner of the node" in refused.stderr
     async with client(served, token=tokens["no"]) as session:
         assert [tool.name for tool in (await session.list_tools()).tools] == ["question_state"]
-        assert (await refusal(session, "browser_navigate", url=f"{shop_url}/")).startswith("caller.refused: ")
+        assert "caller.refused: " in await refusal(session, "browser_navigate", url=f"{shop_url}/")
 
 
 def test_a_terminated_bridge_closes_its_session_while_its_client_is_silent(served: Node, shop_url: str) -> None:
-    command = [*COMMAND, "mcp", "--home", str(served.home)]
+    command = [*COMMAND, "mcp", "--as-owner", "--home", str(served.home)]
     navigate = {"name": "browser_navigate", "arguments": {"url": f"{shop_url}/"}}
     with subprocess.Popen(
         command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=ROOT
@@ -210,17 +221,27 @@ def test_a_terminated_bridge_closes_its_session_while_its_client_is_silent(serve
     assert served.run("session", "verify", signed)["verdict"] == "pass"
 
 
-def test_without_a_running_node_or_without_the_package_it_says_so_on_standard_error(tmp_path: Path) -> None:
+async def test_the_first_client_makes_and_starts_the_node_and_calls_as_the_agent_of_a_shell(tmp_path: Path) -> None:
+    home = tmp_path / "home"
+    command = StdioServerParameters(
+        command=COMMAND[0], args=[COMMAND[1], "mcp", "--full", "--home", str(home)], cwd=str(ROOT)
+    )
+    try:
+        async with stdio_client(command) as streams, ClientSession(*streams) as session:
+            await session.initialize()
+            assert "agent:shell" in await call(session, "node_whoami")
+    finally:
+        stop = [*COMMAND, "node", "stop", "--home", str(home)]
+        done = await asyncio.to_thread(subprocess.run, stop, capture_output=True, timeout=120, cwd=ROOT)
+    assert done.returncode == 0
+
+
+def test_without_the_package_it_says_so_on_standard_error(tmp_path: Path) -> None:
     missing = "import sys; sys.modules['mcp'] = None; from node.cli import main; main()"
-    for command, code in ((list(COMMAND), "node.not_serving"), ([sys.executable, "-c", missing], "mcp.missing")):
-        done = subprocess.run(
-            [*command, "mcp", "--home", str(tmp_path / "home")],
-            capture_output=True,
-            text=True,
-            cwd=ROOT,
-            check=False,
-            timeout=120,
-        )
-        assert done.returncode != 0 and done.stdout == ""
-        assert f"[{code}]" in done.stderr and "Traceback" not in done.stderr, done.stderr
+    done = subprocess.run(
+        [sys.executable, "-c", missing, "mcp", "--home", str(tmp_path / "home")],
+        capture_output=True, text=True, cwd=ROOT, check=False, timeout=120,
+    )  # fmt: skip
+    assert done.returncode != 0 and done.stdout == ""
+    assert "[mcp.missing]" in done.stderr and "Traceback" not in done.stderr, done.stderr
     assert "pip install mcp" in done.stderr

@@ -76,7 +76,7 @@ async def test_a_message_for_another_route_is_refused(three: list[SocketNode]) -
 
 
 async def test_a_message_of_another_peer_is_not_passed_on(three: list[SocketNode]) -> None:
-    """Guard: node/api/federation.py, FederationApi.handle."""
+    """Guard: node/doors/federation.py, FederationApi.handle."""
     anna, bruno, carla = three
     assert await carla.post(anna, bruno.message(anna)) == "envelope.issuer"
     assert anna.heard == []

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from tests.pinned import cli, decoders, heuristics, meshes, nodes, recordings, reports, risk, searches
+from tests.pinned import cli, decoders, heuristics, meshes, nodes, recordings, reports, risk, searches, tools
 
 FOLDER = Path(__file__).parent
 TEXTS: dict[str, Callable[[], Iterator[str]]] = {
@@ -19,6 +19,7 @@ TEXTS: dict[str, Callable[[], Iterator[str]]] = {
     "risk.txt": risk.lines,
     "searches.txt": searches.lines,
     "together.txt": nodes.together,
+    "tools.txt": tools.lines,
 }
 
 

@@ -17,13 +17,13 @@ import msgspec
 import pytest
 from click.testing import CliRunner
 
-from node.api.control import ControlServer
 from node.api.node import Node
 from node.api.sights import SIGHTS
 from node.base.control_file import AGENTS_DIRECTORY, AGENTS_SOCKET_FILE, SOCKET_FILE
 from node.cli import main
 from node.cli.base.build import READERS
 from node.config import ControlConfig
+from node.doors.control import ControlServer
 from node.live.sessions.stored import LIVES, LiveRecord
 from node.process.client import AsAgent, as_agent, call, control_info
 from node.process.setup import init_home
@@ -120,7 +120,7 @@ async def test_a_token_opens_only_what_its_scopes_cover(served: Served) -> None:
 
 
 async def test_the_socket_of_agents_does_not_take_the_owner_s_token(served: Served) -> None:
-    """Guard: node/api/control.py, ControlServer.start."""
+    """Guard: node/doors/control.py, ControlServer.start."""
     info = control_info(served.home)
     assert info is not None
     status, answer = await served.post(info.token, "session.list", b"{}")
@@ -152,7 +152,7 @@ async def test_the_directory_of_the_socket_holds_nothing_else_and_has_the_mode_t
 
 
 async def test_a_directory_in_which_others_can_put_a_socket_is_refused(served: Served, tmp_path: Path) -> None:
-    """Guard: node/api/control.py, _trusted."""
+    """Guard: node/doors/control.py, _trusted."""
     shared, mine, file = tmp_path / "shared", tmp_path / "mine", tmp_path / "file"
     shared.mkdir()
     shared.chmod(0o777)

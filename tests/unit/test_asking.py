@@ -234,7 +234,7 @@ class Asks:
     def __init__(self) -> None:
         self._answered: asyncio.Queue[dict[str, Any]] = asyncio.Queue()
 
-    async def dispatch(self, verb: str, body: bytes, tell: Any, caller: Caller) -> Any:
+    async def dispatch(self, verb: str, body: bytes, tell: Any, caller: Caller, key: str = "") -> Any:
         if verb == "session.answer":
             self._answered.put_nowait(json.loads(body))
             return {}

@@ -13,8 +13,10 @@ from click.testing import CliRunner, Result
 
 from node.base.terminal import LineFormatter
 from node.cli import main
+from node.cli.base.common import acting_as
 from node.cli.nodes.mcp import _OPENING, _log_to_standard_error, _require_sites
-from node.process import client
+from node.cli.sessions import shell_agent
+from node.process import background, client
 from node.verbs.live import live as verbs
 from protocol.errors import MeshError
 from protocol.trust.agent_token import make_token
@@ -27,11 +29,13 @@ class Bridge:
         self.ends = ends
         self.opening: dict[str, Any] = {}
         self.answer: Any = None
+        self.started: list[Path] = []
+        self.profile = ""
 
-    async def serve(self, ask: Any, opening: dict[str, Any]) -> None:
+    async def serve(self, ask: Any, opening: dict[str, Any], profile: str) -> None:
         """Ask the node once, then end."""
-        self.opening = opening
-        self.answer = await ask("node.whoami", {})
+        self.opening, self.profile = opening, profile
+        self.answer = await ask("node.whoami", {}, None, "k")
         if self.ends is not None:
             raise self.ends
 
@@ -47,10 +51,15 @@ def _log_as_before() -> Iterator[None]:
 
 
 def run(monkeypatch: pytest.MonkeyPatch, bridge: Bridge, *words: str, agent: tuple[str, ...] = ()) -> Result:
-    async def ask(home: Path, verb: str, params: Any, *, agent: Any) -> Any:
+    async def ask(home: Path, verb: str, params: Any, tell: Any, key: str, *, agent: Any) -> Any:
         return home, verb, params, agent
 
+    def serving(home: str | None, *, as_owner: bool) -> Any:
+        return acting_as(Path(home or "")) or (None if as_owner else "shell")
+
     monkeypatch.setattr(client, "ask", ask)
+    monkeypatch.setattr(background, "ensure_serving", lambda home, **more: bridge.started.append(home))
+    monkeypatch.setattr(shell_agent, "serving", serving)
     monkeypatch.setitem(sys.modules, "node.process.mcp_bridge", bridge)
     monkeypatch.setattr("node.process.mcp_bridge", bridge, raising=False)
     return CliRunner().invoke(main, [*agent, "mcp", *words], catch_exceptions=False)
@@ -63,13 +72,22 @@ def test_all_that_opens_a_session_but_its_address_is_fixed_by_the_person(
     (tmp_path / "word").write_text("hunter2")
     bridge = Bridge()
     secret = f"shop@https://shop.example=@{tmp_path / 'word'}"
-    words = ("--home", "/h", "--secret", secret, "--allow", "POST https://shop.example/login")
+    words = ("--home", "/h", "--secret", secret, "--allow", "POST https://shop.example/login", "--as-owner")
     done = run(monkeypatch, bridge, *words)
     assert (done.exit_code, done.stdout) == (0, "")
     assert bridge.opening["secrets"]["shop"]["origins"] == ["https://shop.example"]
     assert bridge.opening["allow"] == ["POST https://shop.example/login"]
     assert set(bridge.opening) == set(_OPENING)
     assert bridge.answer == (Path("/h"), "node.whoami", {}, None)
+    assert (bridge.started, bridge.profile) == ([Path("/h")], "default"), "the node is started if none runs"
+
+
+def test_a_client_calls_as_the_agent_of_a_shell_unless_a_person_says_otherwise(monkeypatch: pytest.MonkeyPatch) -> None:
+    bridge = Bridge()
+    run(monkeypatch, bridge, "--home", "/h", "--full")
+    assert (bridge.answer[3], bridge.profile) == ("shell", "full")
+    run(monkeypatch, bridge, "--home", "/h", "--as-owner")
+    assert bridge.answer[3] is None
 
 
 def test_a_client_calls_as_the_agent_whose_token_file_is_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -77,7 +95,7 @@ def test_a_client_calls_as_the_agent_whose_token_file_is_named(monkeypatch: pyte
     (tmp_path / "t").write_text(token)
     bridge = Bridge()
     run(monkeypatch, bridge, agent=("--token-file", str(tmp_path / "t")))
-    assert bridge.answer[3].token == token
+    assert bridge.answer[3].token == token and bridge.started == [], "it starts no node: it may be of another account"
 
 
 def test_a_secret_for_no_site_is_refused_because_a_model_chooses_where_to_begin(
@@ -107,6 +125,8 @@ def test_an_approval_with_a_token_is_refused_before_a_client_is_heard(
     assert (done.exit_code, done.stdout, bridge.answer) == (2, "", None)
     assert f"[caller.refused] {words[0]} is only for the owner of the node" in done.stderr
     done = run(monkeypatch, bridge, *words)
+    assert (done.exit_code, bridge.answer) == (2, None) and "add --as-owner" in done.stderr
+    done = run(monkeypatch, bridge, *words, "--as-owner")
     assert done.exit_code == 0 and bridge.answer is not None, "the owner approves"
 
 
@@ -132,28 +152,6 @@ def test_errors_go_to_standard_error(
 ) -> None:
     done = run(monkeypatch, Bridge(ends), "--home", "/h")
     assert (done.exit_code, done.stdout) == (code, "") and said in done.stderr
-
-
-@pytest.mark.parametrize(("missing", "code"), [("mcp", 3), ("mcp.types", 3), ("mcp_types", 3), ("numpy", 0), (None, 0)])
-def test_only_a_missing_sdk_is_told_as_missing(
-    monkeypatch: pytest.MonkeyPatch, missing: str | None, code: int
-) -> None:
-    import builtins
-
-    found = builtins.__import__
-
-    def imported(name: str, globals: Any = None, locals: Any = None, fromlist: Any = (), level: int = 0) -> Any:
-        if name == "node.process" and "mcp_bridge" in (fromlist or ()):
-            raise ModuleNotFoundError("no such module", name=missing)
-        return found(name, globals, locals, fromlist, level)
-
-    monkeypatch.setattr(builtins, "__import__", imported)
-    if code:
-        done = CliRunner().invoke(main, ["mcp", "--home", "/h"], catch_exceptions=False)
-        assert (done.exit_code, done.stdout) == (code, "") and "[mcp.missing]" in done.stderr
-    else:
-        done = CliRunner().invoke(main, ["mcp", "--home", "/h"], catch_exceptions=False)
-        assert done.exit_code == 70 and "[internal.fault] ModuleNotFoundError in trailmesh mcp" in done.stderr
 
 
 def test_the_log_goes_to_standard_error_one_record_in_a_line(capsys: pytest.CaptureFixture[str]) -> None:

@@ -11,14 +11,13 @@ from typing import Any
 
 import aiohttp
 import pytest
-from aiohttp import web
 
 from adapters.clock.system import SystemClock
 from node.agents.agents import Agents
-from node.api.control import ControlServer
-from node.api.control_socket import ControlSocket
 from node.base.control_file import AGENTS_DIRECTORY, AGENTS_SOCKET_FILE, CONTROL_FILE, SOCKET_FILE
 from node.config import ControlConfig
+from node.doors.connections import Connections
+from node.doors.control import ControlServer
 from node.process.client import call, control_info
 from node.signing import Feed
 from node.verbs import Caller
@@ -35,7 +34,7 @@ class Verbs:
         self.cancelled = asyncio.Event()
         self.began = asyncio.Event()
 
-    async def dispatch(self, verb: str, body: bytes, tell: Any, caller: Caller) -> Any:
+    async def dispatch(self, verb: str, body: bytes, tell: Any, caller: Caller, key: str = "") -> Any:
         """Answers a few verbs."""
         match verb:
             case "echo":
@@ -87,7 +86,7 @@ def _nothing(event: dict[str, Any]) -> None:
 
 @pytest.mark.parametrize("given", ["", "Bearer ", "Bearer wrong", "Bearer \u00ff\u00fe", "Basic x"])
 async def test_a_wrong_token_is_refused_before_the_body_is_read(tmp_path: Path, verbs: Verbs, given: str) -> None:
-    """Guard: node/api/control.py, ControlServer._anybody."""
+    """Guard: node/doors/control.py, ControlServer._anybody."""
     status, answer = await _post(tmp_path, "no.such", b"{", Authorization=given)
     assert (status, answer["error"]["code"]) == (401, "control.unauthorised")
 
@@ -175,7 +174,7 @@ async def ended(reader: asyncio.StreamReader) -> bool:
 async def test_half_a_header_is_waited_for_no_longer_than_its_time(
     tmp_path: Path, verbs: Verbs, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Guard: node/api/control_socket.py, _Connection._expect_header."""
+    """Guard: node/doors/connections.py, _Connection._expect_header."""
     monkeypatch.setattr(limits, "HEADER_TIMEOUT_S", 0.05)
     reader, writer = await half_a_header(tmp_path)
     assert await ended(reader)
@@ -200,7 +199,7 @@ async def test_a_second_call_on_a_connection_has_its_time_too(
 async def test_who_holds_connections_without_a_token_keeps_neither_the_owner_nor_another_account_out(
     tmp_path: Path, verbs: Verbs, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Guard: node/api/control_socket.py, ControlSocket.admit."""
+    """Guard: node/doors/connections.py, Connections.admit."""
     monkeypatch.setattr(limits, "CONTROL_CONNECTIONS_PER_USER_MAX", 2)
     held = [await half_a_header(tmp_path) for _ in range(2)]
     reader, writer = await half_a_header(tmp_path)
@@ -226,17 +225,9 @@ async def first_line(home: Path) -> str:
         await closed(writer)
 
 
-def test_connections_are_counted_for_the_socket_and_for_each_account(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Guard: node/api/control_socket.py, ControlSocket.admit."""
-    monkeypatch.setattr(limits, "CONTROL_CONNECTIONS_PER_USER_MAX", 2)
-    monkeypatch.setattr(limits, "CONTROL_CONNECTIONS_MAX", 3)
-
-    async def handle(request: web.Request) -> web.StreamResponse:
-        raise AssertionError("nobody connects")
-
-    door = ControlSocket(tmp_path / "s", 0o600, handle)
+def test_connections_are_counted_for_the_socket_and_for_each_account() -> None:
+    """Guard: node/doors/connections.py, Connections.admit."""
+    door = Connections(3, 2)
     assert [door.admit(user) for user in (1, 1, 1, 2, 3)] == [True, True, False, True, False]
     door.release(1)
     assert door.admit(3)
@@ -246,7 +237,7 @@ def test_connections_are_counted_for_the_socket_and_for_each_account(
 async def test_what_is_no_socket_is_not_replaced_by_one_and_the_error_says_what_to_do(
     tmp_path: Path, kind: str
 ) -> None:
-    """Guard: node/api/control_socket.py, _bound."""
+    """Guard: node/doors/control_socket.py, _bound."""
     path = agents_socket(tmp_path)
     path.parent.mkdir()
     kept = tmp_path / "kept"
@@ -271,7 +262,7 @@ async def test_what_is_no_socket_is_not_replaced_by_one_and_the_error_says_what_
 async def test_a_socket_has_its_mode_before_anybody_can_exchange_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Guard: node/api/control_socket.py, _bound."""
+    """Guard: node/doors/control_socket.py, _bound."""
     victim = tmp_path / "victim"
     victim.touch(mode=0o600)
     path, move = agents_socket(tmp_path), Path.replace

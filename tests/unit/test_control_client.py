@@ -32,7 +32,7 @@ class Feed:
         self.asked: BODIES = []
         self.waiting, self.stopped = asyncio.Event(), asyncio.Event()
 
-    async def dispatch(self, verb: str, body: bytes, tell: Any, caller: Caller) -> Any:
+    async def dispatch(self, verb: str, body: bytes, tell: Any, caller: Caller, key: str = "") -> Any:
         """Answer ``verb``."""
         self.asked.append((verb, json.loads(body)))
         if not self.answers:

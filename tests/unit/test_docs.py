@@ -227,10 +227,14 @@ def test_the_examples_for_mcp_clients_ask_for_nothing_that_a_token_is_refused() 
     clients = [json.loads(block)["mcpServers"]["trailmesh"] for block in blocks]
     assert [client for client in clients if "env" in client] and [client for client in clients if "env" not in client]
     for client in clients:
+        if "url" in client:
+            assert client["url"].endswith("/mcp") and client["headers"]["Authorization"].startswith("Bearer ")
+            continue
         assert not fault_of([word for word in client["args"] if word == "mcp" or word.startswith("--")])
         if "TRAILMESH_TOKEN_FILE" in client.get("env", {}):
             assert not {"--secret", "--allow", "--approve-class"} & set(client["args"])
         elif "--secret" in client["args"]:
+            assert "--as-owner" in client["args"]
             assert client["args"][client["args"].index("--approve-class") + 1] == "6"
 
 

@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from node.api import routes
+from node.doors import peer_routes
 from node.trust import PATH_PREFIX
 from node.verbs import Caller, CallerKind, current_caller
 from protocol import limits
@@ -168,7 +168,7 @@ async def test_a_privileged_request_leaves_its_row_and_another_does_not(door: Do
     lines = await door.bruno.store.audit_lines()
     text = b"".join(line.line for line in lines)
     assert b"branch/revoke" in text and revoke.lease.encode() in text and b"status" not in text
-    assert routes._sealed(b"nonsense", BranchRevoke, "lease") == ""
+    assert peer_routes._sealed(b"nonsense", BranchRevoke, "lease") == ""
 
 
 # --- introductions ---------------------------------------------------------------------------------------------------

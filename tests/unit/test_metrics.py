@@ -13,11 +13,12 @@ import msgspec
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
-from node.api.metrics_server import MetricsServer
 from node.api.node import Node
 from node.base.loop_watch import LoopWatch
 from node.base.plain import plain
 from node.config.settings import MetricsConfig
+from node.doors.door import check_host
+from node.doors.metrics import MetricsServer
 from node.health import metrics
 from node.process.runtime import metrics_server
 from node.process.setup import init_home
@@ -102,14 +103,14 @@ async def test_metrics_are_the_same_size_however_many_peers_there_are(node: Node
 
 
 def test_an_address_that_others_reach_must_be_chosen_twice() -> None:
-    """Guard: node/health/metrics.py, check_host."""
+    """Guard: node/doors/door.py, check_host."""
     for host in ("127.0.0.1", "127.1.2.3", "::1"):
-        metrics.check_host(host, public=False)
+        check_host("metrics", host, public=False)
     for host in ("0.0.0.0", "::", "192.168.1.2", "example.org"):
         with pytest.raises(MeshError) as refused:
-            metrics.check_host(host, public=False)
+            check_host("metrics", host, public=False)
         assert refused.value.code == "config.invalid"
-        metrics.check_host(host, public=True)
+        check_host("metrics", host, public=True)
 
 
 async def test_the_door_is_closed_unless_the_configuration_opens_it(node: Node) -> None:
@@ -138,8 +139,8 @@ async def door() -> AsyncIterator[MetricsServer]:
 
 
 async def asked(door: MetricsServer, text: str) -> bytes:
-    reader, writer = await asyncio.open_connection("127.0.0.1", door._port)
-    writer.write(text.replace("HERE", f"127.0.0.1:{door._port}").encode())
+    reader, writer = await asyncio.open_connection("127.0.0.1", door._listener.port)
+    writer.write(text.replace("HERE", f"127.0.0.1:{door._listener.port}").encode())
     async with asyncio.timeout(120):
         answer = await reader.read()
     writer.close()
@@ -159,16 +160,16 @@ async def test_the_door_answers_one_request(door: MetricsServer) -> None:
         ("GET / HTTP/1.1\r\nHost: HERE\r\n\r\n", b"404"),
         ("POST /metrics HTTP/1.1\r\nHost: HERE\r\n\r\n", b"404"),
         ("GET /metrics HTTP/1.1\r\nHost: evil.example\r\n\r\n", b"421"),
-        ("GET /metrics HTTP/1.1\r\nHost: HERE\r\nHost: evil.example\r\n\r\n", b"421"),
-        ("GET /metrics HTTP/1.1\r\n\r\n", b"421"),
-        ("\x00\xff\r\n\r\n", b"404"),
+        ("GET /metrics HTTP/1.1\r\nHost: HERE\r\nHost: evil.example\r\n\r\n", b"400"),
+        ("GET /metrics HTTP/1.1\r\n\r\n", b"400"),
+        ("\x00\xff\r\n\r\n", b"400"),
     ],
 )
 async def test_anything_else_gets_nothing(door: MetricsServer, request_text: str, status: bytes) -> None:
-    """Guard: node/api/metrics_server.py, MetricsServer._answer."""
+    """Guard: node/doors/metrics.py, MetricsServer._answer."""
     head, _, body = (await asked(door, request_text)).partition(b"\r\n\r\n")
     assert head.split(b" ")[1] == status
-    assert body == b""
+    assert b"up" not in body and BODY not in body
 
 
 async def test_a_header_that_is_too_long_or_does_not_end_is_dropped(
@@ -176,15 +177,19 @@ async def test_a_header_that_is_too_long_or_does_not_end_is_dropped(
 ) -> None:
     monkeypatch.setattr(limits, "HEADER_TIMEOUT_S", 0.1)
     assert await asked(door, "GET /metrics HTTP/1.1\r\nX: ") == b""
-    assert await asked(door, "GET /metrics HTTP/1.1\r\nX: " + "x" * 100_000) == b""
+    assert (await asked(door, "GET /metrics HTTP/1.1\r\nX: " + "x" * 100_000)).startswith(b"HTTP/1.0 400 ")
 
 
 async def test_the_door_takes_few_at_a_time(door: MetricsServer) -> None:
-    waiting = [await asyncio.open_connection("127.0.0.1", door._port) for _ in range(limits.METRICS_CONNECTIONS_MAX)]
-    await until(lambda: len(door._tasks) == limits.METRICS_CONNECTIONS_MAX, "all places taken")
+    waiting = [
+        await asyncio.open_connection("127.0.0.1", door._listener.port) for _ in range(limits.METRICS_CONNECTIONS_MAX)
+    ]
+    await until(
+        lambda: door._listener._connections._users.total() == limits.METRICS_CONNECTIONS_MAX, "all places taken"
+    )
     with contextlib.suppress(ConnectionError):
         assert await asked(door, "GET /metrics HTTP/1.1\r\nHost: HERE\r\n\r\n") == b""
-    assert len(door._tasks) == limits.METRICS_CONNECTIONS_MAX
+    assert door._listener._connections._users.total() == limits.METRICS_CONNECTIONS_MAX
     for _, writer in waiting:
         writer.close()
 

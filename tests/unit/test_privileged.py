@@ -14,9 +14,9 @@ from nacl.signing import SigningKey
 
 from adapters.audit_records import AuditQuery
 from adapters.ports.store import Store
-from node.api import routes
 from node.api.node import Node
 from node.api.refusal_rows import RefusalRows
+from node.doors import peer_routes
 from node.live.acting.driver import Gate
 from node.process.setup import init_home
 from node.process.wiring import open_node
@@ -186,7 +186,7 @@ async def dispatch(node: Node, verb: str, params: dict[str, Any], caller: Caller
 async def test_every_verb_and_every_route_says_whether_it_is_privileged(tmp_path: Path) -> None:
     async with opened(tmp_path / "home") as node:
         assert {name: verb for name, (verb, _) in node.verbs.items()} == dict(CATALOGUE)
-    assert routes.ROUTES.keys() == ROUTES.keys()
+    assert peer_routes.ROUTES.keys() == ROUTES.keys()
     assert _CALLS.keys() == {verb.name for verb in CATALOGUE.values() if verb.row is not None}
 
 
@@ -469,7 +469,7 @@ async def _refuses(caller: str, record: msgspec.Struct) -> Done:
 
 
 async def test_every_privileged_route_leaves_a_row_before_it_and_one_after() -> None:
-    """Guard: node/api/routes.py, ROUTES."""
+    """Guard: node/doors/peer_routes.py, ROUTES."""
     async with memory_mesh("anna", "bruno") as (anna, bruno):
         spec = SearchSpec(
             id="sea-AAAAAAAAAAAAAAAAAAAB6",
@@ -508,7 +508,7 @@ async def test_every_privileged_route_leaves_a_row_before_it_and_one_after() -> 
         for route in ("work/ask", "capsule/cookies"):
             bruno.api.serve(route, _refuses)
         await anna.mesh.pair(anna, bruno, parse_grants(["explore", "login:use", "capsule:import"]))
-        assert calls.keys() == {route for route, declared in routes.ROUTES.items() if declared is not None}
+        assert calls.keys() == {route for route, declared in peer_routes.ROUTES.items() if declared is not None}
         for route, (record, subject) in calls.items():
             code = await _call(anna, bruno, route, record)
             found = await rows(bruno.store, route)
@@ -521,7 +521,7 @@ async def test_every_privileged_route_leaves_a_row_before_it_and_one_after() -> 
 
 
 async def test_who_has_no_scope_leaves_no_rows_so_that_nobody_can_fill_the_trail() -> None:
-    """Guard: node/api/federation.py, FederationApi.handle."""
+    """Guard: node/doors/federation.py, FederationApi.handle."""
     async with memory_mesh("anna") as (anna,):
         bruno = await anna.mesh.add("bruno")
         await anna.mesh.pair(anna, bruno, grants={})

@@ -9,7 +9,7 @@ import msgspec
 import pytest
 
 from adapters.transport.tls import listener
-from node.api.federation import FederationApi
+from node.doors.federation import FederationApi
 from node.trust.refusal_book import RefusalBook
 from protocol import ids, limits
 from protocol import refusals as module

@@ -17,8 +17,8 @@ import pytest
 from apscheduler.schedulers.asyncio import AsyncIOScheduler
 
 from adapters.transport.server import MeshServer
-from node.api import ControlServer
 from node.distrust import Distrust
+from node.doors.control import ControlServer
 from node.explorer import Explorer
 from node.log import LogExchange
 from node.process import runtime

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import functools
 import logging
-from pathlib import Path
 from typing import Any, Final
 
 import click
@@ -13,8 +12,10 @@ import msgspec
 from node.base.terminal import LineFormatter
 from node.cli.base.build import given, parameter
 from node.cli.base.common import acting_as, fail, home_path, owner_only, run_async
+from node.cli.sessions import shell_agent
 from node.verbs.live import live as verbs
 from node.verbs.live.live_params import OpenParams
+from protocol import limits
 from protocol.errors import MeshError
 
 _OPENING: Final = tuple(name for name in OpenParams.__struct_fields__ if name != "url")
@@ -29,36 +30,38 @@ def _takes_opening(command: Any) -> Any:
 
 @click.command(name="mcp", context_settings={"help_option_names": ["-h", "--help"]})
 @_takes_opening
+@click.option("--full", is_flag=True, help="Offer all tools, and not only the few that a model needs.")
+@click.option("--as-owner", is_flag=True, help="Call as the owner of the node, and not as the agent `shell`.")
 @click.option(
     "--home",
     metavar="DIR",
     help="Data directory of the node.  [default: $TRAILMESH_HOME, else the user's data directory]",
 )
-def command(home: str | None, **typed: Any) -> None:
+def command(home: str | None, full: bool, as_owner: bool, **typed: Any) -> None:
     """Offer the browser of this node as tools to a client of the Model Context Protocol (MCP), over standard input and output.
 
-    Needs a running node. The client starts this command; docs/mcp.md has the lines for its configuration. The
-    tools have the names of Playwright MCP. Their work is recorded as one live session, which is signed when the client closes it
-    or ends. The options fix the limits of that session; no tool can change them. Standard output carries only the protocol; errors
-    go to standard error.
+    The client starts this command, and the command starts the node, if none is running; docs/mcp.md has the lines for its
+    configuration. It calls as the agent `shell`, or as the agent of a token file. The tools have the names of Playwright MCP. What
+    the client leaves open is closed and signed when it ends. The options fix the limits of every session; no tool can change them.
+    Standard output carries only the protocol; all else goes to standard error.
 
     \b
     Example:
-      trailmesh mcp --secret password@https://shop.example=@/run/secrets/shop --allow 'POST https://shop.example/login'
+      trailmesh mcp --secret password@https://shop.example=@/run/secrets/shop
     """
     _log_to_standard_error()
     try:
         serve = _bridge()
         opening = given(verbs.OPEN, typed)
-        _check(opening)
-        run_async(serve(_asker(home_path(home)), opening))
+        _check(opening, as_owner=as_owner)
+        run_async(serve(_asker(home, as_owner=as_owner), opening, "full" if full else "default"))
     except MeshError as error:
         fail(error, as_json=False)
     except KeyboardInterrupt:
         fail(MeshError("internal.cancelled", "interrupted; committed work is kept"), as_json=False)
 
 
-def _check(opening: dict[str, Any]) -> None:
+def _check(opening: dict[str, Any], *, as_owner: bool) -> None:
     """Refuse options that every opening of a live session would refuse: the person who starts this command can correct them, and
     the client cannot.
 
@@ -72,7 +75,10 @@ def _check(opening: dict[str, Any]) -> None:
     except msgspec.ValidationError as error:
         raise MeshError("input.invalid", invalid_in_words(error, OpenParams)) from error
     if field := verbs.OPEN.for_owner(params):
-        owner_only(f"--{field.replace('_', '-')}")
+        flag = f"--{field.replace('_', '-')}"
+        owner_only(flag)
+        if not as_owner:
+            raise MeshError("caller.refused", f"{flag} is only for the owner of the node: add --as-owner, if you are")
 
 
 def _require_sites(secrets: dict[str, Any]) -> None:
@@ -97,13 +103,15 @@ def _bridge() -> Any:
     return mcp_bridge.serve
 
 
-def _asker(home: Path) -> Any:
-    """A function that calls the running node of ``home``. It starts no node, because a node in this process would end with its
-    client.
-    """
+def _asker(home: str | None, *, as_owner: bool) -> Any:
+    """A function that calls the node of ``home``, which is started if none runs there."""
+    from node.process.background import ensure_serving
     from node.process.client import ask
 
-    return functools.partial(ask, home, agent=acting_as(home))
+    path = home_path(home)
+    if acting_as(path) is None:
+        ensure_serving(path, idle_s=limits.NODE_IDLE_EXIT_S, say=lambda told: click.echo(told, err=True))
+    return functools.partial(ask, path, agent=shell_agent.serving(home, as_owner=as_owner))
 
 
 def _log_to_standard_error() -> None:

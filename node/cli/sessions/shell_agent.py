@@ -18,6 +18,7 @@ from node.base.files import write_private
 from node.cli.base.common import acting_as, home_path, run_async
 from node.process.client import AsAgent, as_agent, call
 from node.verbs.nodes import agent as verbs
+from node.verbs.nodes import node as node_verbs
 from protocol import limits
 from protocol.errors import MeshError
 
@@ -42,6 +43,20 @@ def caller_of(home: str | None, *, as_owner: bool) -> AsAgent | None:
             with contextlib.suppress(MeshError):
                 return as_agent(path, str(path / TOKEN_FILE))
         return _made(path)
+
+
+def serving(home: str | None, *, as_owner: bool) -> AsAgent | None:
+    """The agent as which a program calls that goes on for long, whose token holds; None for the owner. Errors: as ``caller_of``."""
+    path = home_path(home)
+    if (named := acting_as(path)) is not None or as_owner:
+        return named
+    token_file = path / TOKEN_FILE
+    if token_file.exists():
+        with contextlib.suppress(MeshError):
+            agent = as_agent(path, str(token_file))
+            run_async(call(path, node_verbs.WHOAMI.name, {}, lambda event: None, agent=agent))
+            return agent
+    return _made(path)
 
 
 def made_anew(home: str | None) -> AsAgent:

@@ -9,11 +9,14 @@ Refusals are counted.
 from __future__ import annotations
 
 import asyncio
+from typing import Final
 
 from adapters.ports.clock import Clock
-from node.api import routes
+from node.doors import peer_routes
+from node.doors.door import Door
 from node.trust import PATH_PREFIX, ClockMark, TrustChanges
 from node.verbs import Caller, CallerKind, Handler, called_by
+from protocol import limits
 from protocol.errors import MeshError
 from protocol.introduction import open_introduction
 from protocol.messages import KIND_MESSAGE, Done
@@ -24,6 +27,17 @@ from protocol.wire.envelope import ReplayWindow, route_binding, verify_message
 
 _ROWS_BYTES = 1_024
 """Approximate size of the two audit rows of a privileged request."""
+
+
+DOOR: Final = Door(
+    name="peers",
+    listens="`listen.port` at `listen.host`; with `listen.reach: held` also connections that this node keeps open to its peers",
+    admits="peers; a stranger may only pair and introduce a new key",
+    credential="mutual TLS with the witness key, or signed HTTP behind a proxy; each message is signed too",
+    origin="a page has no such key",
+    connections=limits.CONNECTIONS_TOTAL_MAX,
+    body_bytes_max=limits.LOG_MESSAGE_BYTES_MAX,
+)
 
 
 class FederationApi:
@@ -100,7 +114,7 @@ class FederationApi:
         record = cbor.decode_as(opened.payload, known.request, bytes_max=known.bytes_max)
         await self._changes.saw(caller)
         await self._charge(caller, route, len(body) if known.keeps else 0)
-        trail, declared = self._peers.trail, routes.ROUTES.get(route, routes.UNDECLARED)
+        trail, declared = self._peers.trail, peer_routes.ROUTES.get(route, peer_routes.UNDECLARED)
         with called_by(Caller(kind=CallerKind.PEER, name=caller)):
             if declared is None:
                 with trail.for_peer(caller):
@@ -110,7 +124,7 @@ class FederationApi:
 
     async def _charge(self, caller: str, route: str, kept_bytes: int) -> None:
         """Charge the caller's quota with the bytes that its request may store here. Errors: ``peer.quota``."""
-        if routes.ROUTES.get(route, routes.UNDECLARED) is not None:
+        if peer_routes.ROUTES.get(route, peer_routes.UNDECLARED) is not None:
             kept_bytes += _ROWS_BYTES
         if kept_bytes:
             await self._peers.usage.admit(caller, kept_bytes)

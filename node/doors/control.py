@@ -15,10 +15,8 @@ import asyncio
 import contextlib
 import hmac
 import logging
-import math
 import os
 import stat
-import time
 from collections.abc import AsyncIterator, Awaitable, Callable
 from pathlib import Path
 from typing import Any, Final
@@ -28,24 +26,52 @@ from aiohttp import web
 
 from adapters.ports.clock import Clock
 from node.agents import Agents
-from node.api.control_socket import ControlSocket
-from node.base.control_file import AGENTS_DIRECTORY, AGENTS_SOCKET_FILE, CONTROL_FILE, SOCKET_FILE, ControlInfo
+from node.base.control_file import (
+    AGENTS_DIRECTORY,
+    AGENTS_SOCKET_FILE,
+    CONTROL_FILE,
+    KEY_HEADER,
+    SOCKET_FILE,
+    ControlInfo,
+)
 from node.base.fault_report import fault
 from node.base.files import write_private
 from node.base.ownership import check_file
 from node.base.plain import plain
 from node.base.statuses import http_status
 from node.config import ControlConfig
-from node.verbs import OWNER, Caller, Tell
+from node.doors.call_times import CallTimes
+from node.doors.control_socket import ControlSocket
+from node.doors.door import Door
+from node.doors.http_door import Dispatch
+from node.verbs import OWNER, Caller
 from protocol import limits
 from protocol.errors import MeshError
 
 log = logging.getLogger(__name__)
 
-_EVENTS_MAX: Final = 1_000
+DOORS: Final = (
+    Door(
+        name="control",
+        listens="a Unix socket in the data directory, mode 0600",
+        admits="the owner; agents",
+        credential="the token in `control.json` (0600), which is made at each start; tokens of agents",
+        connections=limits.CONTROL_CONNECTIONS_MAX,
+        calls_at_once=limits.AGENT_CALLS_AT_ONCE_MAX,
+        body_bytes_max=limits.CONTROL_BODY_BYTES_MAX,
+    ),
+    Door(
+        name="agents",
+        listens="a Unix socket in `control.directory`, for the accounts that `control.access` names",
+        admits="agents",
+        credential="tokens of agents",
+        connections=limits.CONTROL_CONNECTIONS_MAX,
+        calls_at_once=limits.AGENT_CALLS_AT_ONCE_MAX,
+        body_bytes_max=limits.CONTROL_BODY_BYTES_MAX,
+    ),
+)
 
-Dispatch = Callable[[str, bytes, Tell, Caller], Awaitable[Any]]
-"""``(verb, JSON body, tell, caller) -> result record``."""
+_EVENTS_MAX: Final = 1_000
 
 _AsWhom = Callable[[str], contextlib.AbstractAsyncContextManager[Caller]]
 """Context manager that runs a call as its caller."""
@@ -58,17 +84,21 @@ class ControlServer:
     """Serves ``dispatch`` on the Unix sockets of ``home``."""
 
     def __init__(
-        self, home: Path, dispatch: Dispatch, clock: Clock, agents: Agents, config: ControlConfig | None = None
+        self,
+        home: Path,
+        dispatch: Dispatch,
+        clock: Clock,
+        agents: Agents,
+        config: ControlConfig | None = None,
+        times: CallTimes | None = None,
     ) -> None:
+        """times: shared with the other doors."""
         self._home = home
         self._dispatch = dispatch
         self._agents = agents
-        self._config = config or ControlConfig()
+        self._config, self._times = config or ControlConfig(), times or CallTimes()
         self._token = clock.random(limits.CONTROL_TOKEN_BYTES).hex()
         self._sockets: list[ControlSocket] = []
-        self.called_s = 0.0
-        """When a call began or ended last, by ``time.monotonic``; infinity while one runs."""
-        self._running = 0
 
     async def start(self) -> None:
         """Listen, then publish the owner's token. Errors: ``config.invalid``."""
@@ -144,7 +174,7 @@ class ControlServer:
         except web.HTTPRequestEntityTooLarge:
             limit = limits.CONTROL_BODY_BYTES_MAX
             return _refusal(MeshError("input.too_large", f"a command takes at most {limit // limits.MIB} MiB"))
-        verb = request.match_info["verb"]
+        verb, key = request.match_info["verb"], request.headers.get(KEY_HEADER, "")
         events: asyncio.Queue[dict[str, Any] | None] = asyncio.Queue(_EVENTS_MAX)
 
         def tell(event: dict[str, Any]) -> None:
@@ -153,8 +183,9 @@ class ControlServer:
 
         async def work() -> dict[str, Any]:
             try:
-                async with self._counted(), as_whom(verb) as caller:
-                    return {"result": await self._dispatch(verb, body, tell, caller)}
+                with self._times.counted():
+                    async with as_whom(verb) as caller:
+                        return {"result": await self._dispatch(verb, body, tell, caller, key)}
             except MeshError as error:
                 return {"error": error.shown.to_dict()}
             except Exception as error:  # else the caller would get no answer at all
@@ -174,16 +205,6 @@ class ControlServer:
                 task.cancel()
                 await asyncio.gather(task, return_exceptions=True)
         return response
-
-    @contextlib.asynccontextmanager
-    async def _counted(self) -> AsyncIterator[None]:
-        self._running += 1
-        self.called_s = math.inf
-        try:
-            yield
-        finally:
-            self._running -= 1
-            self.called_s = math.inf if self._running else time.monotonic()
 
     async def _defect(self, error: Exception, what: str) -> MeshError:
         """The error for a defect; its report is named in the log only, because agents learn no path of this machine."""

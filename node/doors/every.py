@@ -1,0 +1,10 @@
+"""All doors, in the order of docs/doors.md."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from node.doors import control, federation, http_door, metrics
+from node.doors.door import Door
+
+DOORS: Final[tuple[Door, ...]] = (*control.DOORS, http_door.DOOR, federation.DOOR, metrics.DOOR)

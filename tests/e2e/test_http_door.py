@@ -1,0 +1,125 @@
+"""The HTTP door before a real browser: what pages of other sites get, and the tools in real pages."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import httpx2
+import pytest
+from aiohttp import web
+from mcp.client.session import ClientSession
+from mcp.client.streamable_http import streamable_http_client
+from playwright.async_api import async_playwright
+
+from adapters.browser.launch.settings import BrowserSettings, find_executable
+from node.verbs import Run
+from tests.doors import Served, served
+from tests.e2e.test_mcp import call, id_of, recorded_in, session_in
+
+# Every way in which a page sends a request: with the stolen token where a script can add it, and without where it cannot.
+_TRIES = """async ({door, token}) => {
+    const told = {};
+    const body = '{"limit": 1}';
+    const tries = {
+        plain: () => fetch(door + '/v1/live.list', {method: 'POST', mode: 'no-cors', body}),
+        readable: () => fetch(door + '/v1/live.list', {method: 'POST', body}),
+        token: () => fetch(door + '/v1/live.list', {method: 'POST', body, headers: {authorization: 'Bearer ' + token}}),
+        version: () => fetch(door + '/api/version', {headers: {authorization: 'Bearer ' + token}}),
+        mcp: () => fetch(door + '/mcp', {method: 'POST', body: '{"jsonrpc":"2.0","id":1,"method":"ping"}'}),
+    };
+    for (const [name, attempt] of Object.entries(tries)) {
+        try {
+            const answer = await attempt();
+            told[name] = [answer.type, answer.status, answer.type === 'opaque' ? '' : (await answer.text()).slice(0, 200)];
+        } catch (error) { told[name] = ['error', 0, String(error)]; }
+    }
+    return told;
+}"""
+
+
+@asynccontextmanager
+async def elsewhere() -> AsyncIterator[str]:
+    """A page of another site."""
+    app = web.Application()
+
+    async def page(request: web.Request) -> web.Response:
+        return web.Response(text="<title>evil</title>", content_type="text/html")
+
+    app.router.add_get("/", page)
+    runner = web.AppRunner(app)
+    await runner.setup()
+    site = web.TCPSite(runner, "127.0.0.1", 0)
+    await site.start()
+    yield f"http://evil.test:{runner.addresses[0][1]}/"
+    await runner.cleanup()
+
+
+def noting(called: list[str], name: str, run: Run) -> Run:
+    """``run``, which notes that it was called."""
+
+    async def noted(params: Any, tell: Any) -> Any:
+        called.append(name)
+        return await run(params, tell)
+
+    return noted
+
+
+@pytest.mark.browser
+async def test_a_page_of_another_site_gets_nothing_even_with_the_token_of_an_agent(tmp_path: Path) -> None:
+    called: list[str] = []
+
+    async with served(tmp_path / "home") as at, elsewhere() as page_url, async_playwright() as playwright:
+        for name, (verb, run) in list(at.node.verbs.items()):
+            at.node.verbs[name] = (verb, noting(called, name, run))
+        browser = await playwright.chromium.launch(
+            executable_path=find_executable(BrowserSettings()),
+            args=["--no-sandbox", "--host-resolver-rules=MAP *.test 127.0.0.1"],
+        )
+        page = await browser.new_page()
+        given = {"door": at.address, "token": at.token}
+        await page.goto(page_url)
+        refused = await page.evaluate(_TRIES, given)
+        # A name that this site has bound to the address of the door: for the browser, page and door are then one site.
+        rebound = f"http://evil.test:{at.port}"
+        answer = await page.goto(f"{rebound}/")
+        assert answer is not None and answer.status == 421
+        bound = await page.evaluate(_TRIES, given | {"door": rebound})
+        await browser.close()
+    assert called == []
+    assert {kind for kind, _, _ in refused.values()} <= {"error", "opaque"}, "it can read nothing"
+    assert {status for kind, status, _ in bound.values() if kind == "basic"} == {421}
+    assert not any("trailmesh" in text or at.node.rooms.identity.node in text for _, _, text in bound.values())
+
+
+@asynccontextmanager
+async def client(at: Served) -> AsyncIterator[ClientSession]:
+    async with (
+        httpx2.AsyncClient(headers={"Authorization": f"Bearer {at.token}"}, timeout=120) as http,
+        streamable_http_client(f"{at.address}/mcp/full", http_client=http) as streams,
+        ClientSession(*streams) as session,
+    ):
+        await session.initialize()
+        yield session
+
+
+@pytest.mark.browser
+async def test_two_clients_of_one_agent_each_act_in_the_session_that_they_name(tmp_path: Path, shop_url: str) -> None:
+    async with served(tmp_path / "home", origins=(shop_url,)) as at, client(at) as one, client(at) as two:
+        seen = {one: await call(one, "browser_navigate", url=f"{shop_url}/")}
+        seen[two] = await call(two, "browser_navigate", url=f"{shop_url}/help")
+        for _ in range(5):
+            for each in (one, two):
+                live = session_in(seen[each])
+                told = await call(each, "browser__getPageInfo", session=live)
+                assert session_in(told) == live and (f"{shop_url}/help" in told) is (each is two)
+        live = session_in(seen[one])
+        link = id_of(seen[one], 'link "Mugs"')
+        first = await call(one, "browser_click", target=link, session=live, idempotency_key="mugs")
+        again = await call(two, "browser_click", ref=link, session=live, idempotency_key="mugs")
+        assert again == first, "one click, whoever repeats it"
+        (recorded,) = recorded_in(await call(one, "browser_close", session=live))
+        steps = await at.node.dispatch("session.show", f'{{"session": "{recorded}"}}'.encode(), lambda event: None)
+        assert len(steps.steps) == 2
