@@ -13,9 +13,9 @@ from click.testing import CliRunner, Result
 
 from node.base.terminal import LineFormatter
 from node.cli import main
+from node.cli.base import shell_agent
 from node.cli.base.common import acting_as
 from node.cli.nodes.mcp import _OPENING, _log_to_standard_error, _require_sites
-from node.cli.sessions import shell_agent
 from node.process import background, client
 from node.verbs.live import live as verbs
 from protocol.errors import MeshError

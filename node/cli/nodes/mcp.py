@@ -10,9 +10,9 @@ import click
 import msgspec
 
 from node.base.terminal import LineFormatter
+from node.cli.base import shell_agent
 from node.cli.base.build import given, parameter
 from node.cli.base.common import acting_as, fail, home_path, owner_only, run_async
-from node.cli.sessions import shell_agent
 from node.verbs.live import live as verbs
 from node.verbs.live.live_params import OpenParams
 from protocol import limits

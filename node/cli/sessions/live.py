@@ -9,9 +9,9 @@ from typing import Any, Final
 import click
 from click.core import ParameterSource
 
+from node.cli.base import shell_agent
 from node.cli.base.build import CommandPresentation, commands_of
 from node.cli.base.common import Result, acting_as, home_path, run_verb
-from node.cli.sessions import shell_agent
 from node.cli.sessions.current import current_session, note_session
 from node.verbs.live import live as verbs
 from node.verbs.live.live_params import LiveParams
