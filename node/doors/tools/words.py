@@ -7,7 +7,7 @@ import re
 from collections.abc import Mapping
 from typing import Final
 
-from node.skills import skill
+from node.base.skills import skill
 from node.verbs import Verb
 from node.verbs.catalogue import CATALOGUE
 from node.verbs.live import live as verbs
