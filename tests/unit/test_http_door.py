@@ -87,9 +87,10 @@ async def test_nothing_is_answered_without_a_token(at: Served, http: aiohttp.Cli
     assert len(asks) < limits.CONTROL_FAILURES_PER_MINUTE, "further ones wait"
     for method, path, token in asks:
         status, answer, _ = await asked(http, at, path, method=method, Authorization=token)
-        assert (status, answer["ok"], answer["error"]["code"], answer["error"]["stage"]) == (
-            401, False, "control.unauthorised", "door",
-        ), (method, path, token)  # fmt: skip
+        error = answer.get("error", {})
+        assert (status, error.get("code"), error.get("stage")) == (401, "control.unauthorised", "door"), (
+            method, path, token,
+        )  # fmt: skip
 
 
 HOSTILE = [
@@ -113,7 +114,10 @@ async def test_a_page_is_refused_before_its_token_is_looked_at(at: Served, http:
         given = {name: value.replace("PORT", str(at.port)) for name, value in headers.items()}
         for token in (f"Bearer {at.token}", "Bearer wrong"):
             status, answer, _ = await asked(http, at, Authorization=token, **given)
-            assert (answer["error"]["code"], status) == (code, 421 if code == "door.host" else 403), (given, token)
+            assert (answer.get("error", {}).get("code"), status) == (code, 421 if code == "door.host" else 403), (
+                given,
+                token,
+            )
     for headers in ({"Host": f"localhost:{at.port}"}, {"Origin": at.address}, {"Sec-Fetch-Site": "same-origin"}):
         status, _, _ = await asked(http, at, **headers)
         assert status == 200, headers
