@@ -1,8 +1,8 @@
 """The audit trail: one line of JSON for each privileged action, each line naming the hash of the one before it.
 
 The hash covers the line exactly as written, so an exported trail can be checked with only a JSON parser and SHA-256. Which actions
-are privileged is declared in ``node/verbs/`` and ``node/doors/peer_routes.py``. docs/adr/0017-audit-trail.md gives the reasons for this
-form.
+are privileged is declared in ``node/verbs/`` and ``node/doors/peer_routes.py``. docs/adr/0017-audit-trail.md gives the reasons for
+this form.
 """
 
 from __future__ import annotations

@@ -42,6 +42,9 @@ LIVE: Final[dict[str, Code]] = {
     ),
     # tools for clients of the Model Context Protocol
     "mcp.missing": Code(
-        _E, False, "The package `mcp` is missing from this installation.", "Install it again: `python -m pip install mcp`."
+        _E,
+        False,
+        "The package `mcp` is missing from this installation.",
+        "Install it again: `python -m pip install mcp`.",
     ),
 }

@@ -17,8 +17,7 @@ import click
 from click.testing import CliRunner
 
 from node.cli import main
-from node.cli.base import common
-from node.cli.sessions import shell_agent
+from node.cli.base import common, shell_agent
 from node.process import client
 from node.verbs.catalogue import CATALOGUE
 from protocol.errors import MeshError

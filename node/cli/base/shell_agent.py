@@ -24,6 +24,8 @@ from protocol.errors import MeshError
 
 NAME: Final = "shell"
 TOKEN_FILE: Final = "shell-agent.token"  # noqa: S105 - the name of a file
+REFUSED: Final = frozenset({"control.unauthorised", "agent.expired"})
+"""A token that is refused so is replaced."""
 _SCOPES: Final = ("live", "read", "replay")
 
 
@@ -39,10 +41,7 @@ def caller_of(home: str | None, *, as_owner: bool) -> AsAgent | None:
     if as_owner or sys.stdin.isatty():
         return None
     with _making(path):  # of two programs that come first at once, the second takes the agent of the first
-        if (path / TOKEN_FILE).exists():
-            with contextlib.suppress(MeshError):
-                return as_agent(path, str(path / TOKEN_FILE))
-        return _made(path)
+        return _kept(path) or _made(path)
 
 
 def serving(home: str | None, *, as_owner: bool) -> AsAgent | None:
@@ -50,13 +49,16 @@ def serving(home: str | None, *, as_owner: bool) -> AsAgent | None:
     path = home_path(home)
     if (named := acting_as(path)) is not None or as_owner:
         return named
-    token_file = path / TOKEN_FILE
-    if token_file.exists():
-        with contextlib.suppress(MeshError):
-            agent = as_agent(path, str(token_file))
+    with _making(path):
+        if (agent := _kept(path)) is None:
+            return _made(path)
+        try:
             run_async(call(path, node_verbs.WHOAMI.name, {}, lambda event: None, agent=agent))
-            return agent
-    return _made(path)
+        except MeshError as error:
+            if error.code not in REFUSED:  # such as a busy node: other programs call with this token
+                raise
+            return _made(path)
+        return agent
 
 
 def made_anew(home: str | None) -> AsAgent:
@@ -67,6 +69,13 @@ def made_anew(home: str | None) -> AsAgent:
 
 def _making(path: Path) -> FileLock:
     return FileLock(path / f"{TOKEN_FILE}.lock", timeout=limits.NODE_START_S, mode=0o600)
+
+
+def _kept(path: Path) -> AsAgent | None:
+    if (path / TOKEN_FILE).exists():
+        with contextlib.suppress(MeshError):
+            return as_agent(path, str(path / TOKEN_FILE))
+    return None
 
 
 def _made(path: Path) -> AsAgent:

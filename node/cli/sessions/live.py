@@ -21,7 +21,6 @@ from protocol.errors import MeshError
 _AS_OWNER: Final = click.option(
     "--as-owner", is_flag=True, help="Call as the owner of the node, also without a terminal (docs/live.md)."
 )
-_REFUSED: Final = frozenset({"control.unauthorised", "agent.expired"})
 Line = Callable[[Result], str] | None
 
 
@@ -41,7 +40,7 @@ def _called(home: str | None, verb: str, params: Result, typed: Result, line: Li
         return run_verb(home, verb, params, show=line, agent=agent)
     except MeshError as error:
         named = acting_as(home_path(home)) is not None
-        if error.code not in _REFUSED or named or agent is None:
+        if error.code not in shell_agent.REFUSED or named or agent is None:
             raise
         return run_verb(home, verb, params, show=line, agent=shell_agent.made_anew(home))
 
