@@ -8,7 +8,7 @@ from protocol import limits
 _INTRODUCTION = """\
 # Doors
 
-Every way into a node: where it listens, whom it admits and with which credential, and its limits ([ADR 71](adr/0071-doors.md)).
+Every way into a node: where it listens, whom it admits and with which credential, and its limits ([ADR 72](adr/0072-doors.md)).
 What a caller may do once it is in is declared by the [verbs](verbs.md).
 
 A door that speaks HTTP checks each request in one order: `Host` (against DNS rebinding), `Origin` and `Sec-Fetch-Site` (against

@@ -90,7 +90,7 @@ NODE: Final[dict[str, Code]] = {
         _E,
         True,
         "The node has as much to do as it takes on at a time, in total or for this caller.",
-        "Try again after `detail.retry_after_s` seconds. `trailmesh task ls --open` shows what runs and waits.",
+        "Try again after `detail.retry_after_s` seconds (over HTTP: `Retry-After`). `trailmesh task ls --open` shows what runs and waits.",
     ),
     "node.not_serving": Code(
         _C,
@@ -127,12 +127,6 @@ NODE: Final[dict[str, Code]] = {
         False,
         "The request comes from a web page, which may not call this node.",
         "Call the door from a program. A page in a browser cannot.",
-    ),
-    "node.busy": Code(
-        _E,
-        True,
-        "The node has more calls than it takes at a time.",
-        "Wait for the seconds that `retry_after_s` or the header `Retry-After` names, then repeat the call.",
     ),
     "call.key_reused": Code(
         _C,

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from node.api.control import ControlServer
+from node.doors.control import ControlServer
 from node.process.client import call
 from node.process.setup import init_home
 from node.process.wiring import open_node
