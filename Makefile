@@ -85,14 +85,18 @@ sim: install            ## Whole meshes in trouble, deterministic: 200 seeds, or
 fuzz: .venv-fuzz/.ready            ## Coverage-guided fuzzing of TARGET (default: all in turn) for SECONDS each
 	.venv-fuzz/bin/python -m scripts.fuzz $(TARGET) --seconds $(SECONDS)
 
-.venv-interop/.ready: .venv/.ready tests/interop/requirements.lock
+# It has a Node.js of its own, because programs for MCP need a newer one than Debian has.
+.venv-interop/.ready: .venv/.ready tests/interop/requirements.lock tests/interop/mcp/package-lock.json
 	$(PYTHON) -m venv .venv-interop
 	.venv-interop/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes --requirement tests/interop/requirements.lock
+	mkdir -p .venv-interop/mcp
+	cp tests/interop/mcp/package.json tests/interop/mcp/package-lock.json .venv-interop/mcp
+	cd .venv-interop/mcp && PATH=$(CURDIR)/.venv-interop/bin:$$PATH npm ci --silent --no-audit --no-fund --ignore-scripts
 	touch $@
 
-interop: .venv-interop/.ready            ## Our envelopes against pycose and python-cwt; the protocol as written a second time
+interop: .venv-interop/.ready            ## Envelopes against pycose and python-cwt; the protocol written again; MCP's conformance suite
 	PYTHONPATH=. .venv-interop/bin/python -m pytest -q -c /dev/null --rootdir=. --noconftest -p no:cacheprovider tests/interop/check_cose.py
-	$(PYTHON) -m pytest -q tests/interop/check_javascript.py
+	$(PYTHON) -m pytest -q tests/interop/check_javascript.py tests/interop/check_mcp.py
 
 .PHONY: guards
 guards: install            ## Take every guard of docs/THREATS.md out in a copy; its test must fail (ONLY=text: some)

@@ -14,7 +14,7 @@ import node
 
 HOUSE: Final = Path(node.__file__).parent
 BROWSER: Final = Path(adapters.browser.__file__).parent
-BOXES_MAX: Final = 23
+BOXES_MAX: Final = 24
 FLOORS_MAX: Final = 14
 OPEN: Final = {"base", "process", "cli", "verbs"}
 """Rooms whose modules are imported directly: a command loads only what it needs; a group of verbs, or a part, is one module."""
