@@ -70,6 +70,8 @@ class FieldDisplay:
     """True if a table of these records has it on a line below: ``step 2: note: …``. The number is the first field of the record."""
     beside: str = ""
     """The list of records whose table has the items of this list as its second column."""
+    unless: str = ""
+    """The flag of the same record with which it has no line."""
     said: Callable[[Any], str] | None = None
     """Gives the words for a value, in place of its form. Not a lambda: one in an annotation sees no names of its module."""
 
@@ -91,6 +93,7 @@ def shown(
     brief: str = "",
     below: bool = False,
     beside: str = "",
+    unless: str = "",
     said: Callable[[Any], str] | None = None,
 ) -> msgspec.Meta:
     """Annotates a field of a result. Arguments: the fields of ``FieldDisplay``."""
@@ -105,6 +108,7 @@ def shown(
         brief=brief,
         below=below,
         beside=beside,
+        unless=unless,
         said=said,
     )
     assert unit in UNITS.get(as_, {unit: ""}), f"{label}: {as_} needs one of the units {', '.join(UNITS[as_])}"

@@ -86,6 +86,8 @@ def _standing(record: Any, row: Record) -> Iterator[_Place]:
         said = each.shown
         if not each.described or each.name not in row or said.into or said.beside or said.form in ("names", "hidden"):
             continue
+        if row.get(said.unless):
+            continue
         if said.form != "inline":
             yield each, row
         elif row[each.name]:

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import msgspec
 import pytest
 
 from adapters.browser.base.masking import masker
 from adapters.browser.observing.aria import parse
 from adapters.browser.observing.view import FrameFacts, assemble
+from protocol.page.actions.action import Action, Check, Click, Fill, Locator, Secret, Select
 from protocol.page.seen.observation import Cut, Element, Observation, Traits
 from protocol.page.showing.element_ids import ElementIds, Named
-from protocol.page.showing.table import Table, another, arrival, difference, part, row, table
+from protocol.page.showing.table import Table, change, holds, matching, part, row, table
+from tests.tables import each
 
 SHOP = """\
 - banner [ref=e1]:
@@ -56,57 +60,120 @@ def test_each_control_is_a_line_with_id_role_name_state_and_value() -> None:
     assert shown.lines == (
         '# "Mugs"',
         '# "2 found"',
-        'e2 link "Home"',
-        'e3 searchbox "Search" = "mug"',
-        'e10 button "Add" in "Blue mug"',
-        'e13 button "Add" [disabled] in "Red mug"',
-        'e14 checkbox "In stock" [checked]',
-        'e15 combobox "Sort by" = "Name" (2 options)',
+        'e1 link "Home"',
+        'e2 searchbox "Search" = "mug"',
+        'e3 button "Add" in "Blue mug"',
+        'e4 button "Add" [disabled] in "Red mug"',
+        'e5 checkbox "In stock" [checked]',
+        'e6 combobox "Sort by" = "Name" (2 options)',
     )
-    assert (shown.ids, shown.parts) == (("e2", "e3", "e10", "e13", "e14", "e15"), 1)
+    assert (shown.ids, shown.parts) == (("e1", "e2", "e3", "e4", "e5", "e6"), 1)
 
 
 def test_the_difference_names_what_is_new_what_says_something_else_and_what_is_gone() -> None:
     visitor = Visitor()
     before = visitor.table(SHOP)
-    assert difference(before, visitor.table(SHOP)).lines == ("# nothing that is listed here has changed",)
+    assert change(before, visitor.table(SHOP))[0].lines == ("# nothing that is listed here has changed",)
     after = visitor.table(
         SHOP.replace("2 found", "1 found")
         .replace(" [disabled]", "")
         .replace('  - checkbox "In stock" [checked] [ref=e14]\n', "")
         + '  - button "Pay" [ref=e16]\n'
     )
-    shown = difference(before, after)
+    shown, whole = change(before, after)
     assert shown.lines == (
-        '~ e13 button "Add" in "Red mug"',
-        '+ e16 button "Pay"',
+        '~ e4 button "Add" in "Red mug"',
+        '+ e7 button "Pay"',
         '+ "status: 1 found"',
-        "- e14",
+        "- e5",
         '- "status: 2 found"',
     )
-    assert shown.ids == ("e13", "e16")
+    assert (shown.ids, whole) == (("e4", "e7"), False)
+
+
+def test_fields_that_hold_what_was_given_are_counted_and_others_shown() -> None:
+    visitor = Visitor()
+    before = visitor.table(SHOP)
+    after = visitor.table(
+        SHOP.replace(": mug", ": jug")
+        .replace("[checked] ", "")
+        .replace('"Name" [selected]', '"Name"')
+        .replace('"Price"', '"Price" [selected]')
+    )
+    assert change(before, after, ("e2", "e6"))[0].lines == (
+        "# 2 fields hold what was given",
+        '~ e5 checkbox "In stock"',
+    )
+
+
+FIELD, BOX = (
+    Element(ref="e1", role="textbox", name="Town", value="old"),
+    Element(ref="e2", role="checkbox", name="Mail"),
+)
+LIST, ON_IT = Element(ref="e3", role="combobox", name="Size", value="large"), Locator(role="textbox")
+
+
+@each(
+    ("action", "before", "changed", "expected"),
+    [
+        (Fill(target=ON_IT, value="York"), FIELD, {"value": "York"}, True),
+        (Fill(target=ON_IT, value="a\n b"), FIELD, {"value": "a b"}, True),
+        (Fill(target=ON_IT, value="York"), FIELD, {"value": "YORK"}, False),
+        (Fill(target=ON_IT, value="York"), FIELD, {"value": "York", "states": ("invalid",)}, False),
+        (Fill(target=ON_IT, value=Secret(secret="password")), FIELD, {"value": "York"}, False),
+        (Check(target=ON_IT), BOX, {"states": ("active", "checked")}, True),
+        (Check(target=ON_IT), BOX, {}, False),
+        (Select(target=ON_IT, option="large"), LIST, {}, True),
+        (Select(target=ON_IT, option="large", also=("small",)), LIST, {}, False),
+        (Click(target=ON_IT), FIELD, {}, False),
+    ],
+)
+def test_a_field_holds_what_was_given_if_nothing_else_about_it_has_changed(
+    action: Action, before: Element, changed: dict[str, Any], expected: bool
+) -> None:
+    assert holds(action, before, msgspec.structs.replace(before, **changed)) is expected
+
+
+def test_of_many_texts_that_are_gone_some_are_quoted() -> None:
+    visitor = Visitor()
+    before = visitor.table("\n".join(f"- paragraph: text {n}" for n in range(20)))
+    assert change(before, visitor.table("- paragraph: other"))[0].lines == (
+        '+ "paragraph: other"',
+        *(f'- "paragraph: text {n}"' for n in range(4)),
+        "# 16 more texts are gone",
+    )
 
 
 def test_another_page_is_shown_whole_and_a_changed_address_of_the_same_page_is_not() -> None:
     visitor = Visitor()
     before = visitor.table(SHOP)
-    assert not another(before, visitor.table(SHOP, "http://shop.test/mugs?sort=price#top"))
-    other = visitor.table('- link "Back" [ref=e1]', "http://shop.test/cart")
-    assert another(before, other)
-    assert not another(before, visitor.table('- link "Back" [ref=e1]')), "a single-page application"
+    assert not change(before, visitor.table(SHOP, "http://shop.test/mugs?sort=price#top"))[1]
+    assert change(before, visitor.table('- link "Back" [ref=e1]', "http://shop.test/cart"))[1]
+    assert not change(before, visitor.table('- link "Back" [ref=e1]'))[1], "a single-page application"
 
 
-def test_another_page_of_a_site_is_shown_without_the_links_that_both_have() -> None:
+def test_another_page_of_a_site_gives_only_the_ids_of_the_links_that_both_have() -> None:
     visitor = Visitor()
-    before = visitor.table(SHOP)
-    now = visitor.table(SHOP + '  - button "Pay" [ref=e16]\n', "http://shop.test/cart")
-    shown = arrival(before, now)
-    assert shown.lines[:3] == ('# "Mugs"', '# "2 found"', "# and 1 lines that were shown before")
-    assert ("e2" in shown.ids, 'link "Home"' in " ".join(shown.lines)) == (False, False)
-    assert [line.partition(" ")[2] for line in shown.lines[-2:]] == [
-        'combobox "Sort by" = "Name" (2 options)',
-        'button "Pay"',
+    links = "".join(f'  - link "Part {n}" [ref=e{n}]:\n    - /url: /{n}\n' for n in range(20, 40))
+    before = visitor.table(SHOP + links + "".join(f"  - paragraph: text {n}\n" for n in range(50)))
+    shown, whole = change(before, visitor.table(SHOP + links, "http://shop.test/cart"))
+    assert whole
+    assert shown.lines[:4] == ('# "Mugs"', '# "2 found"', "# as before: e1 e7-e26", 'e27 searchbox "Search" = "mug"')
+    assert ("e1" in shown.ids, 'link "Home"' in " ".join(shown.lines)) == (False, False)
+
+
+def test_lines_are_found_by_a_part_of_their_text_by_their_role_or_by_the_row_around_them() -> None:
+    named = Visitor().named(SHOP)
+    assert [line for _, line in matching(named, "BLUE")] == [
+        'e1 listitem "Blue mug"',
+        'e2 heading "Blue mug" [level=2]',
+        'e3 button "Add" in "Blue mug"',
     ]
+    assert matching(named, "textbox") == []
+    assert matching(named, "searchbox") == [("e4", 'e4 searchbox "Search" = "mug"')]
+    assert matching(named, "9 €") == [("", '# "9 €"')]
+    assert matching(named, "e3") == [], "an id is no text of the page"
+    assert matching(named, "found") == [("e5", 'e5 "status: 2 found"')]
 
 
 def test_a_long_table_comes_in_parts_which_together_hold_everything_once() -> None:
@@ -123,7 +190,7 @@ def test_a_long_difference_is_cut_and_says_how_many_parts_there_are() -> None:
     visitor = Visitor()
     before = visitor.table('- button "One" [ref=e1]')
     after = visitor.table("\n".join(f'- button "Row {n} {"x" * 80}" [ref=e{n}]' for n in range(1, 101)))
-    shown = difference(before, after)
+    shown, _ = change(before, after)
     assert (sum(len(line) + 1 for line in shown.lines) <= 2_048, shown.parts > 3) == (True, True)
 
 

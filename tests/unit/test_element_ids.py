@@ -30,8 +30,9 @@ def identities(*own: str) -> dict[str, str]:
 def shown(ids: ElementIds, *elements: Element, own: tuple[str, ...]) -> list[str]:
     """The ids that the caller sees."""
     named = ids.name(page(*elements), identities(*own))
-    ids.tell(named, named.ids.values())
-    return list(named.ids.values())
+    given = [named.id(item.ref) for item in named.observation.elements]
+    ids.tell(named, given)
+    return given
 
 
 def test_an_element_keeps_its_id_wherever_it_stands_and_none_gets_it_again() -> None:
@@ -56,7 +57,9 @@ def test_on_another_page_links_alone_keep_their_ids() -> None:
     ids = ElementIds()
     assert shown(ids, BEER, HELP, own=("a", "b")) == ["e1", "e2"]
     named = ids.name(page(BEER, HELP, url="http://shop.test/other"), identities("p", "q"))
-    assert list(named.ids.values()) == ["e3", "e2"], "the same button may do something else there"
+    assert [named.id(item.ref) for item in named.observation.elements] == ["e3", "e2"], (
+        "the same button may do something else there"
+    )
 
 
 def test_an_id_leads_to_its_element_by_what_a_replay_can_find() -> None:
@@ -109,6 +112,7 @@ def test_what_the_refusal_says_is_known_to_the_caller_from_then_on() -> None:
 def test_an_element_of_which_the_caller_saw_nothing_is_not_acted_on() -> None:
     ids = ElementIds()
     named = ids.name(page(BEER, WINE), identities("a", "b"))
+    assert [named.id(item.ref) for item in named.observation.elements] == ["e1", "e2"]
     ids.tell(named, ["e2"])
     assert ids.element("e2", named).context == "Wine"
     with pytest.raises(MeshError, match="was not shown"):

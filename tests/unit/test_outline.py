@@ -10,7 +10,7 @@ from adapters.browser.observing.aria import parse
 from adapters.browser.observing.view import FrameFacts, assemble
 from protocol.page.seen.observation import Element, Observation
 from protocol.page.showing.element_ids import ElementIds
-from protocol.page.showing.outline import CUT, below, matching, outline
+from protocol.page.showing.outline import CUT, below, outline
 from tests.tables import each
 
 CARD = """\
@@ -108,7 +108,7 @@ def page(text: str, *lines: int) -> Observation:
         # one without a line stands above the next one that has a line, or at the end
         (page("- a\n- b", 0, -1, 1), ("- [e1] a", '- [e2] generic "Box 2"', "- [e3] b")),
         (page("- a\n- b", 0, -1, -1), ("- [e1] a", "- b", '- [e2] generic "Box 2"', "- [e3] generic")),
-        (page("- a\n- b", -1, 1, 0), ("- [e3] a", '- [e1] generic "Box 1"', "- [e2] b")),
+        (page("- a\n- b", -1, 1, 0), ("- [e1] a", '- [e2] generic "Box 1"', "- [e3] b")),
         # what was cut off
         (page("- a", 0, 1), ("- [e1] a", CUT)),
         (page("- a", 0, 9), ("- [e1] a", CUT)),
@@ -130,10 +130,3 @@ def test_one_element_is_shown_with_its_content() -> None:
     assert [line for _, line in below(lines, "e1")] == ["- [e1] list", "  - [e2] one", "    - deep", "  - two"]
     assert [line for _, line in below(lines, "e2")] == ["  - [e2] one", "    - deep"]
     assert below(lines, "e9") == []
-
-
-def test_lines_are_found_by_a_part_of_their_text_or_by_their_role() -> None:
-    lines = outline(ElementIds().name(observed(CARD), {}))
-    assert matching(lines, "BLUE") == [("e2", '- [e2] generic "A mug Blue mug"'), ("", "- Blue mug")]
-    assert matching(lines, "textbox") == [("e6", '- [e6] textbox "Name"')]
-    assert matching(lines, "e6") == [], "an id is no text of the page"

@@ -29,6 +29,7 @@ _PAUSE_S: Final = 0.05
 _SHOWS_MS: Final = 1_000
 """The time in which a script must show a text in its field."""
 _KEPT_MAX: Final = 20
+_EACH_FIELD: Final = f"(_, fields) => fields.map({FIELD})"
 _CHANGES_NOTHING: Final = (Assert, Extract, Fill, Focus, Hover, Scroll, ScrollTo, Wait)
 """Actions after which no page is expected to revert another filled field."""
 
@@ -42,6 +43,10 @@ class _Kept:
     shown: str
     mask: Mask | None
     """Redacts its shown text for quoting; None for a secret, which is never quoted."""
+
+
+class _Gone:
+    """Stands for a field whose document is gone."""
 
 
 class Filled:
@@ -159,11 +164,9 @@ class Filled:
 
     async def _look(self, page: Observation | None, *, silent: bool) -> None:
         kept, self._kept = self._kept, []
-        for each in kept:
-            try:
-                now = await _field(each.handle)
-            except PlaywrightError:
-                continue  # its document is gone
+        for each, now in zip(kept, await _fields([each.handle for each in kept]), strict=True):
+            if isinstance(now, _Gone):
+                continue
             shown = now["value"] if now is not None and now["connected"] else _anew(each, page)
             if shown is None:
                 continue
@@ -199,7 +202,26 @@ def _changed(kept: _Kept, shown: str) -> str:
 
 
 async def _field(handle: ElementHandle) -> dict[str, Any] | None:
-    found: dict[str, Any] | None = await handle.evaluate(FIELD)
+    return _read(await handle.evaluate(FIELD))
+
+
+async def _fields(handles: Sequence[ElementHandle]) -> list[dict[str, Any] | _Gone | None]:
+    """As ``_field`` for each of ``handles``. Those of one document are read by one call."""
+    if not handles:
+        return []
+    with contextlib.suppress(PlaywrightError):  # of several documents, or one is gone
+        return [_read(each) for each in await handles[0].evaluate(_EACH_FIELD, list(handles))]
+    return list(await asyncio.gather(*map(_field_or_gone, handles)))
+
+
+async def _field_or_gone(handle: ElementHandle) -> dict[str, Any] | _Gone | None:
+    try:
+        return await _field(handle)
+    except PlaywrightError:
+        return _Gone()
+
+
+def _read(found: dict[str, Any] | None) -> dict[str, Any] | None:
     if found is not None:
         found["value"] = well_formed(str(found["value"]))
     return found

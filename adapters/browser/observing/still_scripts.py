@@ -83,10 +83,13 @@ QUIET: Final = (
     return found;
   };
   const rules = sheet => { try { return sheet.cssRules.length; } catch { return 0; } };  // sheets of other sites cannot be read
+  // A picture may be taken meanwhile, which hides the caret by a sheet of its own.
+  const isOfPage = sheet => sheet !== globalThis.__trailmesh_still?.sheet;
   // State that is read or seen, but whose changes cause no mutation record.
   const held = () => JSON.stringify([scrollX, scrollY, trees(document).map(root => [
     tagOf(prop(root, 'activeElement')), all(root, ':popover-open').length,
-    ['styleSheets', 'adoptedStyleSheets'].map(name => Array.from(prop(root, name) || [], sheet => [sheet.disabled, rules(sheet)])),
+    ['styleSheets', 'adoptedStyleSheets'].map(name => Array.from(prop(root, name) || []).filter(isOfPage)
+      .map(sheet => [sheet.disabled, rules(sheet)])),
     Array.from(all(root, 'input,textarea,select'), e => [
       e.value, e.checked, e.indeterminate, Array.from(e.selectedOptions || [], o => o.index), e === prop(root, 'activeElement')]),
   ])]);
@@ -197,7 +200,7 @@ HOLD_STILL: Final = (
   let focused = focusedIn(document);
   for (let inner = focused; inner; inner = prop(inner, 'shadowRoot') && focusedIn(prop(inner, 'shadowRoot'))) focused = inner;
   if (focused && (prop(focused, 'isContentEditable') || /^(input|textarea)$/i.test(prop(focused, 'tagName')))) {
-    const sheet = new CSSStyleSheet(), root = invoke(focused, 'getRootNode');  // a sheet of its own changes no element
+    const sheet = still.sheet = new CSSStyleSheet(), root = invoke(focused, 'getRootNode');  // a sheet changes no element
     sheet.replaceSync('* {caret-color: transparent !important}');
     const sheets = prop(root, 'adoptedStyleSheets');
     sheets.push(sheet);

@@ -165,6 +165,13 @@ class Recorder:
         self._driver.observation = await self._page.observe()
         return self._driver.observation
 
+    async def now(self) -> Observation:
+        """The page now. It is read anew only if it has changed since the last action. Errors: ``browser.*``."""
+        seen = self._driver.observation
+        if seen is not None and await self._page.unchanged():
+            return seen
+        return await self.look()
+
     @property
     def elapsed_ms(self) -> int:
         """The time since the session began."""

@@ -38,6 +38,7 @@ from protocol.page.actions.action import (
     Select,
     Upload,
     Wait,
+    target_of,
 )
 from protocol.page.actions.dialogs import DialogAnswer
 from protocol.page.showing.element_ids import by_id
@@ -57,6 +58,11 @@ class Act(NamedTuple):
 
     action: Action | FieldValue
     expect: Expect | None = None
+
+    @property
+    def target(self) -> Locator | None:
+        """The element that it is for, if it is for one."""
+        return self.action.target if isinstance(self.action, FieldValue) else target_of(self.action)
 
 
 @singledispatch

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Final
 
 import msgspec
@@ -15,8 +15,8 @@ from protocol.page.actions.action import Action, Check, Drag, Fill, Secret, Sele
 from protocol.page.actions.locator import locate
 from protocol.page.seen.observation import CHECKABLE_ROLES, Observation
 from protocol.page.showing.element_ids import ElementIds, Named, id_in
-from protocol.page.showing.outline import below, matching, outline
-from protocol.page.showing.table import Lines, Table, another, arrival, difference, part, parted, table
+from protocol.page.showing.outline import below, outline
+from protocol.page.showing.table import Lines, Table, change, holds, matching, part, parted, table
 
 _ON: Final = frozenset({"on", "true", "yes", "1"})
 _OFF: Final = frozenset({"off", "false", "no", "0"})
@@ -30,10 +30,17 @@ class CallerView:
         self._ids, self._plain = ElementIds(plain), plain
         self._named: Named | None = None
         self._told: Table | None = None
+        self._place = ("", "")
 
     def forget(self) -> None:
         """Another page is the current one: its caller has not seen it."""
         self._named = self._told = None
+        self._place = ("", "")
+
+    def place_told(self) -> bool:
+        """True if the caller knows where it is: address and title were asked for here before, and both are the same."""
+        before, self._place = self._place, (self.named.observation.url, self.named.observation.title)
+        return before == self._place
 
     async def see(self, observation: Observation, identities: Mapping[str, str]) -> None:
         """The page is ``observation`` now. identities: ``Page.identities`` of it."""
@@ -79,14 +86,24 @@ class CallerView:
         now = await asyncio.to_thread(table, self.named, self._plain)
         return self._shown(part(now, number), now if number == 1 else None)
 
-    async def change(self, bytes_max: int = limits.TABLE_BYTES) -> tuple[Lines, bool]:
-        """The difference to the page as the caller last saw it; or the table of another page, and True."""
+    async def change(
+        self, did: Iterable[tuple[str, Action]] = (), bytes_max: int = limits.TABLE_BYTES
+    ) -> tuple[Lines, bool]:
+        """The difference to the page as the caller last saw it; or the table of another page, and True.
+
+        did: the actions since then, with the ids of their elements.
+        """
         before, now = self._told, await asyncio.to_thread(table, self.named, self._plain)
         if before is None:
             return self._shown(part(now, 1, bytes_max), now), True
-        if another(before, now):
-            return self._shown(arrival(before, now, bytes_max), now), True
-        return self._shown(await asyncio.to_thread(difference, before, now, bytes_max), now), False
+        asked = frozenset(given for given, action in did if self._holds(given, action))
+        lines, whole = await asyncio.to_thread(change, before, now, asked, bytes_max)
+        return self._shown(lines, now), whole
+
+    def _holds(self, given: str, action: Action) -> bool:
+        """True if the field with this id holds what ``action`` has put into it, and has not changed in any other way."""
+        told, now = self._ids.told(given), self.named.element(given)
+        return told is not None and now is not None and holds(action, told, now)
 
     async def snapshot(self, number: int = 1, focus: str = "") -> Lines:
         """The ``number``-th part of the whole page, from 1, or of the content of the element with the id ``focus``.
@@ -103,7 +120,7 @@ class CallerView:
 
     async def find(self, wanted: str, number: int = 1) -> Lines:
         """The lines of the page that contain ``wanted`` or have this role."""
-        lines = await asyncio.to_thread(lambda: matching(outline(self.named, self._plain), wanted))
+        lines = await asyncio.to_thread(matching, self.named, wanted, self._plain)
         return self._shown(parted(lines, number, limits.TABLE_BYTES), None)
 
     def _shown(self, lines: Lines, now: Table | None) -> Lines:

@@ -44,6 +44,7 @@ from protocol.page.actions.dialogs import describe_dialog
 from protocol.page.secrets.redaction import Redaction, redact_text, redacted
 from protocol.page.secrets.secrets import Secrets, asks
 from protocol.page.seen.web_address import require_web
+from protocol.page.showing.element_ids import id_in
 from protocol.page.showing.table import Lines
 from protocol.recording.records.session import BrowserInfo, Profile
 from protocol.risk.pressing.classes import Risk
@@ -190,6 +191,7 @@ class LiveSession:
         await self._need_room(page.recorder)
         recorder = page.recorder or await self._begin(page, acts[0].action)
         did: list[Prepared] = []
+        filled: list[tuple[str, Action]] = []
         held: list[HeldRequest] = []
         outcomes: list[ActionOutcome] = []
         notes: list[str] = []
@@ -211,15 +213,17 @@ class LiveSession:
             self._unsent = self._unsent or recorder.unconfirmed
             assert recorder.prepared is not None and recorder.observation is not None, "it was performed"
             did.append(recorder.prepared)
+            if target := act.target:
+                filled.append((id_in(target), recorder.prepared.action))
             await self._view.see(recorder.observation, page.page.identities())
-        return await self._acted(did, outcomes, notes, held)
+        lines, whole = await self._view.change(filled)
+        return await self._acted(did, outcomes, notes, held, self._observed(lines, "table" if whole else "change"))
 
     async def _placed(self, page: LivePage, recorder: Recorder, action: Action | FieldValue) -> Action:
         """``action`` as it is performed: with the locator of the element that its caller named."""
         if isinstance(action, Goto):
             return action
-        # The page may have changed by itself since its caller observed it.
-        now = await recorder.look()
+        now = await recorder.now()
         await self._view.see(now, page.page.identities())
         placed = self._view.placed(action)
         if placed is action:
@@ -242,7 +246,12 @@ class LiveSession:
             raise ended(self.record)
 
     async def _acted(
-        self, did: list[Prepared], outcomes: list[ActionOutcome], notes: Sequence[str], held: Sequence[HeldRequest]
+        self,
+        did: list[Prepared],
+        outcomes: list[ActionOutcome],
+        notes: Sequence[str],
+        held: Sequence[HeldRequest],
+        observed: Observed,
     ) -> Acted:
         risk = max((each.risk for each in did), key=lambda risk: risk.level)
         last = outcomes[-1]
@@ -262,7 +271,7 @@ class LiveSession:
             extracted=last.extracted,
             settled=last.settled,
             actions_left=self.actions_left,
-            observation=await self._changed(),
+            observation=observed,
         )
         return await asyncio.to_thread(self._told, acted)
 
@@ -314,7 +323,8 @@ class LiveSession:
         ``input.not_found``."""
         await self._look()
         if delta:
-            return await self._tell(await self._changed(limits.SNAPSHOT_PART_BYTES))
+            lines, whole = await self._view.change(bytes_max=limits.SNAPSHOT_PART_BYTES)
+            return await self._tell(self._observed(lines, "table" if whole else "change"))
         return await self._tell(self._observed(await self._view.snapshot(number, focus), "page"))
 
     async def find(self, wanted: str, number: int = 1) -> Observed:
@@ -329,15 +339,12 @@ class LiveSession:
         page = self._pages.current
         await self._view.see(await page.look(), page.page.identities())
 
-    async def _changed(self, bytes_max: int = limits.TABLE_BYTES) -> Observed:
-        lines, whole = await self._view.change(bytes_max)
-        return self._observed(lines, "table" if whole else "change")
-
     def _observed(self, lines: Lines, shows: Shows) -> Observed:
-        observation = self._view.named.observation
+        observation, told = self._view.named.observation, self._view.place_told()
         return Observed(
             session=self.record.id,
             page=self._pages.number,
+            told=told and shows in ("change", "found"),
             url=observation.url,
             title=observation.title,
             unconfirmed=recorder.unconfirmed if (recorder := self._pages.current.recorder) else False,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Annotated, Any, Final, Literal
 
 import msgspec
@@ -42,12 +43,18 @@ from protocol.recording.records.session import Verdict
 _DONE_NOT = "the page may show that it was done: it was not. The owner is asked: `trailmesh approve show {}`"
 _PAGE = "{index} {url} {title} {recorded} {current}"
 _RECORDED = "{id}, {verdict}, {steps}, {title}"
+_DONE_SHOWN: Final = 3
 _HELD = "{method} {address}{fields}, {size} (risk class {risk}{row}): {question}{waits_s}"
 _DOWNLOADED = "{name}{size_bytes}{fault}{path}"
 
 
 def _unless_settled(settled: bool) -> str:
     return "" if settled else "no: the page was still changing"
+
+
+def _done(did: Sequence[str]) -> str:
+    """The actions in words; of many, their number and the last."""
+    return ", ".join(did) if len(did) <= _DONE_SHOWN else f"{len(did)} actions, the last: {did[-1]}"
 
 
 # --- what they give --------------------------------------------------------------------------------------------------
@@ -93,8 +100,10 @@ class Observed(msgspec.Struct, frozen=True, kw_only=True):
     """Id of the live session."""
     page: Annotated[int, shown("page", as_="hidden")]
     """Index of the page, from 0."""
-    url: Annotated[PageAddress, shown("url")]
-    title: Annotated[PageText, shown("title")]
+    told: Annotated[bool, shown("told before", as_="hidden")]
+    """True if the caller was told address and title before, and both are the same."""
+    url: Annotated[PageAddress, shown("url", unless="told")]
+    title: Annotated[PageText, shown("title", unless="told")]
     unconfirmed: Annotated[
         bool,
         shown("unconfirmed", words="something that this page sent did not leave, so what it shows may not be true"),
@@ -145,7 +154,7 @@ class Acted(msgspec.Struct, frozen=True, kw_only=True):
     """Result of an action, with the page after it."""
 
     session: Annotated[Plain, shown("live session", as_="hidden")]
-    did: Annotated[tuple[Done, ...], shown("did")]
+    did: Annotated[tuple[Done, ...], shown("did", said=_done)]
     """The performed actions, in words."""
     risk: Annotated[int, shown("risk class", into="did", words=", risk class {}")]
     """The highest risk class among them."""

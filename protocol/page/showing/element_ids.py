@@ -30,13 +30,21 @@ def id_in(locator: Locator | None) -> str:
 
 
 class Named:
-    """One observation, and the ids of its elements."""
+    """One observation, and the ids of its elements. An element gets its id when it is first asked for, so that ids stay short."""
 
-    def __init__(self, observation: Observation, ids: Mapping[str, str]) -> None:
-        """ids: by ref of the observation."""
-        self.observation = observation
-        self.ids = ids
+    def __init__(self, observation: Observation, ids: Mapping[str, str], give: Callable[[str], str]) -> None:
+        """ids: those that are given already, by ref of the observation. give: gives one to the element with a ref."""
+        self.observation, self._give = observation, give
+        self.given = dict(ids)
         self._refs = {each: ref for ref, each in ids.items()}
+
+    def id(self, ref: str) -> str:
+        """The id of the element with this ref."""
+        if (known := self.given.get(ref)) is not None:
+            return known
+        given = self.given[ref] = self._give(ref)
+        self._refs[given] = ref
+        return given
 
     def element(self, given: str) -> Element | None:
         """The element with this id; None if the observation has none."""
@@ -55,6 +63,8 @@ class ElementIds:
         self._told: dict[str, Element] = {}
         """By id: the element as the caller saw it last."""
         self._last: Named | None = None
+        self._own: dict[str, str] = {}
+        """The identities of its elements, by ref."""
         self._count = 0
 
     def name(self, observation: Observation, identities: Mapping[str, str]) -> Named:
@@ -63,12 +73,10 @@ class ElementIds:
         built = self._built_anew(observation, own)
         found: dict[str, str] = {}
         for ref, identity in own.items():
-            given = self._ids.pop(identity, "") or built.get(ref) or self._next()
-            self._ids[identity] = given
-            found[ref] = given
-        while len(self._ids) > max(limits.ELEMENT_IDS_MAX, len(found)):
-            self._told.pop(self._ids.pop(next(iter(self._ids))), None)
-        self._last = Named(observation, found)
+            if given := self._ids.pop(identity, "") or built.get(ref):
+                found[ref] = self._ids[identity] = given
+        self._own = own
+        self._last = Named(observation, found, lambda ref: self._next(own[ref]))
         return self._last
 
     def _built_anew(self, observation: Observation, own: Mapping[str, str]) -> dict[str, str]:
@@ -81,24 +89,33 @@ class ElementIds:
         if last is None:
             return {}
         same = _address(last.observation) == _address(observation)
-        kept = {self._ids[identity] for identity in own.values() if identity in self._ids}
+        now, before = set(own.values()), set(self._own.values())
         lost, new = defaultdict[Meaning, list[str]](list), defaultdict[Meaning, list[str]](list)
         for element in last.observation.elements:
-            if (same or element.link) and (given := last.ids[element.ref]) not in kept:
-                lost[_meaning(element)].append(given)
+            if (same or element.link) and self._own[element.ref] not in now:
+                lost[_meaning(element)].append(last.given.get(element.ref, ""))
         for element in observation.elements if lost else ():
-            if own[element.ref] not in self._ids:
+            if own[element.ref] not in before and own[element.ref] not in self._ids:
                 new[_meaning(element)].append(element.ref)
         return {
             ref: given
             for meaning, refs in new.items()
             if len(lost[meaning]) == len(refs)
             for ref, given in zip(refs, lost[meaning], strict=True)
+            if given
         }
 
-    def _next(self) -> str:
+    def _next(self, identity: str) -> str:
+        assert self._last is not None, "ids are given to the elements of a page"
         self._count += 1
-        return f"e{self._count}"
+        self._ids[identity] = given = f"e{self._count}"
+        while len(self._ids) > max(limits.ELEMENT_IDS_MAX, len(self._last.given) + 1):
+            self._told.pop(self._ids.pop(next(iter(self._ids))), None)  # those of this page stand at the end
+        return given
+
+    def told(self, given: str) -> Element | None:
+        """The element with the id ``given`` as the caller saw it last; None if it was not shown."""
+        return self._told.get(given)
 
     def tell(self, named: Named, given: Iterable[str]) -> None:
         """Note that the caller sees these elements of ``named`` now, by their ids."""

@@ -42,7 +42,7 @@ def outline(named: Named, plain: Callable[[str], str] = str) -> list[Entry]:
             adrift = []
 
     def entry(element: Element, margin: str, words: str) -> Entry:
-        given = named.ids[element.ref]
+        given = named.id(element.ref)
         return given, f"{margin}- [{given}] {words}"
 
     for index, text in enumerate(shown):
@@ -65,16 +65,6 @@ def below(lines: Sequence[Entry], given: str) -> list[Entry]:
     first = next((place for place, (own, _) in enumerate(lines) if own == given), len(lines))
     inner = (place for place in range(first + 1, len(lines)) if _depth(lines[place]) <= _depth(lines[first]))
     return list(lines[first : next(inner, len(lines))])
-
-
-def matching(lines: Sequence[Entry], wanted: str) -> list[Entry]:
-    """The lines that contain ``wanted``, in any case of letters, or whose role it is, each without its indentation."""
-    folded = wanted.casefold()
-    found = ((given, line.lstrip(" ")) for given, line in lines)
-    return [(given, line) for given, line in found if folded in _WORDS.sub("", line, count=1).casefold()]
-
-
-_WORDS: Final = re.compile(r"^- (?:\[e[0-9]+\] )?")
 
 
 def _depth(entry: Entry) -> int:

@@ -6,12 +6,13 @@ A line is ``e17 button "Add to cart" [disabled] in "Blue mug"``. Text of the pag
 from __future__ import annotations
 
 import re
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
 from protocol import limits
+from protocol.page.actions.action import Action, Check, Fill, Select
 from protocol.page.seen.observation import INTERACTIVE_ROLES, ROLES, Element, Observation
 from protocol.page.seen.whole import said
 from protocol.page.showing.element_ids import Named
@@ -26,6 +27,8 @@ _NAME: Final = re.compile(r'^[a-z]+ "(.*)"')
 _NAME_CHARS: Final = 100
 _VALUE_CHARS: Final = 60
 _CONTEXT_CHARS: Final = 40
+_GONE_SHOWN: Final = 4
+"""How many texts that are gone a difference quotes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,14 +78,30 @@ def table(named: Named, plain: Callable[[str], str] = str) -> Table:
     listed = [item for item in observation.elements if acts(item)]
     twice = Counter((item.role, item.name) for item in listed)
     rows = {
-        named.ids[item.ref]: row(item, named.ids[item.ref], plain, context=twice[item.role, item.name] > 1)
+        named.id(item.ref): row(item, named.id(item.ref), plain, context=twice[item.role, item.name] > 1)
         for item in listed
     }
-    own = {observation.lines[observation.places[item.ref]] for item in listed} if observation.lines else set[int]()
+    own = _own_lines(observation, listed)
     cut = said(observation.cut) if observation.cut else ""
     return Table(
         rows=rows, texts=tuple(map(plain, _texts(observation, own))), address=observation.url.partition("#")[0], cut=cut
     )
+
+
+def _own_lines(observation: Observation, listed: Sequence[Element]) -> set[int]:
+    """The lines of the snapshot that the rows of ``listed`` stand for: their own, and those of the options of a list."""
+    if not observation.lines:
+        return set()
+    own = {observation.lines[observation.places[item.ref]]: bool(item.options) for item in listed}
+    lines, inside = observation.text.split("\n"), -1
+    found = set(own)
+    for number, line in enumerate(lines):
+        level = len(line) - len(line.lstrip(" "))
+        if 0 <= inside < level:
+            found.add(number)
+        else:
+            inside = level if own.get(number) else -1
+    return found
 
 
 def acts(element: Element) -> bool:
@@ -138,12 +157,41 @@ def part(shown: Table, number: int = 1, bytes_max: int = limits.TABLE_BYTES) -> 
     return parted([*_head(shown, bytes_max), *shown.rows.items()], number, bytes_max)
 
 
-def arrival(before: Table, now: Table, bytes_max: int = limits.TABLE_BYTES) -> Lines:
-    """The table of another page than ``before``, without the lines that ``before`` had too, which are counted."""
+def change(
+    before: Table, now: Table, asked: Collection[str] = (), bytes_max: int = limits.TABLE_BYTES
+) -> tuple[Lines, bool]:
+    """The difference between two tables; or, of another page, its table and True.
+
+    ``now`` is another page if it has another address and its table is shorter than the difference. asked: ids of the fields that
+    hold what they were asked to hold; they are counted only.
+    """
+    differing = _differing(before, now, asked)
+    if before.address != now.address and _bytes(arrived := _arrived(before, now, bytes_max)) < _bytes(differing):
+        return parted(arrived, 1, bytes_max), True
+    return parted(differing or [("", "# nothing that is listed here has changed")], 1, bytes_max), False
+
+
+def _bytes(entries: Sequence[Entry]) -> int:
+    return sum(len(line.encode()) + 1 for _, line in entries)
+
+
+def _arrived(before: Table, now: Table, bytes_max: int) -> list[Entry]:
+    """The table of another page than ``before``. Of lines that ``before`` had too, only the ids are given."""
     new = [(given, line) for given, line in now.rows.items() if before.rows.get(given) != line]
-    left = len(now.rows) - len(new)
-    still = [("", f"# and {left} lines that were shown before")] if left else []
-    return parted([*_head(now, bytes_max), *still, *new], 1, bytes_max)
+    same = [given for given, line in now.rows.items() if before.rows.get(given) == line]
+    still = [("", f"# as before: {ids_in_brief(same)}")] if same else []
+    return [*_head(now, bytes_max), *still, *new]
+
+
+def ids_in_brief(given: Sequence[str]) -> str:
+    """``e1-e4 e7``: ids with those that follow each other as a range."""
+    ranges: list[list[int]] = []
+    for number in (int(each.removeprefix("e")) for each in given):
+        if ranges and ranges[-1][-1] == number - 1:
+            ranges[-1][1:] = [number]
+        else:
+            ranges.append([number])
+    return " ".join("-".join(f"e{end}" for end in each) for each in ranges)
 
 
 def _head(shown: Table, bytes_max: int) -> list[Entry]:
@@ -182,29 +230,81 @@ def _parts(entries: Sequence[Entry], bytes_max: int) -> list[list[Entry]]:
     return parts
 
 
-def another(before: Table, now: Table) -> bool:
-    """True if ``now`` is another page than ``before``, of which no difference tells: another address, or other controls."""
-    kept = len(before.rows.keys() & now.rows.keys())
-    return before.address != now.address and 2 * kept < max(len(before.rows), len(now.rows), 1)
-
-
-def difference(before: Table, now: Table, bytes_max: int = limits.TABLE_BYTES) -> Lines:
-    """The lines that ``now`` has and ``before`` had not (``+``), that say something else (``~``), and that are gone (``-``).
-
-    At most ``bytes_max`` bytes.
-    """
-    entries = [
+def _differing(before: Table, now: Table, asked: Collection[str]) -> list[Entry]:
+    """The lines that ``now`` has and ``before`` had not (``+``), that say something else (``~``), and that are gone (``-``)."""
+    entries: list[Entry] = []
+    if asked:
+        entries.append(("", f"# {len(asked)} field{'s hold' if len(asked) > 1 else ' holds'} what was given"))
+    entries += [
         (given, f"{'~' if given in before.rows else '+'} {line}")
         for given, line in now.rows.items()
-        if before.rows.get(given) != line
+        if before.rows.get(given) != line and given not in asked
     ]
-    new = Counter(now.texts) - Counter(before.texts)
+    new, old = Counter(now.texts) - Counter(before.texts), Counter(before.texts) - Counter(now.texts)
     for line in now.texts:
         if new[line] > 0:
             new[line] -= 1
             entries.append(("", f"+ {quoted(line, 2 * _NAME_CHARS)}"))
-    gone = [given for given in before.rows if given not in now.rows]
-    entries += [("", f"- {' '.join(gone[at : at + 20])}") for at in range(0, len(gone), 20)]
-    old = Counter(before.texts) - Counter(now.texts)
-    entries += [("", f"- {quoted(line, _NAME_CHARS)}") for line in old.elements()]
-    return parted(entries or [("", "# nothing that is listed here has changed")], 1, bytes_max)
+    if gone := [given for given in before.rows if given not in now.rows]:
+        entries += [("", f"- {ids_in_brief(gone)}")]
+    lines = [*old.elements()]
+    entries += [("", f"- {quoted(line, _NAME_CHARS)}") for line in lines[:_GONE_SHOWN]]
+    if len(lines) > _GONE_SHOWN:
+        entries.append(("", f"# {len(lines) - _GONE_SHOWN} more texts are gone"))
+    return entries
+
+
+def holds(action: Action, before: Element, now: Element) -> bool:
+    """True if the field ``now`` holds what ``action`` has put into it, and else is as it was ``before``."""
+    if _otherwise(before) != _otherwise(now):
+        return False
+    match action:
+        case Fill(value=str() as text):
+            return _SPACE.sub(" ", text).strip() == _SPACE.sub(" ", now.value).strip()
+        case Check(checked=checked):
+            return ("checked" in now.states) is checked
+        case Select(option=option, also=()):
+            return option == now.value
+        case _:
+            return False
+
+
+def _otherwise(element: Element) -> tuple[str, str, str, frozenset[str]]:
+    """The parts of an element that filling it does not change."""
+    return element.role, element.name, element.context, frozenset(element.states) - _SILENT - {"checked"}
+
+
+def matching(named: Named, wanted: str, plain: Callable[[str], str] = str) -> list[Entry]:
+    """The lines of a page that contain ``wanted``, in any case of letters, or whose role it is.
+
+    A control also counts if the row or card around it is called ``wanted`` in part. plain: as for ``table``.
+    """
+    folded, observation = wanted.casefold(), named.observation
+    at: dict[int, list[Element]] = defaultdict(list)
+    for place, element in zip(observation.lines, observation.elements, strict=True):
+        at[place].append(element)
+    found: list[Entry] = []
+    for number, line in enumerate(observation.text.split("\n")):
+        words = plain(line.lstrip(" ").removeprefix("- "))
+        here: list[Element | None] = [*at.get(number, ())] or [None]
+        *boxes, last = here
+        found += _hits(named, boxes, folded, plain)
+        if last is not None:
+            found += _hits(named, [last], folded, plain, words)
+        elif folded in words.casefold():
+            found.append(("", f"# {quoted(words, 2 * _NAME_CHARS)}"))
+    return found + _hits(named, at[-1], folded, plain)
+
+
+def _hits(
+    named: Named, elements: Sequence[Element | None], folded: str, plain: Callable[[str], str], words: str = ""
+) -> list[Entry]:
+    """The lines of those of ``elements`` that contain ``folded``. words: what their line of the snapshot says."""
+    hits = []
+    for element in filter(None, elements):
+        around = plain(element.context) if acts(element) else ""
+        if folded in f'{element.role} "{plain(element.name)}" {around} {words}'.casefold():
+            given = named.id(element.ref)
+            line = row(element, given, plain, context=acts(element))
+            hits.append((given, line if folded in line.casefold() else f"{given} {quoted(words, 2 * _NAME_CHARS)}"))
+    return hits
