@@ -180,7 +180,7 @@ async def test_a_field_is_cleared_by_an_empty_text_and_by_no_call_that_gives_non
     assert any(line.endswith('searchbox "Search": mug') for line in seen.lines)
     acted: Acted = await bench.call("type", opened.session, ref="e2", text="")
     assert acted.did == ("clear searchbox “Search”",)
-    assert any(line.endswith('searchbox "Search"') for line in acted.observation.lines)
+    assert acted.observation.lines == ("# 1 field holds what was given",)
     with pytest.raises(msgspec.ValidationError):
         await bench.call("type", opened.session, ref="e2", text="x" * (limits.ACTION_TEXT_CHARS_MAX + 1))
 
