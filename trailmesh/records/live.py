@@ -40,6 +40,9 @@ class Observed(msgspec.Struct, frozen=True, kw_only=True):
     page: int
     """Index of the page, from 0."""
 
+    told: bool
+    """True if the caller was told address and title before, and both are the same."""
+
     url: str
 
     title: str
