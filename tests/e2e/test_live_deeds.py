@@ -11,12 +11,19 @@ from typing import ClassVar
 import pytest
 
 from tests.e2e.test_live import live, ref_of
-from tests.mesh_nodes import Node, cli
+from tests.mesh_nodes import CONFIG, Node, cli, serving
 
 pytestmark = pytest.mark.browser
 
 PAGES = {
     "/": b"<title>Files</title><a href=/report.csv>Report</a><button onclick=\"location='/report.csv'\">Export</button>",
+    "/form": b"<title>Form</title><form method=post enctype=multipart/form-data action=/send><label>Photo<input type=file name=f>"
+    b"</label><button>Send</button></form>",
+    "/eager": b"<title>Eager</title><label>Photo<input type=file id=f></label><p id=said></p><script>"
+    b"f.onchange = async () => { const text = await f.files[0].text(); said.textContent = 'read ' + text.length;"
+    b" fetch('/take', {method: 'POST', body: text}).catch(() => 0);"
+    b" new Image().src = '/pixel?d=' + encodeURIComponent(text); fetch('/log?d=' + btoa(text)).catch(() => 0);"
+    b" setTimeout(() => fetch('/later/' + btoa(text)).catch(() => 0), 300); }</script>",
 }
 REPORT = b"name,price\nTin mug,12\n"
 
@@ -48,6 +55,20 @@ class _Site(http.server.BaseHTTPRequestHandler):
         """Nothing."""
 
 
+LETTER = "Dear Ann, the offer is 4,711 for all of it. Yours, Bob"
+
+
+@pytest.fixture(scope="module")
+def deeds(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Node]:
+    """A node with a folder to upload from."""
+    directory = tmp_path_factory.mktemp("deeds")
+    (directory / "letters").mkdir()
+    (directory / "letters" / "offer.txt").write_text(LETTER)
+    config = CONFIG.replace("browser: {", f"browser: {{upload_folders: [{directory / 'letters'}], ")
+    with serving(directory, "anna", config=config) as (node,):
+        yield node
+
+
 @pytest.fixture(scope="module")
 def deeds_url() -> Iterator[str]:
     with http.server.ThreadingHTTPServer(("127.0.0.1", 0), _Site) as server:
@@ -60,23 +81,44 @@ def deeds_url() -> Iterator[str]:
             thread.join()
 
 
-def test_a_download_is_told_with_its_place_and_recorded(served: Node, deeds_url: str) -> None:
-    opened = live(served, "open", f"{deeds_url}/")
+def test_a_download_is_told_with_its_place_and_recorded(deeds: Node, deeds_url: str) -> None:
+    opened = live(deeds, "open", f"{deeds_url}/")
     session = opened["session"]
-    acted = live(served, "click", session, ref_of(opened["observation"], 'link "Report"'))
+    acted = live(deeds, "click", session, ref_of(opened["observation"], 'link "Report"'))
     (told,) = acted["downloads"]
     assert (told["size_bytes"], told["fault"]) == (len(REPORT), "")
     kept = Path(told["path"])
     assert kept.read_bytes() == REPORT
-    assert kept.parent.parent == served.home / "downloads" / session, "no name leads out of the folder"
+    assert kept.parent.parent == deeds.home / "downloads" / session, "no name leads out of the folder"
     assert (kept.stat().st_mode & 0o777, kept.parent.stat().st_mode & 0o777) == (0o600, 0o700)
     status, out, err = cli(
-        "live", "click", "--session", session, ref_of(opened["observation"], "Export"), home=served.home
+        "live", "click", "--session", session, ref_of(opened["observation"], "Export"), home=deeds.home
     )
     assert status == 0, err
     line = next((line for line in out.splitlines() if "kept at" in line), out)
     assert line.endswith(f", 22 bytes, kept at {kept}")
-    (recorded,) = live(served, "close", session)["recorded"]
-    steps = served.run("session", "show", recorded["id"])["steps"]
+    (recorded,) = live(deeds, "close", session)["recorded"]
+    steps = deeds.run("session", "show", recorded["id"])["steps"]
     assert [len(step.get("downloads", ())) for step in steps] == [0, 1, 1]
     assert kept.exists(), "it outlives its session"
+
+
+def test_a_file_is_given_to_a_field_without_a_question_and_what_would_carry_it_away_is_held(
+    deeds: Node, deeds_url: str
+) -> None:
+    opened = live(deeds, "open", f"{deeds_url}/form", "--hold", "1")
+    session = opened["session"]
+    given = live(deeds, "upload", session, ref_of(opened["observation"], "Photo"), "offer.txt")
+    assert (given["question"], given["held"], given["blocked"]) == ("", [], [])
+    sent = live(deeds, "click", session, ref_of(opened["observation"], "Send"))
+    (held,) = sent["held"]
+    assert (held["method"], held["risk"] >= 4) == ("POST", True)
+    eager = live(deeds, "navigate", session, f"{deeds_url}/eager")
+    given = live(deeds, "upload", session, ref_of(eager["observation"], "Photo"), "offer.txt")
+    assert any(f"read {len(LETTER)}" in line for line in given["observation"]["lines"]), "the page has the file"
+    tried = [*given["blocked"], *(f"{each['method']} {each['address']}" for each in given["held"])]
+    for each in ("POST", "/pixel", "/log"):
+        assert any(each in line for line in tried), (each, tried)
+    live(deeds, "wait", session, "--time", "2")
+    live(deeds, "close", session)
+    assert not [each for each in _Site.got if each[0] == "POST" or each[1].startswith(("/pixel", "/log", "/later"))]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from adapters.browser.egress.closely import Closely
+from adapters.ports.browser import Given
 from protocol.page.actions.action import Click, Fill, Locator, Secret
 from protocol.page.secrets.secrets import GivenSecret, Secrets
 from protocol.risk.addresses.opaque import is_opaque
@@ -117,7 +118,7 @@ async def test_a_secret_that_was_typed_is_not_sent_in_an_address() -> None:
 
     closely.pauses = pauses
     for name in given:
-        await closely.begin(Fill(target=Locator(), value=Secret(secret=name)), secrets, grave=False)
+        await closely.begin(Fill(target=Locator(), value=Secret(secret=name)), secrets, Given())
         closely.end()
     assert len(paused) == len(given)
     encoded = "Y29ycmVjdCBob3JzZSA3"
@@ -131,10 +132,10 @@ async def test_a_secret_that_was_typed_is_not_sent_in_an_address() -> None:
 async def test_the_window_of_a_grave_press_stays_open_after_the_action() -> None:
     closely = Closely()
     assert not closely.looks
-    await closely.begin(Click(target=Locator()), Secrets(), grave=True)
+    await closely.begin(Click(target=Locator()), Secrets(), Given(grave=True))
     assert closely.says(SITE)["grave"]
     closely.end()
     assert closely.says(SITE)["grave"], "a timer of the page may send it now"
-    await closely.begin(Click(target=Locator()), Secrets(), grave=False)
+    await closely.begin(Click(target=Locator()), Secrets(), Given())
     closely.end()
     assert closely.looks, "another press does not end it"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from node.live.acting.gate import Gate
 from node.live.browsers.mounting import Mount
-from protocol.page.actions.action import Action, Click, Drag, Fill, Goto, Locator, Press, Secret, Select, Upload
+from protocol.page.actions.action import Action, Click, Drag, Fill, Goto, Locator, Press, Secret, Select
 from protocol.page.seen.observation import Element, Observation, Traits
 from protocol.risk.pressing.classes import Risk, classify
 from protocol.risk.pressing.pressing import is_grave, needs_yes, only_reads, raised, reading
@@ -45,7 +45,6 @@ def test_what_is_more_than_a_press_needs_a_yes() -> None:
     field = element("Password", "textbox", tag="input", input_type="password")
     more: tuple[tuple[Action, Element | None], ...] = (
         (Fill(target=AT, value=Secret(secret="word")), field),
-        (Upload(target=AT, files=("a.txt",)), element("File", tag="input", input_type="file")),
         (Goto(url="https://shop.example/account/delete"), None),
     )
     for action, on in more:

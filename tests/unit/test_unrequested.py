@@ -5,7 +5,7 @@ from __future__ import annotations
 from adapters.browser.base.unrequested import DEEDS, other_program
 from adapters.browser.launch.arguments import launch_args
 from adapters.browser.launch.settings import BrowserSettings
-from protocol.page.actions.action import Click, Fill, Locator, Secret, Upload
+from protocol.page.actions.action import Click, Fill, Locator, Secret
 from protocol.page.actions.dialogs import DialogAnswer
 from protocol.page.seen.observation import BLANK, Element, Traits
 from protocol.risk.pressing.answers import with_answer
@@ -16,14 +16,11 @@ from protocol.risk.requests.requests import GuardPolicy
 
 def test_what_is_asked_has_a_class_that_nobody_has_without_a_yes() -> None:
     target = Locator()
-    files = Element(ref="e1", role="button", name="Photo", traits=Traits(tag="input", input_type="file"))
     word = Element(ref="e2", role="textbox", name="Password", traits=Traits(tag="input", input_type="password"))
     button = Element(ref="e3", role="button", name="Next")
-    upload, secret = Upload(target=target, files=("a",)), Fill(target=target, value=Secret(secret="word"))
-    assert classify(upload, files, BLANK).level == APPROVAL_CLASS
+    secret = Fill(target=target, value=Secret(secret="word"))
     assert classify(secret, word, BLANK).level == 6
-    for action, element in ((upload, files), (secret, word)):
-        assert needs_yes(action, element, classify(action, element, BLANK), GuardPolicy())
+    assert needs_yes(secret, word, classify(secret, word, BLANK), GuardPolicy())
     press = classify(Click(target=target), button, BLANK)
     for text, level in (("Delete the account?", 7), ("", APPROVAL_CLASS), ("Place the order?", 5)):
         answer = DialogAnswer(kind="confirm", text=text, accept=True)

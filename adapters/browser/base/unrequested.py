@@ -101,8 +101,8 @@ DEEDS: Final = (
     ),
     UnrequestedEffect(
         name="upload",
-        kept="asked",
-        how="class 4, files of `browser.upload_folders` only",
+        kept="noted",
+        how="files of `browser.upload_folders` only; what carries one away is judged, and nothing that holds its content is a read",
         why="A script can read a file before anything is sent.",
     ),
     UnrequestedEffect(

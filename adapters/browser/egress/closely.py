@@ -1,14 +1,19 @@
-"""Decides when every GET of a page is examined: after a press of a control with grave words, and after a secret was typed."""
+"""Decides when every GET of a page is examined: after a press of a control with grave words, after a secret was typed, and after a
+file was handed over.
+"""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterable
 from typing import Final, TypedDict
 
+from adapters.ports.browser import Given
+from protocol import limits
 from protocol.page.actions.action import Action, Fill, Goto, Secret
 from protocol.page.secrets.secret_search import Search
 from protocol.page.secrets.secrets import NO_SECRETS, Secrets
+from protocol.risk.requests.handed import carries_file
 
 _AFTER_S: Final = 10.0
 """The seconds after a press in which its scripts may still send requests."""
@@ -19,6 +24,7 @@ class PageFacts(TypedDict):
 
     grave: bool
     tells: bool
+    carries: bool
 
 
 async def _nothing() -> None:
@@ -40,6 +46,8 @@ class Closely:
         """The values of typed secrets, by name."""
         self._search: Search | None = None
         self._secrets = NO_SECRETS
+        self._files: tuple[bytes, ...] = ()
+        """The contents of the files that the page was given, the newest first."""
 
     @property
     def grave(self) -> bool:
@@ -49,14 +57,15 @@ class Closely:
     @property
     def looks(self) -> bool:
         """True if every request must be judged before it leaves."""
-        return self.grave or bool(self._typed)
+        return self.grave or bool(self._typed) or bool(self._files)
 
-    async def begin(self, action: Action, secrets: Secrets, *, grave: bool, url: str = "") -> None:
+    async def begin(self, action: Action, secrets: Secrets, given: Given, *, url: str = "") -> None:
         """``action`` is about to be performed. If it counts, every later request is examined.
 
         url: the address of the page. Its site knows that address already, so nothing in it counts as a secret there.
         """
-        self._acts = grave
+        self._acts = given.grave
+        self._keep(each.data for each in given.files)
         self._opens = action.url if isinstance(action, Goto) else ""
         typed = action.value.secret if isinstance(action, Fill) and isinstance(action.value, Secret) else ""
         if typed and not _tells(typed, secrets, url):
@@ -70,12 +79,24 @@ class Closely:
         if self._acts:
             self._acts, self._until = False, time.monotonic() + _AFTER_S
 
-    def says(self, url: str) -> PageFacts:
-        """The facts for a request to ``url``."""
+    def _keep(self, files: Iterable[bytes]) -> None:
+        room, kept = limits.UPLOAD_BYTES_MAX, []
+        for data in (*(each for each in files if each), *self._files):
+            if (room := room - len(data)) < 0:
+                break
+            kept.append(data)
+        self._files = tuple(kept)
+
+    def says(self, url: str, body: str | None = None) -> PageFacts:
+        """The facts for a request to ``url`` with ``body``."""
         # The author of the action wrote the address to open, and it contains only secrets that may be in it.
         opened = bool(self._opens) and url.partition("#")[0] == self._opens.partition("#")[0]
         found = self._search.find(url) if self._search is not None and not opened else []
-        return PageFacts(grave=self.grave, tells=any(not self._secrets.may_stand_in(each.name, url) for each in found))
+        return PageFacts(
+            grave=self.grave,
+            tells=any(not self._secrets.may_stand_in(each.name, url) for each in found),
+            carries=not opened and any(carries_file(text, self._files) for text in (url, body or "")),
+        )
 
 
 def _tells(name: str, secrets: Secrets, url: str) -> bool:

@@ -160,7 +160,7 @@ class NetworkGuard:
         watched: Mapping[str, Any] = {}
         is_main = kind == "document" and frame in ("", self._activity.main_frame)
         try:
-            watched = self.closely.says(url)
+            watched = self.closely.says(url, body)
             rule = judge_request(method, url, kind, is_navigation, body, self.policy, **told._asdict(), **watched)
         except (
             Exception

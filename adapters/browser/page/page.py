@@ -191,7 +191,7 @@ class ChromiumPage(ReadablePage):
         self._guard.late.begin(action)
         self._ahead.forget()
         self._following.begin()
-        await self._guard.closely.begin(action, self._secrets, grave=given.grave, url=self._page.url)
+        await self._guard.closely.begin(action, self._secrets, given, url=self._page.url)
         await self._hands.filled.begin()
         extracted = ""
         if isinstance(action, Goto):

@@ -93,7 +93,7 @@ class Needing:
     def note(self, step: Step, rules: Sequence[str]) -> None:
         """A step is over. rules: the rules that refused its ``blocked`` requests."""
         refused, self._refused = self._refused, {}
-        if not isinstance(step.action, PRESSES | Upload):
+        if not isinstance(step.action, PRESSES):
             self._own |= refused.keys()
         caused = {form: level for form, level in refused.items() if form not in self._own}
         for form, level in caused.items():

@@ -106,7 +106,8 @@ def _judged(action: Action, element: Element | None, page: Observation) -> Risk:
             # The element that the drag ends on counts too (``drag.dropped``).
             return raised(clicked(element, page), 4, "drags something")
         case Upload():
-            # Scripts of the page can read the file at once, whether or not a form is sent later.
+            # Scripts of the page can read the file at once, whether or not a form is sent later. Each request that it causes has
+            # this class at least.
             return raised(clicked(element, page), 4, "hands over a file")
         case Click(button="right"):
             return _menu(clicked(element, page))

@@ -11,7 +11,7 @@ from typing import Final
 
 import msgspec
 
-from protocol.page.actions.action import Action, Check, Click, Drag, Fill, Press, Secret, Select
+from protocol.page.actions.action import Action, Check, Click, Drag, Fill, Press, Secret, Select, Upload
 from protocol.page.seen.observation import Element
 from protocol.risk.addresses.letters import decoded
 from protocol.risk.addresses.opaque import is_opaque
@@ -43,7 +43,7 @@ _ONE_ADDRESS: Final = frozenset(
 CHOSEN: Final = "a search presses nothing that sounds like it"
 UNSURE: Final = "the capsule lets nothing be pressed that is not known to read only"
 _TITLE_WORD_CHARS: Final = 4
-PRESSES: Final = Click | Check | Fill | Select | Press | Drag
+PRESSES: Final = Click | Check | Fill | Select | Press | Drag | Upload
 
 
 def only_reads(guard: GuardPolicy) -> bool:
@@ -75,6 +75,8 @@ def needs_yes(action: Action, element: Element | None, risk: Risk, guard: GuardP
         return "it is more than a press"
     if risk.gravest >= GRAVE_CLASS and carries_many(guard):
         return MANY
+    if isinstance(action, Upload) and (carries_many(guard) or any(entry.startswith("WS ") for entry in guard.allow)):
+        return MANY  # nobody looks for files in what a socket carries
     index = rule_at(guard.sites, chosen_at)
     if chosen_at and index is not None and not guard.sites[index].probe:
         return "the rule of this site keeps searches from pressing what is not understood"
@@ -105,8 +107,10 @@ def raised(risk: Risk, why: str) -> Risk:
 
 
 def is_grave(action: Action, risk: Risk) -> bool:
-    """True if ``action`` is a press with any grave evidence. An unreadable address may then be its order."""
-    return isinstance(action, PRESSES) and risk.gravest >= GRAVE_CLASS
+    """True if ``action`` is a press with any grave evidence, or hands over a file. An unreadable address may then be its order, or
+    hold the file.
+    """
+    return isinstance(action, Upload) or (isinstance(action, PRESSES) and risk.gravest >= GRAVE_CLASS)
 
 
 def _is_said(element: Element | None, risk: Risk) -> bool:
@@ -120,7 +124,7 @@ def _reads_by_address(action: Action, element: Element | None) -> bool:
     because it is stopped when it leaves; nor does an address that repeats the link's text or is a question, because it belongs
     to a text.
     """
-    if element is None or not isinstance(action, Click | Press):
+    if element is None or not isinstance(action, Click | Press | Upload):
         return False
     if element.traits.submits and element.traits.form_method == "get":
         return True

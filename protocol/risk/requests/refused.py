@@ -40,6 +40,8 @@ OPAQUE: Final = "address: opaque"
 """Rule: a control with grave words is taking effect, and the address is unreadable."""
 TYPED: Final = "address: typed secret"
 """Rule: the address contains a secret that was typed."""
+FILE: Final = "address: file"
+"""Rule: the address contains content of a file that was handed to the page."""
 CARD: Final = "address: card"
 """Rule: the address contains the number or the code of a card, or an IBAN."""
 _GRAVER: Final = "class "
@@ -72,6 +74,7 @@ _MEANINGS: Final = {
     "method": "it is not sent by GET, and not known to read only",
     OPAQUE: "what was pressed sounds grave, and its address says nothing that can be read, so opening it may be the order",
     TYPED: "its address holds a secret that was typed",
+    FILE: "its address holds content of a file that was handed to the page",
     CARD: "its address holds the number or the code of a card, or an IBAN",
     SOCKET: "no entry allows the WebSocket",
     SOCKET_FULL: "more went over a WebSocket than is passed on, or a page opened too many",

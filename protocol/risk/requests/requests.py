@@ -13,7 +13,7 @@ from protocol.risk.addresses.opaque import holds_card, is_opaque
 from protocol.risk.reads import reads_by_form
 from protocol.risk.requests.allowed import allows
 from protocol.risk.requests.destinations import judge_destination, literal_address
-from protocol.risk.requests.refused import CAPSULE, CARD, OPAQUE, TYPED
+from protocol.risk.requests.refused import CAPSULE, CARD, FILE, OPAQUE, TYPED
 from protocol.risk.requests.sites import REFUSED, SiteRule, judge_site
 from protocol.trust.origin import ANY, fits, origin_of
 
@@ -64,6 +64,7 @@ def judge_request(
     commanded: bool = False,
     grave: bool = False,
     tells: bool = False,
+    carries: bool = False,
 ) -> str | None:
     """The reason why ``policy`` refuses a request; None if it may be sent.
 
@@ -75,7 +76,8 @@ def judge_request(
     the real method, so both methods must be permitted.
     commanded: True if a header selects the operation of a POST (``Next-Action``), so that its address and body do not tell.
     grave: True if a control with grave words is taking effect, so that an unreadable address may be its order.
-    tells: True if the address contains a secret that was typed.
+    tells: True if the address contains a secret that was typed. carries: True if address or body hold content of a file that was
+    handed to the page.
     Checks in order: scheme; a readable address; origin; an IP address as host; the allow list; the rule of the site; method; the
     address.
     """
@@ -108,16 +110,20 @@ def judge_request(
         return "method"
     word = destructive_url(url, resource_type)
     if "POST" not in verbs:
-        return f"address: {word}" if word else _hidden_order(url, grave=grave, tells=tells)
+        return f"address: {word}" if word else _hidden_order(url, grave=grave, tells=tells, carries=carries)
     # The body of the announced POST is not known yet; the POST itself is judged when it comes.
-    reads = not word and not commanded and (bool(announced) or _reads(url, is_navigation, content_type, body_text))
+    reads = not (word or commanded or carries) and (
+        bool(announced) or _reads(url, is_navigation, content_type, body_text)
+    )
     return None if reads else "method"
 
 
-def _hidden_order(url: str, *, grave: bool, tells: bool) -> str | None:
+def _hidden_order(url: str, *, grave: bool, tells: bool, carries: bool) -> str | None:
     """The rule that refuses an address although it contains no order."""
     if tells or holds_card(url):
         return TYPED if tells else CARD
+    if carries:
+        return FILE
     return OPAQUE if grave and is_opaque(url) else None
 
 
