@@ -28,10 +28,11 @@ _PREPARE_TIMEOUT_S: Final = 120.0
 
 
 @asynccontextmanager
-async def serve_django_admin(workdir: Path) -> AsyncIterator[RealSite]:
-    """The admin on loopback, its database in ``workdir``."""
+async def serve_django_admin(workdir: Path, *, login: bool = False) -> AsyncIterator[RealSite]:
+    """The admin on loopback, its database in ``workdir``. login: it asks for a name and a password, as the real one does."""
     answer = await _prepare(workdir)
-    async with started(NAME, [str(_PROJECT), "serve", str(workdir)], ready=_READY, workdir=workdir) as url:
+    arguments = [str(_PROJECT), "serve", str(workdir), *(["login"] if login else [])]
+    async with started(NAME, arguments, ready=_READY, workdir=workdir) as url:
         yield RealSite(
             name=NAME,
             version="5.2",

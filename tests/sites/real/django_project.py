@@ -1,6 +1,6 @@
 # mypy: ignore-errors
 # It runs in the application's own environment, which has Django; the one the types are checked in has not.
-"""A Django project in one file: ``python django_project.py prepare|serve WORKDIR``."""
+"""A Django project in one file: ``python django_project.py prepare|serve WORKDIR [login]``."""
 
 import os
 import secrets
@@ -14,6 +14,7 @@ from django.conf import settings
 from django.urls import path
 
 WORKDIR = Path(sys.argv[2])
+LOGIN = "login" in sys.argv[3:]
 READER = "reader"
 ANSWER = "marit.holm"
 FIRST_NAMES = ("Anders", "Bente", "Cato", "Dagny", "Einar", "Frida", "Gunnar", "Hedda", "Ivar", "Jorunn")
@@ -42,7 +43,7 @@ settings.configure(
         "django.contrib.sessions.middleware.SessionMiddleware",
         "django.middleware.csrf.CsrfViewMiddleware",
         "django.contrib.auth.middleware.AuthenticationMiddleware",
-        f"{__name__}.as_reader",
+        *([] if LOGIN else [f"{__name__}.as_reader"]),
         "django.contrib.messages.middleware.MessageMiddleware",
     ],
     TEMPLATES=[
