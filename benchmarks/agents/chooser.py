@@ -81,7 +81,7 @@ class Chooser:
         except Refused:
             self._look()
             answer = self._tool.fill(entries(), submit)
-        self._acted(answer)
+        self._acted(answer, typed=not submit)
 
     def _with_ref(self, step: Step, act: Any) -> None:
         try:
@@ -91,9 +91,11 @@ class Chooser:
             answer = act(self._ref(step))
         self._acted(answer)
 
-    def _acted(self, answer: str) -> None:
-        """Keep an answer. What was printed of another page is forgotten, and so is everything if the tool does not say the page."""
-        told = self._tool.address(answer)
+    def _acted(self, answer: str, *, typed: bool = False) -> None:
+        """Keep an answer. What was printed of another page is forgotten, and so is everything if the tool does not say the page.
+        typed: that leads nowhere.
+        """
+        told = self._tool.address(answer) or (self._address if typed else "")
         if not self._tool.lasting and (not told or told != self._address):
             self._printed.clear()
         self._address = told or self._address
@@ -137,6 +139,7 @@ class Chooser:
             if _phrase(step["words"]).search(line)
             and (any_line or self._tool.ref(line))
             and (any_line or not role or re.search(rf"\b({role})\b", line))
+            and re.search(step.get("like", ""), line)
         ]
         exact = [line for line in fitting if f'"{step["words"]}"'.casefold() in line.casefold()]
         return next(iter(exact or fitting), "")

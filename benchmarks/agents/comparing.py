@@ -144,7 +144,7 @@ def compared(names: Sequence[str], rounds: int = 1, only: str = "") -> tuple[lis
                 with _all(names, Path(tempfile.mkdtemp(dir=work)), sites) as tools:
                     read |= {tool.name: len(tool.preamble().encode()) for tool in tools}
                     for tool in tools:  # so that no task pays for the start of a browser
-                        tool.open(f"{sites.addresses['pages']}/wait")
+                        tool.open(f"{sites.addresses['pages']}/start")
                     found += [perform(tool, task, sites) for task in tasks for tool in tools]
     return found, read
 

@@ -88,7 +88,7 @@ def _page(title: str, body: str) -> web.Response:
 
 def _form_page() -> str:
     fields = "".join(field.written(number) for number, field in enumerate(FORM))
-    return f"<form method=post action=/form>{fields}<button>Send the order</button></form>"
+    return f"<form method=post action=/form>{fields}<button>Send the form</button></form>"
 
 
 def _table_page() -> str:
@@ -120,8 +120,9 @@ def _handbook_page() -> str:
 
 
 _PAGES: Final = {
+    "/start": ("Begin here", lambda: "<p>Nothing to do on this page</p>"),
     "/table": ("Orders", _table_page),
-    "/form": ("A long order", _form_page),
+    "/form": ("A long form", _form_page),
     "/handbook": ("Handbook", _handbook_page),
     "/files": ("Files", lambda: "<ul><li><a href=/september.csv>Figures of September</a>"
                "<li><a href=/october.csv>Figures of October</a></ul>"),
@@ -143,7 +144,7 @@ def _pages_app(served: list[str]) -> web.Application:
         right = sum(sent.get(f"f{number}", "") == field.value for number, field in enumerate(FORM))
         if right == FIELDS:
             served.append("POST /form complete")
-        return _page("A long order", f"<p role=status>Received {right} of {FIELDS}</p>")
+        return _page("A long form", f"<p role=status>Received {right} of {FIELDS}</p>")
 
     async def upload(request: web.Request) -> web.Response:
         document = (await request.post()).get("document")

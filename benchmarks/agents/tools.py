@@ -52,7 +52,7 @@ class Tool(ABC):
     name: str
     lasting = False
     """True if ids are never given to something else and stale ones are refused: what was printed before is never wrong."""
-    _ref: re.Pattern[str] = re.compile(r"\[ref=(e\d+)\]")
+    _ref: re.Pattern[str] = re.compile(r"\[ref=((?:f\d+)?e\d+)\]")
     _page: re.Pattern[str] = re.compile(r"^- Page URL: (\S+)", re.M)
 
     def __init__(self, folder: Path, secrets: dict[str, Path]) -> None:
@@ -226,7 +226,7 @@ class AgentBrowser(CommandLine):
     """``agent-browser``, by its native program: its launcher wants a newer Node than Debian's."""
 
     name = "agent-browser"
-    _ref = re.compile(r"(?:@|\[ref=)(e\d+)\b")
+    _ref = re.compile(r"\bref=(e\d+)\b")
     _page = re.compile(r"^URL: (\S+)", re.M)
 
     def __init__(self, folder: Path, secrets: dict[str, Path], *, program: Path, chromium: str) -> None:
