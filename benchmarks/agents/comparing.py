@@ -59,14 +59,14 @@ def _steps(task: dict[str, Any]) -> list[dict[str, Any]]:
 
 def perform(tool: Tool, task: dict[str, Any], sites: Sites) -> Done:
     """Do ``task`` with ``tool`` and see at the site whether it was done."""
-    sites.served.clear()
-    tool.calls.clear()
     start = task["start"].format_map(sites.addresses)
     steps = _steps(task)
     secret = next((step["secret"] for step in steps if "secret" in step), "")
+    tool.begin(secret, "{0.scheme}://{0.netloc}".format(urlsplit(start)) if secret else "")
+    sites.served.clear()
+    tool.calls.clear()
     said, began = "", time.perf_counter()
     try:
-        tool.begin(secret, "{0.scheme}://{0.netloc}".format(urlsplit(start)) if secret else "")
         Chooser(tool, {FILE: FILE}).do(start, steps)
     except (NotFound, Refused, subprocess.TimeoutExpired) as error:
         said = str(error)

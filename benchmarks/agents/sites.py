@@ -119,7 +119,7 @@ def _handbook_page() -> str:
     return "".join(parts)
 
 
-_PAGES: Final = {
+_PAGES: Final[dict[str, tuple[str, Callable[[], str]]]] = {
     "/start": ("Begin here", lambda: "<p>Nothing to do on this page</p>"),
     "/table": ("Orders", _table_page),
     "/form": ("A long form", _form_page),

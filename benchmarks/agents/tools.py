@@ -178,7 +178,7 @@ class Trailmesh(CommandLine):
         self.env["TRAILMESH_TOKEN_FILE"] = "" if secret else self._token
         if secret:
             named = f"{secret}@{origin}=@{self.secrets[secret]}"
-            self._given = ["--secret", named, "--allow", f"POST {origin}/*", "--approve-class", "6"]
+            self._given = ["--secret", named, "--allow", f"POST {origin}/**", "--approve-class", "6"]
 
     def live(self, *words: str, fails: bool = True) -> str:
         """The output of a command of the live session."""
