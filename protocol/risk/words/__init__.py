@@ -9,14 +9,16 @@ from __future__ import annotations
 import functools
 import unicodedata
 from collections.abc import Iterator
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import msgspec
 
 from protocol.risk.judgement import GRAVE_CLASS, RiskEvidence
 from protocol.risk.words.anchors import ANCHORS, ASKING, CLOSERS, LEVELS, PICTURES
-from protocol.risk.words.model import model
 from protocol.risk.words.text import look_alike, read, runs, script_of
+
+if TYPE_CHECKING:
+    from protocol.risk.words.model import Model
 
 __all__ = ["NOTHING", "Spoken", "asks", "closes", "field_says", "grave", "say"]
 
@@ -44,6 +46,13 @@ class Spoken(msgspec.Struct, frozen=True, kw_only=True):
 
 
 NOTHING: Final = Spoken()
+
+
+def _model() -> Model:
+    """The text model. Its arrays take as long to import as a whole command may take, and most commands read no label."""
+    from protocol.risk.words.model import model
+
+    return model()
 
 
 def say(label: str) -> Spoken:
@@ -98,7 +107,7 @@ def _pictures(text: str) -> Spoken:
 
 
 def _judged(text: str) -> Spoken:
-    chances, limits, shown = _chances(text), model().header.thresholds, _shown(text)
+    chances, limits, shown = _chances(text), _model().header.thresholds, _shown(text)
     gravest = max(_GRAVE, key=chances.__getitem__)
     if sum(chances[each] for each in _GRAVE) >= limits.grave:
         return Spoken(kind=gravest, level=LEVELS[gravest], certain=True, text=shown)
@@ -117,14 +126,14 @@ def _hidden(text: str) -> int:
     is only one word.
     """
     words = text.split()
-    limit = model().header.thresholds.grave
+    limit = _model().header.thresholds.grave
     alone = words[:_PARTS_MAX] if len(words) > 1 else []
     return max((LEVELS[kind] for word in alone for kind in _GRAVE if _chances(word)[kind] >= limit), default=0)
 
 
 @functools.lru_cache(_CACHED)
 def _chances(text: str) -> dict[str, float]:
-    return model().probabilities(text)
+    return _model().probabilities(text)
 
 
 def _worse(one: Spoken, other: Spoken, text: str) -> Spoken:
@@ -140,7 +149,7 @@ def field_says(label: str) -> Spoken:
     if not text:
         return NOTHING
     chances = _chances(text)
-    limits = model().header.thresholds
+    limits = _model().header.thresholds
     kind = max("card", "secret", key=chances.__getitem__)
     certain, leans = chances[kind] >= limits.field, chances[kind] >= limits.lean
     if not leans:
