@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import io
 import logging
 import os
 import stat
@@ -16,7 +15,6 @@ from collections.abc import AsyncIterator, Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, NoReturn
 
-import aiohttp
 import msgspec
 
 from node.base.control_file import (
@@ -30,6 +28,7 @@ from node.base.control_file import (
 )
 from node.base.ownership import check_private
 from node.base.plain import plain
+from node.base.socket_call import NotReachedError, answered
 from node.base.statuses import from_dict
 from node.process.answering import AskPerson, CallVerb, answering, dispatching
 from protocol import limits
@@ -46,7 +45,6 @@ _AWAY: Final = frozenset({"node.not_serving", "node.stopped"})
 _PARTS: Final = ("config.", "key.", "keylog.", "log.", "store.")
 """Beginnings of the error codes for an unreadable part of the data directory."""
 _RECONNECT_S: Final = 0.5
-_LINE_BYTES_MAX = 64 * 1024 * 1024
 
 
 def control_info(home: Path) -> ControlInfo | None:
@@ -117,14 +115,14 @@ async def call(
     if agent is not None:
         try:
             return await _remote(agent.socket, agent.token, verb, params, tell)
-        except aiohttp.ClientConnectorError as error:
-            told = f"no node answers at {agent.socket}: {error.os_error.strerror}"
+        except NotReachedError as error:
+            told = f"no node answers at {agent.socket}: {error.strerror}"
             raise MeshError("node.not_serving", told) from None
     info = control_info(home)
     if info is not None:
         try:
             return await answering(_node_at(home, info), verb, params, tell, person)
-        except aiohttp.ClientConnectorError:
+        except NotReachedError:
             pass  # The node died without removing its control file. The lock decides whether this process may open the directory.
     from node.process.turns import open_in_turn
 
@@ -139,7 +137,7 @@ async def call(
         locked = error
     try:
         return await answering(_node_at(home, info), verb, params, tell, person)
-    except aiohttp.ClientConnectorError:
+    except NotReachedError:
         raise locked from None  # the node ended meanwhile, or the control file is a dead node's
 
 
@@ -161,8 +159,8 @@ async def connected(
                     return await at(verb, params, tell)
                 assert agent is not None
                 return await _remote(agent.socket, agent.token, verb, params, tell)
-            except aiohttp.ClientConnectorError as error:
-                raise MeshError("node.not_serving", f"no node answers: {error.os_error.strerror}") from None
+            except NotReachedError as error:
+                raise MeshError("node.not_serving", f"no node answers: {error.strerror}") from None
 
         yield served
         return
@@ -185,13 +183,13 @@ async def ask(
         if info is not None:
             try:
                 return await _remote(home / SOCKET_FILE, info.token, verb, params, tell, key)
-            except aiohttp.ClientConnectorError:
+            except NotReachedError:
                 pass  # the node died without removing its control file
         raise MeshError("node.not_serving", f"no node is running on {home}")
     try:
         return await _remote(agent.socket, agent.token, verb, params, tell, key)
-    except aiohttp.ClientConnectorError as error:
-        raise MeshError("node.not_serving", f"no node answers at {agent.socket}: {error.os_error.strerror}") from None
+    except NotReachedError as error:
+        raise MeshError("node.not_serving", f"no node answers at {agent.socket}: {error.strerror}") from None
 
 
 async def recover(home: Path, params: dict[str, Any], tell: Tell) -> Any:
@@ -260,7 +258,7 @@ async def follow(
                 raise MeshError("node.not_serving", home=str(home))
             asked = {**params, "wait_s": limits.FEED_WAIT_S_MAX}
             page = await _remote(socket, token, "events.list", asked, lambda event: None)
-        except (aiohttp.ClientConnectorError, MeshError) as error:
+        except (NotReachedError, MeshError) as error:
             restarted = agent is None and control_info(home) != info  # the node restarted with another token
             if isinstance(error, MeshError) and error.code not in _AWAY and not restarted:
                 raise
@@ -282,17 +280,10 @@ async def _remote(socket: Path, token: str, verb: str, params: dict[str, Any], t
     except OSError as error:
         raise MeshError("node.not_serving", f"no node answers at {socket}: {error.strerror}") from error
     try:
-        connector = aiohttp.UnixConnector(path=socket_path(socket, directory))
-        timeout = aiohttp.ClientTimeout(total=None, sock_connect=5)
-        async with (
-            aiohttp.ClientSession(connector=connector, timeout=timeout, read_bufsize=_LINE_BYTES_MAX) as session,
-            session.post(
-                f"http://node/v1/{verb}",
-                data=io.BytesIO(msgspec.json.encode(params)),
-                headers={"Authorization": f"Bearer {token}", **({KEY_HEADER: key} if key else {})},
-            ) as response,
-        ):
-            async for line in response.content:
+        headers = {"Authorization": f"Bearer {token}", **({KEY_HEADER: key} if key else {})}
+        lines = answered(socket_path(socket, directory), f"/v1/{verb}", headers, msgspec.json.encode(params))
+        async with contextlib.aclosing(lines):
+            async for line in lines:
                 message = msgspec.json.decode(line)
                 if "event" in message:
                     tell(message["event"])
@@ -300,9 +291,7 @@ async def _remote(socket: Path, token: str, verb: str, params: dict[str, Any], t
                     raise from_dict(message["error"])
                 else:
                     return message["result"]
-    except aiohttp.ClientConnectorError:
-        raise
-    except (aiohttp.ClientError, asyncio.IncompleteReadError, msgspec.DecodeError) as error:
+    except msgspec.DecodeError as error:
         raise MeshError("node.stopped", "the node ended during the command") from error
     finally:
         os.close(directory)

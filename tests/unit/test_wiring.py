@@ -25,11 +25,11 @@ def test_a_command_that_asks_a_running_node_loads_no_part_of_a_node() -> None:
     assert told.stdout.strip() == "[]"
 
 
-def test_a_command_of_a_live_session_loads_no_arrays_and_no_part_of_a_node() -> None:
+def test_a_command_of_a_live_session_loads_no_arrays_no_client_of_the_web_and_no_part_of_a_node() -> None:
     """An agent runs one for each thing that it does."""
     asked = (
         "import sys, node.cli, node.cli.sessions.live, node.process.client; "
-        "print([name for name in ('adapters.ports.store', 'nacl', 'numpy', 'mcp', 'playwright') if name in sys.modules])"
+        "print([name for name in ('adapters.ports.store', 'aiohttp', 'nacl', 'numpy', 'mcp') if name in sys.modules])"
     )
     told = subprocess.run([sys.executable, "-c", asked], capture_output=True, text=True, check=True)
     assert told.stdout.strip() == "[]"
