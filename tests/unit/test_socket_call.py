@@ -45,8 +45,9 @@ async def test_lines_come_one_by_one_and_the_node_learns_when_nobody_waits_any_m
 async def test_a_header_that_would_end_its_line_is_refused_before_anything_leaves(tmp_path: Path) -> None:
     """Guard: node/base/socket_call.py, answered."""
     for value in ("a\r\nContent-Length: 0", "a\nb", "ü"):
-        with pytest.raises(MeshError, match="printable ASCII"):
+        with pytest.raises((MeshError, NotReachedError)) as error:
             await anext(answered(tmp_path / "nobody", "/", {"Idempotency-Key": value}, b""))
+        assert "printable ASCII" in str(error.value)
 
 
 async def test_a_node_that_does_not_listen_or_ends_is_told_as_that(tmp_path: Path) -> None:
