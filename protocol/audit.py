@@ -17,6 +17,7 @@ import msgspec
 from protocol import limits
 from protocol.errors import MeshError
 from protocol.kinds import Plain, Words
+from protocol.shown import shown
 
 KIND_AUDIT_HEAD: Final = "audit-head"
 OWNER: Final = "owner"
@@ -49,25 +50,25 @@ class AuditOutcome(StrEnum):
 class AuditDraft(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """A row without its place in the chain. It contains the names of secrets, never their values."""
 
-    at_ms: _Count
-    what: _Short
+    at_ms: Annotated[_Count, shown("when", as_="time", unit="ms", column=True)]
+    what: Annotated[_Short, shown("what", column=True)]
     """Name of the action: a verb (``session.record``), a route (``branch/assign``), an event (``peer.paired``)."""
-    who: _Short
+    who: Annotated[_Short, shown("who", as_="node", column=True)]
     """``owner``, ``node``, ``agent:NAME``, or the id of the peer that asked."""
-    outcome: AuditOutcome
+    outcome: Annotated[AuditOutcome, shown("outcome", column=True)]
     key: _Short
     """Id of the witness key at that time, hex."""
     key_events: _Count
     """Number of events in the node's key log at that time, which identifies the key."""
-    subject: _Text = ""
+    subject: Annotated[_Text, shown("subject", column=True)] = ""
     """Id of the subject."""
     of: _Count = 0
     """Number of the row that began the action; 0 for none."""
-    risk: Annotated[int, msgspec.Meta(ge=0, le=7)] = 0
+    risk: Annotated[int, msgspec.Meta(ge=0, le=7), shown("class", into="outcome", words=", class {}")] = 0
     """Risk class that needed or got an approval; 0 if there is none."""
-    approved_by: _Short = ""
+    approved_by: Annotated[_Short, shown("approved by", into="risk", words=" approved by {}")] = ""
     """Who approved that class; empty for nobody."""
-    code: _Short = ""
+    code: Annotated[_Short, shown("code", into="outcome", words=" [{}]")] = ""
     """Error code of the failure or refusal."""
     note: Annotated[dict[_Short, _Text], msgspec.Meta(max_length=limits.AUDIT_NOTES_MAX)] = {}
 

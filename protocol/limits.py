@@ -396,6 +396,14 @@ FEED_REFUSAL_EVERY_S: Final = (
     600  # of one agent for one reason: an agent that tries on and on must not crowd out the rest
 )
 
+# Page of the node
+PAGE_LINK_S: Final = 120  # how long a link to the page can be used, once
+PAGE_LINKS_MAX: Final = 8  # made and not used yet; a further one ends the oldest
+PAGE_VISIT_S: Final = 43_200  # how long a web browser that used one may read the page
+PAGE_VISITS_MAX: Final = 16  # such web browsers; a further one ends the oldest
+PAGE_TOKEN_BYTES: Final = 32
+PAGE_WAIT_S: Final = 25  # how long a question for changes is left open
+
 # Live sessions (docs/live.md)
 LIVE_TTL_S_MAX: Final = 86_400
 LIVE_IDLE_S_MAX: Final = 7_200

@@ -16,6 +16,7 @@ from node.api.sights import Sights
 from node.base.fault_report import fault
 from node.config import invalid_in_words
 from node.doors import FederationApi
+from node.doors.page import PageDoor
 from node.health import BackupVerbs, MeshVerbs
 from node.rooms import Rooms
 from node.tasks import Check, Dispatch, TaskVerbs
@@ -56,9 +57,9 @@ class Node:
         for room in rooms.every:
             for route, handler in room.routes.items():
                 self.federation.serve(route, handler)
-        self.verbs: dict[str, tuple[Verb, Run]] = {
-            verb.name: (verb, run) for verb, run in _bound(rooms, self._judged, self.dispatch).items()
-        }
+        self.page = PageDoor(rooms, self.dispatch)
+        bound = {**_bound(rooms, self._judged, self.dispatch), **self.page.bound}
+        self.verbs: dict[str, tuple[Verb, Run]] = {verb.name: (verb, run) for verb, run in bound.items()}
         """All verbs, by name."""
 
     async def dispatch(self, name: str, body: bytes, tell: Tell, caller: Caller = OWNER, key: str = "") -> Any:

@@ -27,6 +27,7 @@ _GROUPS = {
     "mcp": ("node.cli.nodes.mcp", "Offer the browser of this node to a client of the Model Context Protocol."),
     "skills": ("node.cli.nodes.skills", "Print instructions for agents that use a shell."),
     "task": ("node.cli.nodes.task", "Begin what takes long, and look at it later."),
+    "ui": ("node.cli.nodes.ui", "Open the page of this node in a web browser."),
     "events": ("node.cli.nodes.events", "List what changed on this node, or follow it."),
 }
 

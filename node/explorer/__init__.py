@@ -10,12 +10,17 @@ Owns every search of this node. Never accepts a claim that this node has not rep
 """
 
 from node.explorer.explorer import Explorer
-from node.explorer.showing.show import Parts, show_search
+from node.explorer.showing.show import Parts, draw_search, show_search
+from node.explorer.showing.tree_picture import BOX_HEIGHT, BOX_WIDTH, Picture
 from node.explorer.verbs import ExploreVerbs
 
 __all__ = [
+    "BOX_HEIGHT",
+    "BOX_WIDTH",
     "ExploreVerbs",
     "Explorer",
     "Parts",
+    "Picture",
+    "draw_search",
     "show_search",
 ]

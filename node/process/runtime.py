@@ -145,6 +145,7 @@ async def _doors_open(home: Path, node: Node, ready: Callable[[dict[str, Any]], 
         # First, so that commands that follow a search learn that the node stopped it, not its owner.
         await rooms.explorer.close()
         await programs.close()
+        await node.page.close()
         await control.close()
         if watched is not None:
             await watched.close()

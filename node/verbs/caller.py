@@ -26,6 +26,8 @@ class CallerKind(StrEnum):
     """Another node, calling over the peer channel."""
     NODE = "node"
     """The node itself: its timers, and work resumed after a restart. It calls no verb."""
+    PAGE = "page"
+    """The owner's web browser, which shows the page of the node. It sees what the owner sees, and changes nothing."""
     APPROVER = "approver"
     """A person who answers an approval request, and can do nothing else."""
 
@@ -70,10 +72,11 @@ class Caller(msgspec.Struct, frozen=True, kw_only=True):
     def owns(self, caller: str, at_ms: int | None) -> bool:
         """True if this caller may use and end the work that ``caller`` (in its ``str`` form) began at ``at_ms``.
 
-        The owner may use everything. An agent may use its own work, but not the work of a removed agent that had its name. at_ms:
-        None for work that ends with its caller and is still running, which no removed agent can have begun.
+        The owner may use everything. The page sees everything; it can call nothing that uses or ends work. An agent may use its own
+        work, but not the work of a removed agent that had its name. at_ms: None for work that ends with its caller and is still
+        running, which no removed agent can have begun.
         """
-        if self.kind in (CallerKind.OWNER, CallerKind.NODE):
+        if self.kind in (CallerKind.OWNER, CallerKind.NODE, CallerKind.PAGE):
             return True
         return caller == str(self) and (at_ms is None or at_ms >= self.since_ms)
 

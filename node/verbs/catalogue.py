@@ -30,6 +30,7 @@ from node.verbs.nodes import (
     owner,
     pairing,
     policy,
+    ui,
 )
 from node.verbs.searches import explore, schedule
 from node.verbs.sessions import page, session, session_question, session_upkeep
@@ -68,6 +69,7 @@ GROUPS: Final[tuple[tuple[Verb, ...], ...]] = (
     log.VERBS,
     audit.VERBS,
     events.VERBS,
+    ui.VERBS,
 )
 CATALOGUE: Final[Mapping[str, Verb]] = {verb.name: verb for group in GROUPS for verb in group}
 """All verbs, in the order in which the documents list them."""

@@ -64,6 +64,8 @@ class AuditedPart:
     note: Callable[[Any], Mapping[str, str]] = field(default=_nothing)
 
 
+PAGE: Final = frozenset({CallerKind.PAGE})
+"""The page of the node; for verbs that only read, here, and start nothing."""
 OWNER_ONLY: Final = frozenset({CallerKind.OWNER})
 OWNER_AND_AGENTS: Final = frozenset({CallerKind.OWNER, CallerKind.AGENT})
 ALL_WHO_WORK: Final = frozenset({CallerKind.OWNER, CallerKind.AGENT, CallerKind.SCHEDULE})
@@ -111,7 +113,9 @@ class Verb:
             return False
         if self.scope == ANY_SCOPE and caller.scopes:
             return True
-        return caller.kind is CallerKind.OWNER or (bool(self.scope) and self.scope in caller.scopes)
+        if caller.kind in (CallerKind.OWNER, CallerKind.PAGE):
+            return True
+        return bool(self.scope) and self.scope in caller.scopes
 
     def for_owner(self, given: Params) -> str:
         """The first of ``owner_fields`` that is set; empty if none is."""

@@ -1,7 +1,7 @@
 """Writes a result for a person from its type: a record as lines of label and value, a list of records as a table.
 
-Labels and formats are those that the fields declare with ``protocol.shown``. The command line prints it, and the tools of
-``trailmesh mcp`` answer with it.
+Labels and formats are those that the fields declare with ``protocol.shown``. ``laid_out`` says what is shown in which order. The
+command line and the tools of ``trailmesh mcp`` write it as lines (``told``), the page of the node as HTML.
 """
 
 from __future__ import annotations
@@ -30,6 +30,23 @@ _LINES_SHOWN: Final = 40
 
 
 @dataclass(frozen=True, kw_only=True)
+class ShownItem:
+    """A field with its value, ready to be written."""
+
+    label: str
+    """Empty for the lines of a page, which stand without one."""
+    words: str = ""
+    """Its value in one line; empty if it has lines or items of its own."""
+    lines: tuple[str, ...] = ()
+    numbered: bool = False
+    """True if its lines are steps."""
+    more: str = ""
+    """Says how many lines are left out; empty if none are."""
+    items: tuple[ShownItem, ...] = ()
+    """The fields of a record that it holds."""
+
+
+@dataclass(frozen=True, kw_only=True)
 class TextTable:
     """A table."""
 
@@ -54,7 +71,20 @@ def text_of(kinds: tuple[Any, ...], result: Record) -> str:
 
 
 def told(kinds: tuple[Any, ...], result: Record) -> Iterator[str | TextTable]:
-    """``result`` in lines and tables.
+    """``result`` in lines and tables. kinds: as for ``laid_out``."""
+    items: list[ShownItem] = []
+    for part in laid_out(kinds, result):
+        if isinstance(part, ShownItem):
+            items.append(part)
+            continue
+        yield from _printed(items)
+        items = []
+        yield part
+    yield from _printed(items)
+
+
+def laid_out(kinds: tuple[Any, ...], result: Record) -> Iterator[ShownItem | TextTable | str]:
+    """The parts of ``result`` in their order: its fields, then its tables, each followed by the lines below it.
 
     kinds: the types that the result may have. The first type that has all fields of the result is used. If none has them all, the
     first type is used.
@@ -67,14 +97,14 @@ def told(kinds: tuple[Any, ...], result: Record) -> Iterator[str | TextTable]:
         yield said.empty or f"no {said.label}"
         return
     tables = [(field, row) for field, row in places if _is_table(field)]
-    yield from _lines([place for place in places if place not in tables], names)
+    yield from _items([place for place in places if place not in tables], names)
     for field, row in tables:
         yield from _table(field, row, names)
 
 
 def lines_of(record: Any, result: Record) -> list[str]:
     """``result`` in lines, lists of records too."""
-    return list(_lines(list(_standing(record, result)), {}))
+    return list(_printed(list(_items(list(_standing(record, result)), {}))))
 
 
 def _standing(record: Any, row: Record) -> Iterator[_Place]:
@@ -108,18 +138,33 @@ def _label(field: ResultField) -> str:
     return f"{field.shown.label} (UTC)" if field.shown.form == "time" else field.shown.label
 
 
-def _lines(places: list[_Place], names: Names, indent: str = "") -> Iterator[str]:
-    """A line for each field, and below its label the lines of a record or of texts that it holds."""
-    said = [(field, row, "" if _is_block(field) else _written(field, row, names)) for field, row in places]
-    width = max((len(_label(field)) for field, _, words in said if words), default=0)
-    for field, row, words in said:
-        if words:
-            yield f"{indent}{_label(field):<{width}}  {words}"
+def _items(places: list[_Place], names: Names) -> Iterator[ShownItem]:
+    """The fields that have something to say."""
+    for field, row in places:
+        if not _is_block(field):
+            if words := _written(field, row, names):
+                yield ShownItem(label=_label(field), words=words)
         elif field.shown.form == "bare":
-            yield from row[field.name]
-        elif _is_block(field) and row[field.name]:
-            yield f"{indent}{_label(field)}:"
-            yield from _block(field, row[field.name], names, f"{indent}  ")
+            yield ShownItem(label="", lines=tuple(row[field.name]))
+        elif row[field.name]:
+            yield _block(field, row[field.name], names)
+
+
+def _printed(items: list[ShownItem], indent: str = "") -> Iterator[str]:
+    """A line for each item, and below its label its lines or items."""
+    width = max((len(item.label) for item in items if item.words), default=0)
+    for item in items:
+        if item.words:
+            yield f"{indent}{item.label:<{width}}  {item.words}"
+        elif not item.label:
+            yield from item.lines
+        else:
+            yield f"{indent}{item.label}:"
+            numbered = enumerate(item.lines, 1)
+            yield from (f"{indent}  {f'{number}. ' if item.numbered else ''}{line}" for number, line in numbered)
+            if item.more:
+                yield f"{indent}  {item.more}"
+            yield from _printed(list(item.items), f"{indent}  ")
 
 
 def _is_block(field: ResultField) -> bool:
@@ -129,19 +174,16 @@ def _is_block(field: ResultField) -> bool:
     return field.record is not None and (field.many or not field.shown.brief)
 
 
-def _block(field: ResultField, value: Any, names: Names, indent: str) -> Iterator[str]:
+def _block(field: ResultField, value: Any, names: Names) -> ShownItem:
+    label = _label(field)
     if field.record and not field.many:
-        yield from _lines(list(_standing(field.record, value)), names, indent)
-        return
+        return ShownItem(label=label, items=tuple(_items(list(_standing(field.record, value)), names)))
     if isinstance(value, Mapping):
-        yield from (f"{indent}{name}: {_cut(each)}" for name, each in value.items())
-        return
+        return ShownItem(label=label, lines=tuple(f"{name}: {_cut(each)}" for name, each in value.items()))
     most = len(value) if field.record else _LINES_SHOWN
-    for number, each in enumerate(value[:most], 1):
-        said = _in_brief(field, each, names) if field.record else each
-        yield f"{indent}{f'{number}. ' if field.shown.form == 'steps' else ''}{said}"
-    if len(value) > most:
-        yield f"{indent}… {len(value) - most} more (--json has all)"
+    lines = tuple(_in_brief(field, each, names) if field.record else each for each in value[:most])
+    more = f"… {len(value) - most} more (--json has all)" if len(value) > most else ""
+    return ShownItem(label=label, lines=lines, numbered=field.shown.form == "steps", more=more)
 
 
 def _cut(text: str) -> str:

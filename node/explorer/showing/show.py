@@ -19,7 +19,7 @@ from node.explorer.explorer import Explorer
 from node.explorer.progress import Progress
 from node.explorer.sharing.replica import Replica
 from node.explorer.showing.report import ReportInput, SearchCost, SearchNode, ShownReplay, SignedRow, render_report
-from node.explorer.showing.tree_picture import TreeNode
+from node.explorer.showing.tree_picture import Picture, TreeNode, draw
 from node.live.acting import proposed
 from node.sessions.serving import Sessions
 from node.trust import Peers
@@ -84,6 +84,12 @@ async def show_search(parts: Parts, search_id: str, html: str) -> Summary:
     except OSError as error:
         raise MeshError("input.invalid", f"{html} cannot be written: {error.strerror}") from error
     return msgspec.structs.replace(summary, html=html)
+
+
+async def draw_search(parts: Parts, search_id: str) -> Picture:
+    """The drawing of the tree of a search. Errors: ``input.not_found``."""
+    _, spec, progress, replica, _ = await parts.explorer.view(search_id)
+    return draw(_tree(parts, replica, progress), [_name(parts, peer) for peer in spec.participants])
 
 
 def _name(parts: Parts, peer: str) -> str:

@@ -7,7 +7,7 @@ from typing import Annotated, Final, Literal
 import msgspec
 
 from node.verbs.shown import shown
-from node.verbs.verb import OWNER_ONLY, AuditedPart, NoParams, Params, Verb, argument, option
+from node.verbs.verb import OWNER_ONLY, PAGE, AuditedPart, NoParams, Params, Verb, argument, option
 from protocol import limits
 from protocol.capsule.flows.probe import Proven
 from protocol.capsule.policy import Task, class_in_words, presses_in_words
@@ -417,7 +417,7 @@ LIST: Final = Verb(
     takes=NoParams,
     gives=CapsuleList,
     help="List the capsules on this node.",
-    callers=OWNER_ONLY,
+    callers=OWNER_ONLY | PAGE,
     read_only=True,
     row=None,
 )
@@ -427,7 +427,7 @@ SHOW: Final = Verb(
     takes=ShowParams,
     gives=ShownCapsule,
     help="Show a capsule: its policy, and the amount of state of each origin.",
-    callers=OWNER_ONLY,
+    callers=OWNER_ONLY | PAGE,
     read_only=True,
     row=None,
 )

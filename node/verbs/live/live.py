@@ -8,6 +8,7 @@ from typing import Annotated, Any, Final, Literal
 import msgspec
 
 from node.verbs import rows
+from node.verbs.caller import CallerKind
 from node.verbs.live.live_params import (
     ActingParams,
     ActParams,
@@ -36,7 +37,7 @@ from node.verbs.live.live_params import (
     WaitParams,
 )
 from node.verbs.shown import shown
-from node.verbs.verb import OWNER_AND_AGENTS, AuditedPart, Verb
+from node.verbs.verb import OWNER_AND_AGENTS, PAGE, AuditedPart, Verb
 from protocol.kinds import Done, PageAddress, PageText, Plain, Request
 from protocol.recording.records.session import Verdict
 
@@ -283,11 +284,11 @@ def _about(given: Any) -> str:
     return str(given.session)
 
 
-def _verb(name: str, **more: Any) -> Verb:
+def _verb(name: str, callers: frozenset[CallerKind] = OWNER_AND_AGENTS, **more: Any) -> Verb:
     """A verb of live sessions. The node's owner may call it; agents with the scope ``live`` may call it for their own live
     sessions.
     """
-    return Verb(name=f"live.{name}", callers=OWNER_AND_AGENTS, scope="live", **more)
+    return Verb(name=f"live.{name}", callers=callers, scope="live", **more)
 
 
 def _acting(name: str, takes: Any, tool: str, text: str) -> Verb:
@@ -466,6 +467,7 @@ CLOSE: Final = _verb(
 )
 LIST: Final = _verb(
     "list",
+    callers=OWNER_AND_AGENTS | PAGE,
     command="live ls",
     takes=ListParams,
     gives=LiveList,
@@ -475,6 +477,7 @@ LIST: Final = _verb(
 )
 SHOW: Final = _verb(
     "show",
+    callers=OWNER_AND_AGENTS | PAGE,
     command="live show",
     takes=ShowParams,
     gives=LiveShown,

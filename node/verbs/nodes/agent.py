@@ -8,7 +8,7 @@ import msgspec
 
 from node.verbs.caller import SCOPES
 from node.verbs.shown import shown
-from node.verbs.verb import OWNER_ONLY, AuditedPart, NoParams, Params, Verb, argument, option
+from node.verbs.verb import OWNER_ONLY, PAGE, AuditedPart, NoParams, Params, Verb, argument, option
 from protocol import limits
 from protocol.trust.agent_token import NAME_PATTERN
 
@@ -188,7 +188,7 @@ LIST: Final = Verb(
     takes=NoParams,
     gives=AgentList,
     help="List agents with their scopes, expiry and usage.",
-    callers=OWNER_ONLY,
+    callers=OWNER_ONLY | PAGE,
     read_only=True,
     row=None,
 )

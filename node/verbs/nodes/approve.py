@@ -7,7 +7,7 @@ from typing import Annotated, Final, Literal
 import msgspec
 
 from node.verbs.shown import shown
-from node.verbs.verb import ANY_SCOPE, OWNER_AND_AGENTS, OWNER_ONLY, AuditedPart, Params, Verb, argument, option
+from node.verbs.verb import ANY_SCOPE, OWNER_AND_AGENTS, OWNER_ONLY, PAGE, AuditedPart, Params, Verb, argument, option
 from protocol import limits
 
 _HEX_MAX: Final = 2 * limits.APPROVAL_BYTES_MAX
@@ -161,7 +161,7 @@ LIST: Final = Verb(
     takes=ListParams,
     gives=AskedList,
     help="List the actions and requests that wait for an approval, newest first (docs/approvals.md).",
-    callers=OWNER_ONLY,
+    callers=OWNER_ONLY | PAGE,
     read_only=True,
     row=None,
 )
@@ -170,7 +170,7 @@ SHOW: Final = Verb(
     takes=ShowParams,
     gives=ShownQuestion,
     help="Show a question: what would be done and sent, why it needs an approval, and who asked.",
-    callers=OWNER_ONLY,
+    callers=OWNER_ONLY | PAGE,
     read_only=True,
     row=None,
 )

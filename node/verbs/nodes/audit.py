@@ -7,7 +7,7 @@ from typing import Annotated, Final
 import msgspec
 
 from node.verbs.shown import shown
-from node.verbs.verb import OWNER_ONLY, AuditedPart, Params, Verb, argument, option
+from node.verbs.verb import OWNER_ONLY, PAGE, AuditedPart, Params, Verb, argument, option
 from protocol import audit, limits
 
 # --- parameters ------------------------------------------------------------------------------------------------------
@@ -142,7 +142,7 @@ LIST: Final = Verb(
       trailmesh audit --who laptop --json
     """,
     # owner only: the rows show the owner's actions, the names of secrets and the addresses of peers
-    callers=OWNER_ONLY,
+    callers=OWNER_ONLY | PAGE,
     read_only=True,
     row=None,
 )

@@ -6,7 +6,7 @@ from typing import Annotated, Final
 
 import msgspec
 
-from node.verbs.verb import OWNER_AND_AGENTS, OWNER_ONLY, AuditedPart, Params, Verb, argument, option
+from node.verbs.verb import OWNER_AND_AGENTS, OWNER_ONLY, PAGE, AuditedPart, Params, Verb, argument, option
 from protocol.trust.grants import Grants
 
 # --- parameters ------------------------------------------------------------------------------------------------------
@@ -136,7 +136,7 @@ NOTICES: Final = Verb(
 
     Notices are advice: this node does not act on them. To follow one, distrust the node yourself (`trailmesh node distrust`).
     """,
-    callers=OWNER_AND_AGENTS,
+    callers=OWNER_AND_AGENTS | PAGE,
     scope="read",
     read_only=True,
     row=None,

@@ -6,7 +6,7 @@ from typing import Annotated, Final
 
 import msgspec
 
-from node.verbs.verb import OWNER_AND_AGENTS, Params, Verb, option
+from node.verbs.verb import OWNER_AND_AGENTS, PAGE, Params, Verb, option
 from protocol import limits
 from protocol.feed import FeedChange
 
@@ -69,7 +69,7 @@ LIST: Final = Verb(
       trailmesh events --kind session
       trailmesh events --follow --since 120 --json
     """,
-    callers=OWNER_AND_AGENTS,
+    callers=OWNER_AND_AGENTS | PAGE,
     scope="read",
     read_only=True,
     row=None,

@@ -7,9 +7,10 @@ from typing import Annotated, Final, Literal
 import msgspec
 
 from node.verbs.nodes.distrust import ShownNotice
-from node.verbs.verb import ANY_SCOPE, OWNER_AND_AGENTS, OWNER_ONLY, AuditedPart, Params, Verb, argument, option
+from node.verbs.shown import shown
+from node.verbs.verb import ANY_SCOPE, OWNER_AND_AGENTS, OWNER_ONLY, PAGE, AuditedPart, Params, Verb, argument, option
 from protocol import limits
-from protocol.trust.grants import Grants
+from protocol.trust.grants import Grants, in_words
 
 # --- parameters ------------------------------------------------------------------------------------------------------
 
@@ -56,30 +57,30 @@ class RefusalCounts(msgspec.Struct, frozen=True, kw_only=True):
 class Status(msgspec.Struct, frozen=True, kw_only=True):
     """Identity of this node, its state, and its current work."""
 
-    node: str
+    node: Annotated[str, shown("node")]
     short: str
-    public_key: str
-    name: str
-    version: str
-    home: str
-    serving: bool
-    address: str
-    revoked_s: int | None
+    public_key: Annotated[str, shown("key")]
+    name: Annotated[str, shown("name")]
+    version: Annotated[str, shown("version")]
+    home: Annotated[str, shown("home")]
+    serving: Annotated[bool, shown("serving", empty="no")]
+    address: Annotated[str, shown("address", into="serving", words=", {}")]
+    revoked_s: Annotated[int | None, shown("revoked", as_="time", unit="s")]
     """Time from which this node has revoked itself; None while it is active."""
-    log: str
+    log: Annotated[str, shown("log")]
     """Origin of its witness log."""
-    log_size: int
-    log_rollback: bool
+    log_size: Annotated[int, shown("entries", unit="entry/entries", into="log", words=", {}")]
+    log_rollback: Annotated[bool, shown("rolled back", words="a peer holds a later state of the log")]
     """True if a peer holds a later state of the log than this node does."""
-    peers_frozen: int
-    peers_silent: int
+    peers_frozen: Annotated[int, shown("frozen", into="peers", words=", {} frozen")]
+    peers_silent: Annotated[int, shown("silent", into="peers", words=", {} silent")]
     """Number of peers that do not show a current head of their log."""
-    peers: int
-    peers_distrusted: int
-    notices: int
-    sessions: int
-    searches_running: int
-    audit_rows: int
+    peers: Annotated[int, shown("peers")]
+    peers_distrusted: Annotated[int, shown("distrusted", into="peers", words=", {} distrusted")]
+    notices: Annotated[int, shown("notices", into="peers", words=", {} notices")]
+    sessions: Annotated[int, shown("sessions")]
+    searches_running: Annotated[int, shown("searches running")]
+    audit_rows: Annotated[int, shown("audit trail", unit="row")]
     refusals: RefusalCounts
     peer_disk: dict[str, int]
     """Stored bytes, by node id of the peer."""
@@ -139,19 +140,19 @@ class PeerLog(msgspec.Struct, frozen=True, kw_only=True):
 class Peer(msgspec.Struct, frozen=True, kw_only=True):
     """A peer, as this node knows it."""
 
-    node: str
-    name: str
-    addresses: tuple[str, ...]
-    grants: Grants
-    """Grants of the peer at this node."""
-    granted_us: Grants
-    """Grants of this node at the peer, as the peer last reported them."""
-    paired_ms: int
-    seen_ms: int
-    standing: str
+    name: Annotated[str, shown("name", column=True)]
+    node: Annotated[str, shown("id", as_="node", column=True)]
+    standing: Annotated[str, shown("standing", column=True, empty="relied on")]
     """Error code that says why it is not relied on; empty if it is."""
-    distrusted_ms: int
-    distrust_reason: str
+    addresses: Annotated[tuple[str, ...], shown("addresses", column=True)]
+    grants: Annotated[Grants, shown("may here", said=in_words, column=True)]
+    """Grants of the peer at this node."""
+    granted_us: Annotated[Grants, shown("we may there", said=in_words, column=True)]
+    """Grants of this node at the peer, as the peer last reported them."""
+    paired_ms: Annotated[int, shown("paired", as_="time", unit="ms")]
+    seen_ms: Annotated[int, shown("seen", as_="time", unit="ms", column=True)]
+    distrusted_ms: Annotated[int, shown("distrusted", as_="time", unit="ms")]
+    distrust_reason: Annotated[str, shown("distrusted because", below=True)]
     notices: list[ShownNotice]
     """Notices of distrust about this peer, received from other peers."""
     reach: PeerConnections
@@ -175,7 +176,7 @@ class Myself(msgspec.Struct, frozen=True, kw_only=True):
 class PeerList(msgspec.Struct, frozen=True, kw_only=True):
     """The peers of this node, distrusted ones last."""
 
-    peers: list[Peer]
+    peers: Annotated[list[Peer], shown("peers", empty="no peers yet: `trailmesh node invite`")]
 
 
 class Sample(msgspec.Struct, frozen=True, kw_only=True):
@@ -206,17 +207,17 @@ class Metrics(msgspec.Struct, frozen=True, kw_only=True):
 class CheckResult(msgspec.Struct, frozen=True, kw_only=True):
     """The result of one check."""
 
-    name: str
-    status: Literal["ok", "warn", "fault"]
-    finding: str
-    remedy: str = ""
+    name: Annotated[str, shown("check", column=True)]
+    status: Annotated[Literal["ok", "warn", "fault"], shown("status", column=True)]
+    finding: Annotated[str, shown("finding", as_="prose", column=True)]
+    remedy: Annotated[str, shown("remedy", as_="prose", column=True)] = ""
 
 
 class Health(msgspec.Struct, frozen=True, kw_only=True):
     """All results; healthy if none is a fault."""
 
-    healthy: bool
-    checks: tuple[CheckResult, ...]
+    healthy: Annotated[bool, shown("healthy", empty="no")]
+    checks: Annotated[tuple[CheckResult, ...], shown("checks")]
 
 
 class Nearby(msgspec.Struct, frozen=True, kw_only=True):
@@ -253,7 +254,7 @@ STATUS: Final = Verb(
     command="node status",
     gives=Status,
     help="Show who this node is, whether it runs, and what it is doing.",
-    callers=OWNER_AND_AGENTS,
+    callers=OWNER_AND_AGENTS | PAGE,
     scope="read",
     read_only=True,
     row=None,
@@ -273,7 +274,7 @@ PEERS: Final = Verb(
     command="node peers",
     gives=PeerList,
     help="List the peers of this node and their grants; distrusted peers come last.",
-    callers=OWNER_AND_AGENTS,
+    callers=OWNER_AND_AGENTS | PAGE,
     scope="read",
     read_only=True,
     row=None,
@@ -303,7 +304,7 @@ DOCTOR: Final = Verb(
 
     A witness key or store that cannot be opened counts as one fault; the checks that need neither are still made.
     """,
-    callers=OWNER_ONLY,  # it starts a browser and calls every peer
+    callers=OWNER_ONLY | PAGE,  # it starts a browser and calls every peer
     read_only=True,
     row=None,
 )

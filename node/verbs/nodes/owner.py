@@ -7,7 +7,7 @@ from typing import Annotated, Final, Literal
 import msgspec
 
 from node.verbs.shown import shown
-from node.verbs.verb import OWNER_ONLY, AuditedPart, NoParams, Params, Verb, argument, option
+from node.verbs.verb import OWNER_ONLY, PAGE, AuditedPart, NoParams, Params, Verb, argument, option
 from protocol import limits
 from protocol.trust.agent_token import NAME_PATTERN
 
@@ -141,7 +141,7 @@ LIST: Final = Verb(
     takes=NoParams,
     gives=OwnerList,
     help="List the keys of the owners of this node, revoked ones too.",
-    callers=OWNER_ONLY,
+    callers=OWNER_ONLY | PAGE,
     read_only=True,
     row=None,
 )

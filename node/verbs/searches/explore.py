@@ -8,7 +8,17 @@ import msgspec
 
 from node.verbs import rows
 from node.verbs.shown import shown
-from node.verbs.verb import ALL_WHO_WORK, OWNER_AND_AGENTS, OWNER_ONLY, AuditedPart, Params, Verb, argument, option
+from node.verbs.verb import (
+    ALL_WHO_WORK,
+    OWNER_AND_AGENTS,
+    OWNER_ONLY,
+    PAGE,
+    AuditedPart,
+    Params,
+    Verb,
+    argument,
+    option,
+)
 from protocol import limits
 
 # --- parameters ------------------------------------------------------------------------------------------------------
@@ -268,7 +278,7 @@ LIST: Final = Verb(
     takes=ListParams,
     gives=SearchList,
     help="List searches, newest first. On the command line it is `explore show` without a search.",
-    callers=OWNER_AND_AGENTS,
+    callers=OWNER_AND_AGENTS | PAGE,
     scope="read",
     read_only=True,
     row=None,
@@ -278,7 +288,7 @@ SHOW: Final = Verb(
     takes=ShowParams,
     gives=Summary,
     help="Show a search: its status, the work of each node, and the path that was found.",
-    callers=OWNER_AND_AGENTS,
+    callers=OWNER_AND_AGENTS | PAGE,
     scope="read",
     owner_fields=frozenset({"html"}),
     read_only=True,

@@ -9,7 +9,7 @@ import msgspec
 from node.verbs import rows
 from node.verbs.searches.explore import RunParams
 from node.verbs.shown import shown
-from node.verbs.verb import OWNER_AND_AGENTS, OWNER_ONLY, AuditedPart, NoParams, Params, Verb, argument, option
+from node.verbs.verb import OWNER_AND_AGENTS, OWNER_ONLY, PAGE, AuditedPart, NoParams, Params, Verb, argument, option
 from protocol import limits
 
 # --- parameters ------------------------------------------------------------------------------------------------------
@@ -238,7 +238,7 @@ LIST: Final = Verb(
     takes=NoParams,
     gives=ScheduleList,
     help="List the schedules with their next due time and the result of the last run.",
-    callers=OWNER_AND_AGENTS,
+    callers=OWNER_AND_AGENTS | PAGE,
     scope="read",
     read_only=True,
     row=None,
@@ -249,7 +249,7 @@ SHOW: Final = Verb(
     takes=ShowParams,
     gives=Scheduled,
     help="Show a schedule: its next due times and its last runs.",
-    callers=OWNER_AND_AGENTS,
+    callers=OWNER_AND_AGENTS | PAGE,
     scope="read",
     read_only=True,
     row=None,

@@ -29,7 +29,7 @@ from node.verbs.sessions.session_results import (
     TrustKey,
     WasRemoved,
 )
-from node.verbs.verb import ALL_WHO_WORK, OWNER_AND_AGENTS, OWNER_ONLY, AuditedPart, NoParams, Verb
+from node.verbs.verb import ALL_WHO_WORK, OWNER_AND_AGENTS, OWNER_ONLY, PAGE, AuditedPart, NoParams, Verb
 
 RECORD: Final = Verb(
     name="session.record",
@@ -72,7 +72,7 @@ LIST: Final = Verb(
     takes=ListParams,
     gives=SessionList,
     help="List sessions, newest first, without archived ones. With TEXT: only those with this text in title, address or id.",
-    callers=OWNER_AND_AGENTS,
+    callers=OWNER_AND_AGENTS | PAGE,
     scope="read",
     read_only=True,
     row=None,
@@ -83,7 +83,7 @@ SHOW: Final = Verb(
     takes=ShowParams,
     gives=ShownSession | WasRemoved,
     help="Show a session: its steps, signer and replays. For a removed session, show what is still stored.",
-    callers=OWNER_AND_AGENTS,
+    callers=OWNER_AND_AGENTS | PAGE,
     scope="read",
     owner_fields=frozenset({"html"}),
     read_only=True,

@@ -7,7 +7,7 @@ from typing import Annotated, Final
 import msgspec
 
 from node.verbs.shown import shown
-from node.verbs.verb import OWNER_AND_AGENTS, Params, Verb, argument, option
+from node.verbs.verb import OWNER_AND_AGENTS, PAGE, Params, Verb, argument, option
 from protocol import limits
 from protocol.recording.records.session import Verdict
 
@@ -100,7 +100,7 @@ LIST: Final = Verb(
 
     For an agent only the sessions count that it could list itself.
     """,
-    callers=OWNER_AND_AGENTS,
+    callers=OWNER_AND_AGENTS | PAGE,
     scope="read",
     read_only=True,
     row=None,
@@ -116,7 +116,7 @@ SHOW: Final = Verb(
     Example:
       trailmesh site show shop.example
     """,
-    callers=OWNER_AND_AGENTS,
+    callers=OWNER_AND_AGENTS | PAGE,
     scope="read",
     read_only=True,
     row=None,

@@ -1,0 +1,59 @@
+"""Opens the page when its owner asks for a link, and implements the verb for that."""
+
+from __future__ import annotations
+
+import asyncio
+
+from node.doors.page.entry import Entry
+from node.doors.page.listener import PageListener
+from node.doors.page.pages import Dispatch, Pages
+from node.explorer import Parts, Picture, draw_search
+from node.rooms import Rooms
+from node.verbs import Bound, NoParams, Tell
+from node.verbs.nodes import ui
+from protocol import limits
+from protocol.recording.records.session import Step
+
+
+class PageDoor:
+    """The page of a node. Nothing listens before the first link."""
+
+    def __init__(self, rooms: Rooms, dispatch: Dispatch) -> None:
+        self._rooms = rooms
+        self._entry = Entry(rooms.clock)
+        self._listener = PageListener(self._entry, Pages(rooms.config.name, dispatch, _Stored(rooms)), rooms.home)
+        self._entrance = ""
+        self._starting = asyncio.Lock()
+        self.bound: Bound = {ui.OPEN: lambda params, tell: self._open(params, tell)}
+
+    async def close(self) -> None:
+        """Stop listening. Twice is once."""
+        await self._listener.close()
+
+    async def _open(self, params: NoParams, tell: Tell) -> ui.PageLink:
+        """Errors: ``node.not_serving``, ``node.address_in_use``."""
+        self._rooms.serving.need()
+        async with self._starting:
+            if not self._entrance:
+                self._entrance = await self._listener.start()
+        ends_ms = self._rooms.clock.now_ms() + limits.PAGE_LINK_S * 1_000
+        return ui.PageLink(link=f"{self._entrance}#{self._entry.link()}", ends_ms=ends_ms)
+
+
+class _Stored:
+    """Pictures, texts and trees from the rooms of a node."""
+
+    def __init__(self, rooms: Rooms) -> None:
+        self._store = rooms.store
+        self._parts = Parts(
+            rooms.explorer, rooms.sessions, rooms.trust.peers, rooms.store, rooms.clock, rooms.config.name
+        )
+
+    async def steps(self, session_id: str) -> list[Step]:
+        return list(await self._store.steps(session_id))
+
+    async def blob(self, digest: bytes) -> bytes:
+        return await self._store.blob(digest)
+
+    async def tree(self, search_id: str) -> Picture:
+        return await draw_search(self._parts, search_id)

@@ -1,0 +1,119 @@
+"""Writes values as HTML. Everything is escaped: most text comes from pages, sites and peers."""
+
+from __future__ import annotations
+
+import functools
+import itertools
+import re
+from collections.abc import Iterable
+from datetime import UTC, datetime
+from importlib import resources
+from typing import Any, Final
+
+import jinja2
+from markupsafe import Markup, escape
+
+from node.base.plain import counted, plain
+from node.verbs import Verb
+from node.verbs.written import ShownItem, TextTable, laid_out
+from protocol import ids
+from protocol.wire.line import without_controls
+
+PLACES: Final = {
+    "ses": "sessions",
+    "liv": "live",
+    "que": "questions",
+    "sea": "searches",
+    "cap": "capsules",
+    "sch": "schedules",
+}
+"""The page about a thing, by the kind of its id."""
+_ID: Final = re.compile(rf"\b({'|'.join(PLACES)})-[{ids.ALPHABET}]{{21}}(?![{ids.ALPHABET}])")
+_CODE: Final = re.compile(r"`([^`\n]{1,200})`")
+_STATES: Final = {
+    "good": {"pass", "done", "valid", "active", "ok", "succeeded", "yes", "sent", "serving", "reached", "true"},
+    "bad": {"fail", "failed", "refused", "bad", "revoked", "distrusted", "crashed", "no", "error"},
+    "warn": {"open", "partial", "interrupted", "held", "running", "expired", "over", "warning", "unknown"},
+}
+_STATE_HEADS: Final = {"state", "status", "verdict", "standing", "result", "ok"}
+ASSETS: Final = {
+    "page.css": "text/css",
+    "page.js": "text/javascript",
+    "enter.js": "text/javascript",
+    "icon.svg": "image/svg+xml",
+}
+
+
+@functools.cache
+def environment() -> jinja2.Environment:
+    """The templates."""
+    env = jinja2.Environment(
+        loader=jinja2.PackageLoader("node.doors.page", "templates"),
+        autoescape=True,
+        finalize=without_controls,
+        undefined=jinja2.StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    env.filters.update(linked=linked, moment=_moment, iso=_iso, duration=_duration, counted=counted, tone=tone)
+    env.filters.update(caller=_caller, groupby_kind=_by_kind)
+    env.globals.update(state_heads=_STATE_HEADS)
+    return env
+
+
+@functools.cache
+def asset(name: str) -> bytes:
+    """A file of ``ASSETS``."""
+    return resources.files("node.doors.page").joinpath("assets", name).read_bytes()
+
+
+def parts_of(verb: Verb, result: Any) -> list[Any]:
+    """The parts of a result of ``verb``, for the macro ``result``."""
+    return list(laid_out(verb.kinds, plain(result)))
+
+
+@jinja2.pass_context
+def linked(context: jinja2.runtime.Context, text: Any) -> Markup:
+    """``text`` with links to the pages about the ids in it, and with words in backticks as code."""
+    root = escape(context["root"])
+
+    def link(found: re.Match[str]) -> str:
+        return f'<a href="{root}{PLACES[found[1]]}/{found[0]}">{found[0]}</a>'
+
+    # Ids and backticks have no character that escaping changes.
+    safe = str(escape(without_controls(str(text))))
+    return Markup(_ID.sub(link, _CODE.sub(r"<code>\1</code>", safe)))  # noqa: S704 - escaped above
+
+
+def tone(text: str) -> str:
+    """The tone of a state: ``good``, ``bad``, ``warn``, or empty."""
+    word = re.split(r"[\s,(\[:]", str(text).lower(), maxsplit=1)[0]
+    return next((name for name, words in _STATES.items() if word in words), "")
+
+
+def _by_kind(parts: Iterable[Any]) -> list[tuple[str, list[Any]]]:
+    """Parts that stand beside each other and are written in one list, with their kind."""
+    return [(kind, list(group)) for kind, group in itertools.groupby(parts, _kind)]
+
+
+def _kind(part: ShownItem | TextTable | str) -> str:
+    return "item" if isinstance(part, ShownItem) else "table" if isinstance(part, TextTable) else "line"
+
+
+def _caller(who: str) -> str:
+    """A caller: the id of a node in its short form."""
+    return who if ":" in who or len(who) < 40 else ids.short(who)
+
+
+def _moment(ms: int) -> str:
+    return datetime.fromtimestamp(ms / 1000, UTC).strftime("%-d %b %Y, %H:%M UTC")
+
+
+def _iso(ms: int) -> str:
+    return datetime.fromtimestamp(ms / 1000, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+def _duration(ms: int) -> str:
+    if ms < 1_000:
+        return f"{ms} ms"
+    return f"{ms / 1_000:.1f} s" if ms < 60_000 else f"{ms // 60_000} min {ms % 60_000 // 1_000} s"
