@@ -63,6 +63,11 @@ class Caller(msgspec.Struct, frozen=True, kw_only=True):
         """True if its searches have no peers unless it names some: peers can enforce neither its origins nor its browser time."""
         return bool(self.origins) or self.kind is CallerKind.AGENT
 
+    @property
+    def sees_all(self) -> bool:
+        """True if it sees the work of every caller."""
+        return self.kind in (CallerKind.OWNER, CallerKind.NODE, CallerKind.PAGE)
+
     def may_mount(self, capsule: str, task: str = "") -> bool:
         """True if it was granted the capsule with this id for this kind of work; without a kind, for any work."""
         if self.kind is not CallerKind.AGENT:
@@ -76,7 +81,7 @@ class Caller(msgspec.Struct, frozen=True, kw_only=True):
         work, but not the work of a removed agent that had its name. at_ms: None for work that ends with its caller and is still
         running, which no removed agent can have begun.
         """
-        if self.kind in (CallerKind.OWNER, CallerKind.NODE, CallerKind.PAGE):
+        if self.sees_all:
             return True
         return caller == str(self) and (at_ms is None or at_ms >= self.since_ms)
 

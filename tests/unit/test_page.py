@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import enum
 from collections.abc import AsyncIterator
 from dataclasses import dataclass, field
@@ -148,6 +149,7 @@ def filled(kind: Any, name: str = "", depth: int = 0) -> Any:
         return get_args(kind)[0]
     if get_origin(kind) in (list, tuple):
         items = [filled(get_args(kind)[0], name, depth + 1)] if depth < 6 else []
+        items = [item for item in items if item is not None]
         return items if get_origin(kind) is list else tuple(items)
     if get_origin(kind) in (dict, frozenset) or "Mapping" in str(kind):
         return (
@@ -172,7 +174,13 @@ def made(kind: type[msgspec.Struct], depth: int = 0) -> Any:
             )
         else:
             values[each.name] = filled(hints[each.name], each.name, depth + 1)
-    return kind(**values)
+    try:
+        return kind(**values)
+    except ValueError:  # some of its fields exclude each other
+        needed = {each.name: values[each.name] for each in msgspec.structs.fields(kind) if each.required}
+        with contextlib.suppress(ValueError):
+            return kind(**needed)
+        return None
 
 
 class Hostile:

@@ -266,7 +266,7 @@ class LiveSessions:
         """The live sessions of the caller, newest first; for the owner of the node, all of them."""
         caller = current_caller()
         where: dict[str, Value] = {} if ended_too else {"ended_ms": 0}
-        if caller.kind is not CallerKind.OWNER:
+        if not caller.sees_all:
             where["caller"] = str(caller)
         found = await self._store.rows(LIVES).find(newest=True, limit=limit, **where)
         own = [each for each in found if caller.owns(each.caller, each.opened_ms if each.reason else None)]

@@ -171,6 +171,7 @@ SHOW: Final = Verb(
     gives=ShownQuestion,
     help="Show a question: what would be done and sent, why it needs an approval, and who asked.",
     callers=OWNER_ONLY | PAGE,
+    owner_fields=frozenset({"picture"}),
     read_only=True,
     row=None,
 )
