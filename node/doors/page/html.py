@@ -35,7 +35,7 @@ _STATES: Final = {
     "bad": {"fail", "failed", "refused", "bad", "revoked", "distrusted", "crashed", "no", "error"},
     "warn": {"open", "partial", "interrupted", "held", "running", "expired", "over", "warning", "unknown"},
 }
-_STATE_HEADS: Final = {"state", "status", "verdict", "standing", "result", "ok"}
+_STATE_HEADS: Final = {"state", "status", "verdict", "standing", "outcome", "ok"}
 ASSETS: Final = {
     "page.css": "text/css",
     "page.js": "text/javascript",

@@ -40,6 +40,16 @@ class Sources(Protocol):
         """Errors: ``input.not_found``."""
 
 
+class Cover(msgspec.Struct, frozen=True, kw_only=True):
+    """The last page of a recorded session."""
+
+    session: str
+    title: str = ""
+    url: str = ""
+    picture: str = ""
+    """The address of its picture; empty if it has none."""
+
+
 class Pages:
     """Answers requests for pages."""
 
@@ -65,6 +75,8 @@ class _Asking:
         self._name, self._dispatch, self._sources = name, dispatch, sources
         self._wanted, self._caller = wanted, caller
         self._since = 0
+        self._asked: tuple[approve.Asked, ...] = ()
+        """The questions that are open."""
 
     async def answer(self) -> Given:
         """The page. Errors: ``input.not_found``, those of the verbs."""
@@ -73,8 +85,13 @@ class _Asking:
                 return await self._changes()
             case ("sessions", session_id, "steps", number, "picture"):
                 return await self._picture(session_id, number)
+            case _:
+                return await self._framed()
+
+    async def _framed(self) -> Given:
         # Before anything is read: a change meanwhile is then told once more, not missed.
         self._since = (await self._ask(events.LIST, limit=1)).last
+        self._asked = tuple(one for one in (await self._ask(approve.LIST)).questions if one.state == "open")
         match self._wanted.path:
             case ():
                 return await self._home()
@@ -97,6 +114,7 @@ class _Asking:
                 here=self._wanted.path[0] if self._wanted.path else "",
                 title=title,
                 since=self._since,
+                waiting=len(self._asked),
                 **values,
             )
         )
@@ -108,16 +126,15 @@ class _Asking:
     # --- pages -------------------------------------------------------------------------------------------------------
 
     async def _home(self) -> Given:
-        asked = (await self._ask(approve.LIST)).questions
         running = [one for one in (await self._ask(live.LIST, all=False)).sessions if not one.reason]
         newest = (await self._ask(session.LIST, limit=_HOME_SESSIONS)).sessions
         status = await self._ask(node.STATUS)
         return self.page(
             "home.html.j2",
             self._name,
-            questions=[(one, await self._pictured(one.session, one.step)) for one in asked],
-            running=[(one, await self._last_pictures(one.sessions)) for one in running],
-            sessions=await self._covers(newest),
+            questions=await self._questions(),
+            running=[(one, await self._covers(one.sessions)) for one in running],
+            sessions=await self._covered(newest),
             facts=parts_of(node.STATUS, status),
         )
 
@@ -126,20 +143,17 @@ class _Asking:
         more: dict[str, Any] = {}
         match view.path:
             case "sessions":
-                more = {"sessions": await self._covers(result.sessions)}
+                more = {"sessions": await self._covered(result.sessions)}
             case "live":
-                more = {
-                    "running": [
-                        (one, await self._last_pictures(one.sessions)) for one in result.sessions if not one.reason
-                    ]
-                }
+                open_now = [one for one in result.sessions if not one.reason]
+                more = {"running": [(one, await self._covers(one.sessions)) for one in open_now]}
                 result = msgspec.structs.replace(result, sessions=[one for one in result.sessions if one.reason])
             case "questions":
-                waiting = [one for one in result.questions if one.state == "open"]
-                more = {"questions": [(one, await self._pictured(one.session, one.step)) for one in waiting]}
-                result = msgspec.structs.replace(
-                    result, questions=tuple(one for one in result.questions if one.state != "open")
-                )
+                more = {"questions": await self._questions()}
+                answered = tuple(one for one in result.questions if one.state != "open")
+                result = msgspec.structs.replace(result, questions=answered)
+            case "audit":
+                result = msgspec.structs.replace(result, rows=tuple(reversed(result.rows)))
         return self.page(view.template, view.title, view=view, parts=parts_of(view.verb, result), **more)
 
     async def _one(self, view: View, named: str) -> Given:
@@ -155,7 +169,7 @@ class _Asking:
             case "questions":
                 more = {"question": result, "picture": await self._pictured(result.session, result.step)}
             case "live":
-                more = {"live": result.live, "pictures": await self._last_pictures(result.live.sessions)}
+                more = {"live": result.live, "covers": await self._covers(result.live.sessions)}
             case "searches":
                 tree = await self._sources.tree(result.search)
                 more = {"search": result, "picture": tree, "box_width": BOX_WIDTH, "box_height": BOX_HEIGHT}
@@ -205,8 +219,7 @@ class _Asking:
         return Given(body=msgspec.json.encode({"last": found.last}), content_type="application/json")
 
     async def _picture(self, session_id: str, number: str) -> Given:
-        shown = await self._ask(session.SHOW, session=session_id)
-        steps = shown.steps if isinstance(shown, ShownSession) else ()
+        steps = await self._sources.steps(session_id)
         step = next((step for step in steps if str(step.index) == number), None)
         data = await blob(step.screenshot, self._sources.blob) if step else None
         kind = picture_type(data)
@@ -220,17 +233,22 @@ class _Asking:
         found = any(step.index == number and step.screenshot for step in steps)
         return self._address(session_id, number) if found else ""
 
-    async def _last_picture(self, session_id: str) -> str:
-        steps = [step for step in await self._sources.steps(session_id) if step.screenshot]
-        return self._address(session_id, steps[-1].index) if steps else ""
+    async def _questions(self) -> list[tuple[approve.Asked, str]]:
+        """The open questions, each with the address of its picture."""
+        return [(one, await self._pictured(one.session, one.step)) for one in self._asked]
 
-    async def _last_pictures(self, sessions: Iterable[str]) -> list[tuple[str, str]]:
-        """Each session with the address of its last picture, for those that have one."""
-        found = [(one, await self._last_picture(one)) for one in sessions]
-        return [(one, picture) for one, picture in found if picture]
+    async def _cover(self, session_id: str) -> Cover:
+        steps = await self._sources.steps(session_id)
+        last = next((step for step in reversed(steps) if step.screenshot), None)
+        if last is None:
+            return Cover(session=session_id, title=steps[-1].title if steps else "")
+        return Cover(session=session_id, title=last.title, url=last.url, picture=self._address(session_id, last.index))
 
-    async def _covers(self, sessions: Iterable[Session]) -> list[tuple[Session, str]]:
-        return [(one, await self._last_picture(one.id)) for one in sessions]
+    async def _covers(self, sessions: Iterable[str]) -> list[Cover]:
+        return [await self._cover(one) for one in sessions]
+
+    async def _covered(self, sessions: Iterable[Session]) -> list[tuple[Session, Cover]]:
+        return [(one, await self._cover(one.id)) for one in sessions]
 
     def _address(self, session_id: str, number: int) -> str:
         return f"{self._wanted.root}sessions/{session_id}/steps/{number}/picture"

@@ -100,7 +100,7 @@ VIEWS: Final[Mapping[str, View]] = {
         View(
             path="audit",
             title="Audit",
-            lead="Who used which privileged action, oldest first: the last rows of the trail.",
+            lead="Who used which privileged action, newest first.",
             verb=audit.LIST,
             given={"limit": min(200, limits.AUDIT_LIST_ROWS_MAX)},
         ),

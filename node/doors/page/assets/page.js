@@ -36,7 +36,9 @@
     }
     const focus = main().contains(document.activeElement) && document.activeElement !== main() ? place(document.activeElement) : null;
     const scrolled = [...main().querySelectorAll(".scroll, .strip, .diff")].map((each) => [each.scrollLeft, each.scrollTop]);
+    const open = [...main().querySelectorAll("details")].map((each) => each.open);
     main().replaceWith(document.adoptNode(next));
+    [...main().querySelectorAll("details")].forEach((each, index) => (each.open = Boolean(open[index])));
     document.title = fresh.title;
     [...main().querySelectorAll(".scroll, .strip, .diff")].forEach((each, index) => {
       if (scrolled[index] && !each.classList.contains("diff")) [each.scrollLeft, each.scrollTop] = scrolled[index];
