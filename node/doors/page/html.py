@@ -56,7 +56,7 @@ def environment() -> jinja2.Environment:
         lstrip_blocks=True,
     )
     env.filters.update(linked=linked, moment=_moment, iso=_iso, duration=_duration, counted=counted, tone=tone)
-    env.filters.update(caller=_caller, groupby_kind=_by_kind)
+    env.filters.update(first_word=_first_word, caller=_caller, groupby_kind=_by_kind)
     env.globals.update(state_heads=_STATE_HEADS)
     return env
 
@@ -98,6 +98,12 @@ def _by_kind(parts: Iterable[Any]) -> list[tuple[str, list[Any]]]:
 
 def _kind(part: ShownItem | TextTable | str) -> str:
     return "item" if isinstance(part, ShownItem) else "table" if isinstance(part, TextTable) else "line"
+
+
+def _first_word(text: str) -> tuple[str, str]:
+    """The first word of a state, and what follows it."""
+    found = re.match(r"[^\s,:;(\[]+", text)
+    return (found[0], text[found.end() :]) if found else (text, "")
 
 
 def _caller(who: str) -> str:
