@@ -106,6 +106,7 @@ def _terms(verb: Verb) -> str:
     others = [words for kind, words in _OTHERS.items() if kind in verb.callers]
     scope = "any scope" if verb.scope == ANY_SCOPE else f"the scope `{verb.scope}`"
     who = f"the owner; {' or '.join(others)} with {scope}" if others else "the owner"
+    who += "; the [page](page.md)" if CallerKind.PAGE in verb.callers else ""
     command = f"Command: `trailmesh {verb.command}`. " if verb.command else ""
     read_only, audited = "yes" if verb.read_only else "no", "no" if verb.row is None else "yes"
     return f"{command}Callers: {who}. Read-only: {read_only}. Audited: {audited}."

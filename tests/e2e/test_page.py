@@ -145,7 +145,7 @@ async def test_the_page_is_reached_by_its_link_and_keeps_to_its_policy(tmp_path:
 
 
 def _ref(shown: Any, name: str) -> str:
-    return next(line.split()[0] for line in shown.lines if f'"{name}"' in line)
+    return next(str(line).split()[0] for line in shown.lines if f'"{name}"' in line)
 
 
 def _site(request: Request) -> str:

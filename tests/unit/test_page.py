@@ -64,7 +64,7 @@ def read(page: str) -> Read:
 
 def strange(page: str, root: str = ROOT) -> list[tuple[str, str, str | None]]:
     """What no page of ours has: scripts and styles of its own, handlers, addresses of others."""
-    found = []
+    found: list[tuple[str, str, str | None]] = []
     for tag, attributes in read(page).tags:
         if tag in ("style", "iframe", "object", "embed", "form", "base", "meta") and attributes.get("http-equiv"):
             found.append((tag, "", None))
@@ -86,6 +86,7 @@ def strange(page: str, root: str = ROOT) -> list[tuple[str, str, str | None]]:
 
 
 def test_a_link_can_be_used_once_and_in_time() -> None:
+    """Guard: node/doors/page/entry.py, Entry.enter. Guard: node/doors/page/entry.py, Entry.caller."""
     clock = ManualClock()
     entry = Entry(clock)
     token = entry.link()
@@ -206,6 +207,7 @@ class Hostile:
 
 
 async def test_no_text_of_a_page_or_a_peer_becomes_markup() -> None:
+    """Guard: node/doors/page/html.py, environment."""
     hostile = Hostile()
     pages = Pages(HOSTILE, hostile.dispatch, hostile)
     paths: list[tuple[str, ...]] = [()]
@@ -219,6 +221,14 @@ async def test_no_text_of_a_page_or_a_peer_becomes_markup() -> None:
         found = read(page)
         assert "<script>alert(1)</script>" in "".join(found.text), path
         assert "\u202e" not in page and "49" not in "".join(found.text), path
+
+
+async def test_a_picture_that_is_none_is_not_served() -> None:
+    """Guard: node/doors/page/steps.py, picture_type."""
+    hostile = Hostile()
+    wanted = Wanted(path=("sessions", "ses-x", "steps", "1", "picture"), root=ROOT)
+    given = await Pages("anna", hostile.dispatch, hostile).answer(wanted, READER)
+    assert given.status == 404 and HOSTILE.encode() not in given.body
 
 
 async def test_an_error_is_a_page_that_escapes_its_message() -> None:
@@ -316,6 +326,7 @@ async def test_who_has_no_cookie_of_this_node_reads_nothing(visitor: Visitor) ->
 
 
 async def test_a_page_of_another_site_and_a_rebound_name_are_refused(node: Node, visitor: Visitor) -> None:
+    """Guard: node/doors/page/listener.py, PageListener._answer."""
     port = visitor.host.rpartition(":")[2]
     for host in (f"evil.example:{port}", "127.0.0.1", f"localhost.evil.example:{port}", f"127.0.0.1:{int(port) + 1}"):
         for path in ("sessions", "/ui/enter", "/ui/page.js"):
