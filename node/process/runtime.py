@@ -136,7 +136,7 @@ async def _doors_open(home: Path, node: Node, ready: Callable[[dict[str, Any]], 
             }
         )
         async with _told(rooms):
-            await _without_work(rooms, times, idle_s)
+            await _without_work(node, times, idle_s)
     finally:
         if scheduler.running:
             scheduler.shutdown(wait=False)
@@ -152,15 +152,15 @@ async def _doors_open(home: Path, node: Node, ready: Callable[[dict[str, Any]], 
         rooms.loop_watch.stop()
 
 
-async def _without_work(rooms: Rooms, times: CallTimes, idle_s: int) -> None:
-    """Return once nobody has called for ``idle_s`` seconds while no browser, search or task was open; never for 0.
+async def _without_work(node: Node, times: CallTimes, idle_s: int) -> None:
+    """Return once nobody called or opened a page for ``idle_s`` seconds while no browser, search or task was open; never for 0.
 
     A node with schedules is never without work.
     """
     if not idle_s:
         await asyncio.Event().wait()
-    worked = time.monotonic()
-    while time.monotonic() - max(worked, times.called_s) < idle_s:
+    rooms, worked = node.rooms, time.monotonic()
+    while time.monotonic() - max(worked, times.called_s, node.page.read_s) < idle_s:
         await asyncio.sleep(min(idle_s, _IDLE_LOOK_S))
         if rooms.browsers.contexts or rooms.explorer.running or rooms.tasks.open or await rooms.store.schedules():
             worked = time.monotonic()

@@ -119,6 +119,7 @@ def test_a_cookie_of_one_node_opens_no_other() -> None:
 
 
 def test_the_page_may_call_what_only_reads_and_writes_no_file() -> None:
+    """Guard: node/verbs/verb.py, Verb.admits."""
     for verb in CATALOGUE.values():
         if not verb.admits(READER):
             continue

@@ -26,6 +26,11 @@ class PageDoor:
         self._starting = asyncio.Lock()
         self.bound: Bound = {ui.OPEN: lambda params, tell: self._open(params, tell)}
 
+    @property
+    def read_s(self) -> float:
+        """When somebody opened a page last, by ``time.monotonic``; 0 for never."""
+        return self._listener.read_s
+
     async def close(self) -> None:
         """Stop listening. Twice is once."""
         await self._listener.close()

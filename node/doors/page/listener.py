@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import errno
 import logging
+import time
 from pathlib import Path
 from typing import Final
 from urllib.parse import unquote
@@ -40,6 +41,8 @@ class PageListener:
         self._entry, self._pages, self._port = entry, pages, port
         app = web.Application(client_max_size=limits.KIB)
         app.router.add_route("*", "/{path:.*}", self._answered)
+        self.read_s = 0.0
+        """When a page was opened last, by ``time.monotonic``; waiting for changes does not count."""
         self._runner = web.AppRunner(app, access_log=None, handler_cancellation=True, shutdown_timeout=2)
 
     async def start(self) -> str:
@@ -93,6 +96,8 @@ class PageListener:
         wanted = Wanted(
             path=tuple(filter(None, parts))[:_PARTS_MAX], query=dict(request.rel_url.query), root=self._root
         )
+        if wanted.path != ("changes",):
+            self.read_s = time.monotonic()
         return _response(await self._pages.answer(wanted, caller))
 
     async def _enter(self, request: web.Request, *, own: bool) -> web.StreamResponse:
