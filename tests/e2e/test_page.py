@@ -34,6 +34,9 @@ FAULTS: Final = """() => {
   for (const each of document.querySelectorAll('table'))
     if (!each.caption || each.querySelector('th:not([scope])')) found.push('a table without caption or scope');
   if (document.querySelectorAll('main').length !== 1 || !document.documentElement.lang) found.push('no main, no language');
+  const marks = [...document.querySelectorAll('section, [role=region], nav')]
+    .map(each => each.ariaLabel || each.getAttribute('aria-labelledby'));
+  if (new Set(marks).size !== marks.length) found.push(`landmarks: ${marks}`);
   const ids = [...document.querySelectorAll('[id]')].map(each => each.id);
   if (new Set(ids).size !== ids.length) found.push(`ids: ${ids}`);
 
