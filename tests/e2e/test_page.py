@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import contextlib
+import functools
 import re
+from collections.abc import AsyncIterator, Awaitable, Callable
 from pathlib import Path
 from typing import Any, Final
+from urllib.parse import urlsplit
 
 import msgspec
 import pytest
-from playwright.async_api import Page, Request, async_playwright
+from aiohttp import web
+from playwright.async_api import Browser, Page, Request, Response, async_playwright
 
 from adapters.browser.launch.settings import find_executable
 from node.process.setup import init_home
@@ -65,7 +70,12 @@ FAULTS: Final = """() => {
 }"""
 
 
-async def test_the_page_is_reached_by_its_link_and_keeps_to_its_policy(tmp_path: Path) -> None:
+Ask = Callable[..., Awaitable[Any]]
+
+
+@contextlib.asynccontextmanager
+async def opened(tmp_path: Path, *arguments: str) -> AsyncIterator[tuple[Ask, Browser]]:
+    """A node over the twin of a browser, and a real one for a person."""
     home = tmp_path / "home"
     init_home(home, name="anna", listen="127.0.0.1:0", config_file=None, recovery_out=str(tmp_path / "r.txt"))
 
@@ -79,7 +89,99 @@ async def test_the_page_is_reached_by_its_link_and_keeps_to_its_policy(tmp_path:
             return await node.dispatch(verb, msgspec.json.encode(given), lambda event: None, OWNER)
 
         path = find_executable(SETTINGS, driver.chromium.executable_path)
-        chromium = await driver.chromium.launch(executable_path=path, chromium_sandbox=SETTINGS.sandbox)
+        chromium = await driver.chromium.launch(
+            executable_path=path, chromium_sandbox=SETTINGS.sandbox, args=list(arguments)
+        )
+        try:
+            yield ask, chromium
+        finally:
+            await chromium.close()
+            await node.page.close()
+
+
+ATTACK: Final = """<!doctype html><title>attack</title><iframe name=frame></iframe><body><script>
+(async () => {
+  const [root, entrance] = ["ROOT", "ENTRANCE"];
+  const tries = [root, `${root}sessions`, `${root}changes`, entrance];
+  const all = { credentials: "include" };
+  for (const each of tries) {
+    for (const mode of ["cors", "no-cors"]) {
+      const told = await fetch(each, { ...all, mode }).then((answer) => answer.text()).catch(() => "");
+      if (told) document.title = "read";
+      await fetch(each, { ...all, mode, method: "POST", body: "x" }).catch(() => "");
+    }
+    for (const tag of ["img", "script"]) {
+      await new Promise((done) => {
+        const element = document.createElement(tag);
+        element.onload = element.onerror = done;
+        element.src = each;
+        document.body.append(element);
+      });
+    }
+    const form = document.createElement("form");
+    [form.action, form.method, form.target] = [each, "post", "frame"];
+    document.body.append(form);
+    const frame = document.querySelector("iframe");
+    await new Promise((done) => { frame.onload = done; form.submit(); });
+    await new Promise((done) => { frame.onload = done; frame.src = each; });
+  }
+  if (document.title === "attack") document.title = "nothing";
+  else document.title = "something";
+})();
+</script>"""
+
+
+async def test_a_hostile_page_on_another_port_or_under_a_rebound_name_reads_and_changes_nothing(tmp_path: Path) -> None:
+    """It even knows the addresses of the page, which have a random part."""
+    async with opened(tmp_path, "--host-resolver-rules=MAP evil.test 127.0.0.1") as (ask, chromium):
+        link = (await ask("ui.open")).link
+        context = await chromium.new_context()
+        page = await context.new_page()
+        await page.goto(link)
+        await page.locator("#main").wait_for()
+        root, entrance, port = page.url, link.partition("#")[0], urlsplit(link).port
+        cookies: list[str] = []
+
+        async def attack(request: web.Request) -> web.Response:
+            cookies.append(request.headers.get("Cookie", ""))
+            text = ATTACK.replace("ROOT", root).replace("ENTRANCE", entrance)
+            return web.Response(text=text, content_type="text/html")
+
+        app = web.Application()
+        app.router.add_get("/{path:.*}", attack)
+        runner = web.AppRunner(app)
+        await runner.setup()
+        await web.TCPSite(runner, "127.0.0.1", 0).start()
+        other = runner.addresses[0][1]
+        try:
+            for host in ("127.0.0.1", "evil.test"):
+                statuses: dict[str, set[int]] = {}
+                hostile = await context.new_page()
+                hostile.on("response", functools.partial(_note, statuses))
+                await hostile.goto(f"http://{host}:{other}/ui/")
+                await hostile.wait_for_function("['nothing', 'something'].includes(document.title)")
+                assert await hostile.title() == "nothing"
+                reached = {url: told for url, told in statuses.items() if f":{port}/" in url}
+                # The entrance may be opened by anybody: it shows nothing. No answer to a POST is a 200.
+                assert {status for url, told in reached.items() if url != entrance for status in told} == {403}
+                assert reached[entrance] <= {200, 403}
+                # A person who is led there by a link of that page is refused as well.
+                async with hostile.expect_response(root) as told:
+                    await hostile.evaluate("address => { location.href = address }", root)
+                assert (await told.value).status == 403
+                await hostile.close()
+            assert set(cookies) == {""}
+            rebound = await context.new_page()
+            for address in (root, entrance):
+                answer = await rebound.goto(address.replace("127.0.0.1", "evil.test"))
+                assert answer is not None and answer.status == 421
+            assert (await page.reload()).status == 200  # type: ignore[union-attr]
+        finally:
+            await runner.cleanup()
+
+
+async def test_the_page_is_reached_by_its_link_and_keeps_to_its_policy(tmp_path: Path) -> None:
+    async with opened(tmp_path) as (ask, chromium):
         said: list[str] = []
         asked: list[str] = []
 
@@ -89,62 +191,62 @@ async def test_the_page_is_reached_by_its_link_and_keeps_to_its_policy(tmp_path:
             page.on("request", lambda request: asked.append(_site(request)))
             return page
 
-        try:
-            live = (await ask("live.open", url=f"{ORIGIN}/")).session
-            await ask("live.click", session=live, ref=_ref(await ask("live.table", session=live), "Mugs"))
-            link = (await ask("ui.open")).link
-            page = watch(await chromium.new_page())
-            await page.goto(link)
-            await page.locator("#main").wait_for()
-            root = page.url
-            assert link.partition("#")[2] not in root
-            await page.get_by_role("heading", name="Live now").wait_for()
-            # It is told of a change, and shows it without being asked.
-            await page.evaluate("window.kept = true")
-            await ask("live.close", session=live)
-            await page.get_by_text("No browser session is open.").wait_for()
-            assert await page.evaluate("window.kept"), "it was not loaded anew"
-            # The player is turned by keys, with a picture at each step.
-            (recorded,) = (await ask("session.list")).sessions
-            await page.get_by_role("link", name=re.compile("Mugs")).first.click()
-            await page.get_by_role("heading", name="Step 1: ").wait_for()
-            await page.keyboard.press("ArrowRight")
-            await page.get_by_role("heading", name="Step 2: ").wait_for()
-            assert page.url.endswith("step=2")
-            await page.keyboard.press("ArrowLeft")
-            await page.get_by_role("heading", name="Step 1: ").wait_for()
-            pictures = (
-                "() => [...document.querySelectorAll('.stage img')].map(each => each.complete && each.naturalWidth > 0)"
-            )
-            assert await page.evaluate(pictures) == [True]
-            # Another web browser without the cookie, with the used link, sees nothing.
-            other = await (await chromium.new_context()).new_page()
-            await other.goto(link)
-            await other.get_by_text("This link was used, or is too old.").wait_for()
-            assert (await other.goto(root)).status == 401  # type: ignore[union-attr]
-            # Every page: readable, in both colours and on a phone.
-            for width, scheme in WIDTHS:
-                await page.set_viewport_size({"width": width, "height": 844})
-                await page.emulate_media(color_scheme=scheme)  # type: ignore[arg-type]
-                for name in (
-                    "",
-                    "questions",
-                    "live",
-                    f"live/{live}",
-                    f"sessions/{recorded.id}",
-                    "mesh",
-                    "audit",
-                    "doctor",
-                    "none",
-                ):
-                    await page.goto(f"{root}{name}")
-                    assert await page.evaluate(FAULTS) == [], (name, width, scheme)
-        finally:
-            await chromium.close()
-            await node.page.close()
+        live = (await ask("live.open", url=f"{ORIGIN}/")).session
+        await ask("live.click", session=live, ref=_ref(await ask("live.table", session=live), "Mugs"))
+        link = (await ask("ui.open")).link
+        page = watch(await chromium.new_page())
+        await page.goto(link)
+        await page.locator("#main").wait_for()
+        root = page.url
+        assert link.partition("#")[2] not in root
+        await page.get_by_role("heading", name="Live now").wait_for()
+        # It is told of a change, and shows it without being asked.
+        await page.evaluate("window.kept = true")
+        await ask("live.close", session=live)
+        await page.get_by_text("No browser session is open.").wait_for()
+        assert await page.evaluate("window.kept"), "it was not loaded anew"
+        # The player is turned by keys, with a picture at each step.
+        (recorded,) = (await ask("session.list")).sessions
+        await page.get_by_role("link", name=re.compile("Mugs")).first.click()
+        await page.get_by_role("heading", name="Step 1: ").wait_for()
+        await page.keyboard.press("ArrowRight")
+        await page.get_by_role("heading", name="Step 2: ").wait_for()
+        assert page.url.endswith("step=2")
+        await page.keyboard.press("ArrowLeft")
+        await page.get_by_role("heading", name="Step 1: ").wait_for()
+        pictures = (
+            "() => [...document.querySelectorAll('.stage img')].map(each => each.complete && each.naturalWidth > 0)"
+        )
+        assert await page.evaluate(pictures) == [True]
+        # Another web browser without the cookie, with the used link, sees nothing.
+        other = await (await chromium.new_context()).new_page()
+        await other.goto(link)
+        await other.get_by_text("This link was used, or is too old.").wait_for()
+        assert (await other.goto(root)).status == 401  # type: ignore[union-attr]
+        # Every page: readable, in both colours and on a phone.
+        for width, scheme in WIDTHS:
+            await page.set_viewport_size({"width": width, "height": 844})
+            await page.emulate_media(color_scheme=scheme)  # type: ignore[arg-type]
+            for name in (
+                "",
+                "questions",
+                "live",
+                f"live/{live}",
+                f"sessions/{recorded.id}",
+                "mesh",
+                "audit",
+                "doctor",
+                "none",
+            ):
+                await page.goto(f"{root}{name}")
+                assert await page.evaluate(FAULTS) == [], (name, width, scheme)
         refused = [text for text in said if "401" not in text and "404" not in text]
         assert not refused, refused
         assert set(asked) == {_site_of(root)}
+
+
+def _note(told: dict[str, set[int]], answer: Response) -> None:
+    told.setdefault(answer.url, set()).add(answer.status)
 
 
 def _ref(shown: Any, name: str) -> str:

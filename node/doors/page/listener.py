@@ -1,7 +1,7 @@
 """Serves the page over HTTP on the loopback interface.
 
 Checks of a request, in order: ``Host`` (a name that was rebound to this address is no name of this door), ``Origin`` and
-``Sec-Fetch-Site`` (a page of another site), the cookie. A refusal has no content.
+``Sec-Fetch-Site`` (a page of another site), the cookie. A refusal says nothing about this node.
 """
 
 from __future__ import annotations
@@ -79,14 +79,14 @@ class PageListener:
     async def _answer(self, request: web.Request) -> web.StreamResponse:
         host = f"{HOST}:{self._port}"
         if request.headers.getall("Host", []) != [host]:
-            return web.Response(status=421)
+            return _refused(421)
         origin, site = request.headers.get("Origin", ""), request.headers.get("Sec-Fetch-Site", "")
         own = origin in ("", f"http://{host}") and site in _OWN
         path = request.rel_url.raw_path
         if path == f"{BASE}enter":
             return await self._enter(request, own=own and bool(origin))
         if not own or request.method != "GET":
-            return web.Response(status=403 if not own else 405)
+            return _refused(405 if own else 403)
         if (found := asset_of(path.removeprefix(BASE), ASSETS)) is not None:
             return _response(found)
         caller = self._entry.caller(request.cookies.get(self._entry.cookie_name, ""))
@@ -107,10 +107,10 @@ class PageListener:
                 text=environment().get_template("enter.html.j2").render(base=BASE), content_type="text/html"
             )
         if request.method != "POST" or not own:
-            return web.Response(status=403)
+            return _refused(403)
         cookie = self._entry.enter((await request.read()).decode(errors="replace"))
         if not cookie:
-            return web.Response(status=401)
+            return _refused(401)
         response = web.json_response({"root": self._root})
         response.set_cookie(
             self._entry.cookie_name,
@@ -125,6 +125,10 @@ class PageListener:
     def _turned_away(self) -> web.Response:
         text = environment().get_template("away.html.j2").render(base=BASE)
         return web.Response(text=text, status=401, content_type="text/html")
+
+
+def _refused(status: int) -> web.Response:
+    return web.Response(status=status, text="refused\n")
 
 
 def _response(given: Given) -> web.Response:
