@@ -56,6 +56,7 @@ _OWN_WORK = frozenset(
         "node logs",
         "node start",
         "node stop",
+        "ui",
         "node serve",
         "node id",
         "node doctor",

@@ -6,11 +6,15 @@ the history and posts it. So nothing that only fetches an address uses a link up
 
 from __future__ import annotations
 
+import functools
 import hashlib
+from typing import Final
 
 from adapters.ports.clock import Clock
 from node.verbs import Caller, CallerKind
 from protocol import limits
+
+_PLACE_BYTES: Final = 8
 
 
 class Entry:
@@ -18,13 +22,16 @@ class Entry:
 
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
-        self.place = clock.random(8).hex()
-        """A part of the path of every page, and of the cookie. Servers on other ports of this machine have the same host, so a web
-        browser would send them a cookie of a path that they can guess.
-        """
         self._links: dict[bytes, int] = {}
         self._visits: dict[bytes, int] = {}
         """Ends in milliseconds since 1970, by the hash of a token or cookie; oldest first."""
+
+    @functools.cached_property
+    def place(self) -> str:
+        """A part of the path of every page, and of the cookie. Servers on other ports of this machine have the same host, so a web
+        browser would send them a cookie of a path that they can guess.
+        """
+        return self._clock.random(_PLACE_BYTES).hex()
 
     @property
     def cookie_name(self) -> str:

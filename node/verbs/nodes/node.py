@@ -140,10 +140,8 @@ class PeerLog(msgspec.Struct, frozen=True, kw_only=True):
 class Peer(msgspec.Struct, frozen=True, kw_only=True):
     """A peer, as this node knows it."""
 
-    name: Annotated[str, shown("name", column=True)]
     node: Annotated[str, shown("id", as_="node", column=True)]
-    standing: Annotated[str, shown("standing", column=True, empty="relied on")]
-    """Error code that says why it is not relied on; empty if it is."""
+    name: Annotated[str, shown("name", column=True)]
     addresses: Annotated[tuple[str, ...], shown("addresses", column=True)]
     grants: Annotated[Grants, shown("may here", said=in_words, column=True)]
     """Grants of the peer at this node."""
@@ -151,6 +149,8 @@ class Peer(msgspec.Struct, frozen=True, kw_only=True):
     """Grants of this node at the peer, as the peer last reported them."""
     paired_ms: Annotated[int, shown("paired", as_="time", unit="ms")]
     seen_ms: Annotated[int, shown("seen", as_="time", unit="ms", column=True)]
+    standing: Annotated[str, shown("standing", column=True, empty="relied on")]
+    """Error code that says why it is not relied on; empty if it is."""
     distrusted_ms: Annotated[int, shown("distrusted", as_="time", unit="ms")]
     distrust_reason: Annotated[str, shown("distrusted because", below=True)]
     notices: list[ShownNotice]
