@@ -99,6 +99,7 @@ def main(token_file: str | None, socket: str | None) -> None:
       trailmesh mcp --help                    let a client of the Model Context Protocol work with it
       trailmesh node invite                   let another node pair with it
       trailmesh explore run --help            search a site for a goal
+      trailmesh ui                            see all of it in a web browser
 
     Every command but `mcp` takes --json. Exit codes: 0 done, 1 the answer is no, 2 wrong usage, 3 a fault on this machine, 4 a
     fault of a peer, 130 interrupted (not `node serve`: 0); docs/errors.md lists every code.
