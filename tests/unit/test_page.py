@@ -14,8 +14,10 @@ from typing import Annotated, Any, Final, Literal, Union, get_args, get_origin, 
 import aiohttp
 import msgspec
 import pytest
+from click.testing import CliRunner
 
 from node.api.node import Node
+from node.cli import main
 from node.doors.page import HEADERS, Pages, Wanted
 from node.doors.page.entry import Entry
 from node.doors.page.views import VIEWS
@@ -135,6 +137,12 @@ def test_the_page_may_call_what_only_reads_and_writes_no_file() -> None:
     offered = {name for name, verb in CATALOGUE.items() if verb.admits(READER)}
     assert {view.verb.name for view in VIEWS.values()} <= offered
     assert not offered & {"approve.answer", "live.close", "live.click", "explore.stop", "ui.open", "capsule.unseal"}
+
+
+def test_a_program_without_a_terminal_gets_no_link_and_starts_no_node(tmp_path: Path) -> None:
+    done = CliRunner().invoke(main, ["ui", "--home", str(tmp_path / "home"), "--json"])
+    assert done.exit_code == 2 and msgspec.json.decode(done.output)["error"]["code"] == "caller.refused"
+    assert not (tmp_path / "home").exists()
 
 
 # --- what it shows -----------------------------------------------------------------------------------------------------

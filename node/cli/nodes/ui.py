@@ -16,6 +16,7 @@ from node.cli.base.common import Result, common_options, emit, home_path, owner_
 from node.process.background import ensure_serving
 from node.verbs.nodes import ui as verbs
 from protocol import limits
+from protocol.errors import MeshError
 
 _DOOR_FILE: Final = "page.html"
 _DOOR: Final = (
@@ -25,10 +26,16 @@ _DOOR: Final = (
 
 @click.command(name="ui", help=verbs.OPEN.help, context_settings={"help_option_names": ["-h", "--help"]})
 @click.option("--no-open", is_flag=True, help="Print the link only.  [default: also open it, if a person is there]")
+@click.option(
+    "--as-owner", is_flag=True, help="Make a link also without a terminal. Whoever has it sees what the owner sees."
+)
 @common_options
-def command(home: str | None, as_json: bool, no_open: bool) -> None:
+def command(home: str | None, as_json: bool, no_open: bool, as_owner: bool) -> None:
     """See the help of the verb ``ui.open``."""
     owner_only("the page of the node")
+    if not (as_owner or sys.stdin.isatty()):
+        told = "a program gets no link to what the owner sees: run `trailmesh ui` at a terminal, or say --as-owner"
+        raise MeshError("caller.refused", told)
     path = home_path(home)
     ensure_serving(path, idle_s=limits.NODE_IDLE_EXIT_S, say=lambda told: click.echo(told, err=True))
     made = run_verb(home, verbs.OPEN.name, {})
