@@ -402,6 +402,7 @@ PAGE_LINKS_MAX: Final = 8  # made and not used yet; a further one ends the oldes
 PAGE_VISIT_S: Final = 43_200  # how long a web browser that used one may read the page
 PAGE_VISITS_MAX: Final = 16  # such web browsers; a further one ends the oldest
 PAGE_TOKEN_BYTES: Final = 32
+PAGE_CONNECTIONS_MAX: Final = 128  # a web browser opens up to six
 PAGE_WAIT_S: Final = 25  # how long a question for changes is left open
 
 # Live sessions (docs/live.md)

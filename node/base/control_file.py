@@ -9,6 +9,8 @@ import msgspec
 
 CONTROL_FILE: Final = "control.json"
 SOCKET_FILE: Final = "control.sock"
+PAGE_FILE: Final = "page.html"
+"""Leads a web browser to the page of the node. The node removes it when its link was used."""
 KEY_HEADER: Final = "Idempotency-Key"
 """The header with the key of a call, which is done once for all requests that have it."""
 AGENTS_DIRECTORY: Final = "control"

@@ -173,10 +173,22 @@ class HttpConfig(_Record, frozen=True, kw_only=True):
     """Must be true if the host is not loopback, because tokens and pages then cross the network without encryption."""
 
 
+class PageConfig(_Record, frozen=True, kw_only=True):
+    """The page of the node for the web browser of its owner (docs/page.md). It opens with the first `trailmesh ui`."""
+
+    port: Port = 0
+    """0: any free port, at each start."""
+    host: str = "127.0.0.1"
+    """Address of the page."""
+    public: bool = False
+    """Must be true if the host is not loopback, because the link and all pictures then cross the network without encryption."""
+
+
 class DoorsConfig(_Record, frozen=True, kw_only=True):
     """The ways into the node, apart from those with keys of their own."""
 
     http: HttpConfig = HttpConfig()
+    page: PageConfig = PageConfig()
 
 
 class ExploreConfig(_Record, frozen=True, kw_only=True):

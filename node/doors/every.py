@@ -6,5 +6,6 @@ from typing import Final
 
 from node.doors import control, federation, http_door, metrics
 from node.doors.door import Door
+from node.doors.page import listener
 
-DOORS: Final[tuple[Door, ...]] = (*control.DOORS, http_door.DOOR, federation.DOOR, metrics.DOOR)
+DOORS: Final[tuple[Door, ...]] = (*control.DOORS, http_door.DOOR, listener.DOOR, federation.DOOR, metrics.DOOR)

@@ -17,9 +17,13 @@ import pytest
 from click.testing import CliRunner
 
 from node.api.node import Node
+from node.base.control_file import PAGE_FILE
+from node.base.files import write_private
 from node.cli import main
+from node.config import PageConfig
 from node.doors.page import HEADERS, Pages, Wanted
 from node.doors.page.entry import Entry
+from node.doors.page.listener import PageListener
 from node.doors.page.views import VIEWS
 from node.explorer import Picture
 from node.explorer.showing.tree_picture import TreeNode, draw
@@ -335,7 +339,7 @@ async def test_who_has_no_cookie_of_this_node_reads_nothing(visitor: Visitor) ->
 
 
 async def test_a_page_of_another_site_and_a_rebound_name_are_refused(node: Node, visitor: Visitor) -> None:
-    """Guard: node/doors/page/listener.py, PageListener._answer."""
+    """Guard: node/doors/page/listener.py, PageListener._answer. Guard: node/doors/page/listener.py, PageListener._enter."""
     port = visitor.host.rpartition(":")[2]
     for host in (f"evil.example:{port}", "127.0.0.1", f"localhost.evil.example:{port}", f"127.0.0.1:{int(port) + 1}"):
         for path in ("sessions", "/ui/enter", "/ui/page.js"):
@@ -354,7 +358,53 @@ async def test_a_page_of_another_site_and_a_rebound_name_are_refused(node: Node,
             assert answer.status == 403
     async with visitor.client.post(entrance, data=token) as answer:
         assert answer.status == 403  # a form of an old web browser says no origin
+    async with visitor.client.get(entrance, headers={"Sec-Fetch-Site": "cross-site"}) as answer:
+        assert answer.status == 200, "a link in a terminal that is a page itself leads here"
     for method in ("POST", "PUT", "DELETE", "OPTIONS"):
         url = f"{visitor.host}{visitor.root}sessions"
         async with visitor.client.request(method, url, headers={"Cookie": visitor.cookie}) as answer:
             assert answer.status == 405
+
+
+def test_the_page_opens_on_another_address_only_if_the_configuration_says_so(tmp_path: Path) -> None:
+    """Guard: node/doors/page/listener.py, PageListener.__init__."""
+    entry, pages = Entry(ManualClock()), Pages("anna", Hostile().dispatch, Hostile())
+    for host in ("0.0.0.0", "::", "192.0.2.1", "node.example"):
+        with pytest.raises(MeshError, match=r"doors\.page\.public must be true"):
+            PageListener(entry, pages, PageConfig(host=host), tmp_path)
+        PageListener(entry, pages, PageConfig(host=host, public=True), tmp_path)
+    PageListener(entry, pages, PageConfig(host="::1"), tmp_path)
+
+
+async def test_the_file_that_leads_to_the_page_is_gone_once_its_link_was_used(node: Node) -> None:
+    door = node.rooms.home / PAGE_FILE
+    link = (await ask(node, "ui.open")).link
+    write_private(door, link.encode())
+    entrance, _, token = link.partition("#")
+    async with aiohttp.ClientSession() as client:
+        for sent, kept in (("0" * 64, True), (token, False)):
+            async with client.post(entrance, data=sent, headers={"Origin": entrance.removesuffix("/ui/enter")}):
+                assert door.exists() is kept
+    write_private(door, b"a link that nobody has used")
+    await node.page.close()
+    assert not door.exists()
+
+
+async def test_a_door_that_can_be_reached_takes_any_name_but_no_page_of_another_site(
+    tmp_path: Path,
+) -> None:
+    entry, pages = Entry(ManualClock()), Pages("anna", Hostile().dispatch, Hostile())
+    listener = PageListener(entry, pages, PageConfig(host="127.0.0.1", public=True), tmp_path)
+    entrance = await listener.start()
+    try:
+        async with aiohttp.ClientSession() as client:
+            for origin, status in (
+                ("https://node.example", 200),
+                ("http://node.example", 200),
+                ("https://evil.example", 403),
+            ):
+                headers = {"Host": "node.example", "Origin": origin}
+                async with client.post(entrance, data=entry.link(), headers=headers) as answer:
+                    assert answer.status == status, origin
+    finally:
+        await listener.close()

@@ -11,6 +11,7 @@ from typing import Final
 
 import click
 
+from node.base.control_file import PAGE_FILE
 from node.base.files import write_private
 from node.cli.base.common import Result, common_options, emit, home_path, owner_only, run_verb
 from node.process.background import ensure_serving
@@ -18,7 +19,6 @@ from node.verbs.nodes import ui as verbs
 from protocol import limits
 from protocol.errors import MeshError
 
-_DOOR_FILE: Final = "page.html"
 _DOOR: Final = (
     '<!doctype html><meta charset="utf-8"><meta http-equiv="refresh" content="0;url={link}"><title>trailmesh</title>\n'
 )
@@ -56,6 +56,6 @@ def _has_screen() -> bool:
 
 def _open(home: Path, link: str) -> None:
     """Open ``link`` by way of a private file: every user of a machine can see the arguments of a program."""
-    door = home / _DOOR_FILE
+    door = home / PAGE_FILE
     write_private(door, _DOOR.format(link=escape(link, quote=True)).encode())
     webbrowser.open(door.as_uri())

@@ -21,7 +21,8 @@ class PageDoor:
     def __init__(self, rooms: Rooms, dispatch: Dispatch) -> None:
         self._rooms = rooms
         self._entry = Entry(rooms.clock)
-        self._listener = PageListener(self._entry, Pages(rooms.config.name, dispatch, _Stored(rooms)), rooms.home)
+        self._pages = Pages(rooms.config.name, dispatch, _Stored(rooms))
+        self._listener: PageListener | None = None
         self._entrance = ""
         self._starting = asyncio.Lock()
         self.bound: Bound = {ui.OPEN: lambda params, tell: self._open(params, tell)}
@@ -29,17 +30,20 @@ class PageDoor:
     @property
     def read_s(self) -> float:
         """When somebody opened a page last, by ``time.monotonic``; 0 for never."""
-        return self._listener.read_s
+        return self._listener.read_s if self._listener is not None else 0.0
 
     async def close(self) -> None:
         """Stop listening. Twice is once."""
-        await self._listener.close()
+        if self._listener is not None:
+            await self._listener.close()
 
     async def _open(self, params: NoParams, tell: Tell) -> ui.PageLink:
-        """Errors: ``node.not_serving``, ``node.address_in_use``."""
+        """Errors: ``node.not_serving``, ``node.address_in_use``, ``config.invalid``."""
         self._rooms.serving.need()
         async with self._starting:
             if not self._entrance:
+                config = self._rooms.config.doors.page
+                self._listener = PageListener(self._entry, self._pages, config, self._rooms.home)
                 self._entrance = await self._listener.start()
         ends_ms = self._rooms.clock.now_ms() + limits.PAGE_LINK_S * 1_000
         return ui.PageLink(link=f"{self._entrance}#{self._entry.link()}", ends_ms=ends_ms)
