@@ -95,6 +95,8 @@ async def _everything(store: Store) -> None:
     await store.session("ses-1")
     await store.steps("ses-1")
     await store.step_bodies("ses-1")
+    await store.step("ses-1", 1)
+    await store.last_seen("ses-1")
     await store.sessions()
     await store.sessions(text="Title")
     await store.count_sessions()

@@ -75,6 +75,21 @@ def steps_of(db: sqlite3.Connection, session_id: str) -> list[Step]:
     return [unpack(body, Step) for body in bodies_of(db, session_id)]
 
 
+def step_of(db: sqlite3.Connection, session_id: str, number: int) -> Step | None:
+    """Implements ``Store.step``."""
+    row = db.execute("SELECT body FROM steps WHERE session = ? AND number = ?", (session_id, number)).fetchone()
+    return unpack(row[0], Step) if row else None
+
+
+def last_seen(db: sqlite3.Connection, session_id: str) -> Step | None:
+    """Implements ``Store.last_seen``."""
+    for seen in ("AND screenshot <> x''", ""):
+        newest = f"SELECT body FROM steps WHERE session = ? {seen} ORDER BY number DESC LIMIT 1"  # noqa: S608 (a constant)
+        if row := db.execute(newest, (session_id,)).fetchone():
+            return unpack(row[0], Step)
+    return None
+
+
 def bodies_of(db: sqlite3.Connection, session_id: str) -> list[bytes]:
     """Implements ``Store.step_bodies``."""
     rows = db.execute("SELECT body FROM steps WHERE session = ? ORDER BY number", (session_id,))

@@ -58,8 +58,11 @@ class _Stored:
             rooms.explorer, rooms.sessions, rooms.trust.peers, rooms.store, rooms.clock, rooms.config.name
         )
 
-    async def steps(self, session_id: str) -> list[Step]:
-        return list(await self._store.steps(session_id))
+    async def step(self, session_id: str, number: int) -> Step | None:
+        return await self._store.step(session_id, number)
+
+    async def last_seen(self, session_id: str) -> Step | None:
+        return await self._store.last_seen(session_id)
 
     async def blob(self, digest: bytes) -> bytes:
         return await self._store.blob(digest)
