@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from trailmesh.calls.session import BlockingSessionVerbs, SessionVerbs
     from trailmesh.calls.site import BlockingSiteVerbs, SiteVerbs
     from trailmesh.calls.task import BlockingTaskVerbs, TaskVerbs
+    from trailmesh.calls.ui import BlockingUiVerbs, UiVerbs
 
 
 class Verbs(VerbGroups):
@@ -149,6 +150,13 @@ class Verbs(VerbGroups):
 
         return self._group(EventsVerbs)
 
+    @property
+    def ui(self) -> UiVerbs:
+        """The verbs ``ui.*``."""
+        from trailmesh.calls.ui import UiVerbs
+
+        return self._group(UiVerbs)
+
 
 class BlockingVerbs(BlockingVerbGroups):
     """Every verb, by group."""
@@ -271,3 +279,10 @@ class BlockingVerbs(BlockingVerbGroups):
         from trailmesh.calls.events import BlockingEventsVerbs
 
         return self._group(BlockingEventsVerbs)
+
+    @property
+    def ui(self) -> BlockingUiVerbs:
+        """The verbs ``ui.*``."""
+        from trailmesh.calls.ui import BlockingUiVerbs
+
+        return self._group(BlockingUiVerbs)

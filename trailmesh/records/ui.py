@@ -1,0 +1,15 @@
+# Written by `make client` from node/verbs/; change the declarations instead.
+"""Records of the verbs ``ui.*`` (docs/verbs.md)."""
+
+from __future__ import annotations
+
+import msgspec
+
+
+class PageLink(msgspec.Struct, frozen=True, kw_only=True):
+    """A link to the page of the node."""
+
+    link: str
+    """It can be used once."""
+
+    ends_ms: int
