@@ -403,10 +403,13 @@ PAGE_VISIT_S: Final = 43_200  # how long a web browser that used one may read th
 PAGE_VISITS_MAX: Final = 16  # such web browsers; a further one ends the oldest
 PAGE_TOKEN_BYTES: Final = 32
 PAGE_CONNECTIONS_MAX: Final = 128  # a web browser opens up to six
+PAGE_LIST_ROWS: Final = 60  # of a list, on one page of it
 PAGE_WAIT_S: Final = 25  # how long a question for changes is left open
+PAGE_MOVES_S: Final = 3  # the same, of a page with work that goes on
 
 # Live sessions (docs/live.md)
 LIVE_TTL_S_MAX: Final = 86_400
+LIVE_LIST_ROWS_MAX: Final = 1_000
 LIVE_IDLE_S_MAX: Final = 7_200
 LIVE_PAGES_MAX: Final = 16
 LIVE_PER_CALLER_MAX: Final = 8  # open at a time, of a caller that is not the owner

@@ -259,7 +259,7 @@ class TaskQueue:
 
     async def listed(self, caller: Caller, *, open_only: bool, limit: int) -> list[TaskRecord]:
         """Tasks that ``caller`` may see, newest first. Errors: ``store.*``."""
-        own = {} if caller.kind is CallerKind.OWNER else {"caller": str(caller)}
+        own = {} if caller.sees_all else {"caller": str(caller)}
         where: dict[str, Any] = own | ({"ended_ms": 0} if open_only else {})
         found = await self._store.rows(TASKS).find(newest=True, limit=limit, **where)
         live = [self._now(self._open[each.id]) if each.id in self._open else each for each in found]

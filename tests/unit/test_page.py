@@ -35,7 +35,7 @@ from node.verbs.nodes import events
 from protocol import limits
 from protocol.errors import MeshError
 from protocol.page.actions.action import Goto
-from protocol.recording.records.session import Step
+from protocol.recording.records.session import Session, Step
 from tests.twins.browser import MemoryBrowser
 from tests.twins.clock import ManualClock
 from tests.unit.test_live_sessions import ORIGIN, shop
@@ -208,8 +208,14 @@ class Hostile:
             raise MeshError("input.invalid", HOSTILE)
         return made(CATALOGUE[verb].kinds[0])
 
-    async def steps(self, session_id: str) -> list[Step]:
-        return [made(Step)]
+    async def session(self, session_id: str) -> Session | None:
+        return made(Session)
+
+    async def step(self, session_id: str, number: int) -> Step | None:
+        return made(Step)
+
+    async def last_seen(self, session_id: str) -> Step | None:
+        return made(Step)
 
     async def blob(self, digest: bytes) -> bytes:
         return f"- button {HOSTILE}".encode()

@@ -12,7 +12,7 @@ from node.rooms import Rooms
 from node.verbs import Bound, NoParams, Tell
 from node.verbs.nodes import ui
 from protocol import limits
-from protocol.recording.records.session import Step
+from protocol.recording.records.session import Session, Step
 
 
 class PageDoor:
@@ -57,6 +57,9 @@ class _Stored:
         self._parts = Parts(
             rooms.explorer, rooms.sessions, rooms.trust.peers, rooms.store, rooms.clock, rooms.config.name
         )
+
+    async def session(self, session_id: str) -> Session | None:
+        return await self._store.session(session_id)
 
     async def step(self, session_id: str, number: int) -> Step | None:
         return await self._store.step(session_id, number)

@@ -26,14 +26,15 @@ PLACES: Final = {
     "sea": "searches",
     "cap": "capsules",
     "sch": "schedules",
+    "tas": "tasks",
 }
 """The page about a thing, by the kind of its id."""
 _ID: Final = re.compile(rf"\b({'|'.join(PLACES)})-[{ids.ALPHABET}]{{21}}(?![{ids.ALPHABET}])")
 _CODE: Final = re.compile(r"`([^`\n]{1,200})`")
 _STATES: Final = {
     "good": {"pass", "done", "valid", "active", "ok", "succeeded", "yes", "sent", "serving", "reached", "true"},
-    "bad": {"fail", "failed", "refused", "bad", "revoked", "distrusted", "crashed", "no", "error"},
-    "warn": {"open", "partial", "interrupted", "held", "running", "expired", "over", "warning", "unknown"},
+    "bad": {"fail", "failed", "cancelled", "refused", "bad", "revoked", "distrusted", "crashed", "no", "error"},
+    "warn": {"open", "queued", "partial", "interrupted", "held", "running", "expired", "over", "warning", "unknown"},
 }
 _STATE_HEADS: Final = {"state", "status", "verdict", "standing", "outcome", "ok"}
 ASSETS: Final = {

@@ -15,23 +15,30 @@ from node.doors.page.views import VIEWS, View
 from node.explorer import BOX_HEIGHT, BOX_WIDTH, Picture
 from node.verbs import Caller, Verb
 from node.verbs.live import live
-from node.verbs.nodes import approve, events, node
+from node.verbs.nodes import approve, events, node, owner
 from node.verbs.sessions import session
 from node.verbs.sessions.session_results import ShownSession
+from node.verbs.tasks import task
 from protocol import limits
 from protocol.errors import MeshError
 from protocol.recording.records.session import Session, Step
 
 Dispatch = Callable[[str, bytes, Callable[[dict[str, Any]], None], Caller], Awaitable[Any]]
 """``(verb, JSON body, tell, caller) -> result record``."""
-_HOME_SESSIONS: Final = 6
+_HOME_SESSIONS: Final = 8
+_HOME_QUESTIONS: Final = 20
+"""How many open questions are shown with everything about them; the others follow when these are answered."""
 
 
 class Sources(Protocol):
     """Everything that is shown and is no result of a verb: pictures, texts of pages, the tree of a search."""
 
-    async def steps(self, session_id: str) -> list[Step]:
-        """The steps of a session; empty if there is no such session."""
+    async def session(self, session_id: str) -> Session | None: ...
+
+    async def step(self, session_id: str, number: int) -> Step | None: ...
+
+    async def last_seen(self, session_id: str) -> Step | None:
+        """The last step that has a picture; the last one if none has."""
 
     async def blob(self, digest: bytes) -> bytes:
         """Errors: ``blob.missing``."""
@@ -48,6 +55,8 @@ class Cover(msgspec.Struct, frozen=True, kw_only=True):
     url: str = ""
     picture: str = ""
     """The address of its picture; empty if it has none."""
+    at_ms: int = 0
+    """When it was taken."""
 
 
 class Pages:
@@ -75,6 +84,8 @@ class _Asking:
         self._name, self._dispatch, self._sources = name, dispatch, sources
         self._wanted, self._caller = wanted, caller
         self._since = 0
+        self._moves = False
+        """True if it shows work that goes on, of which the feed does not tell each step."""
         self._asked: tuple[approve.Asked, ...] = ()
         """The questions that are open."""
 
@@ -114,6 +125,7 @@ class _Asking:
                 here=self._wanted.path[0] if self._wanted.path else "",
                 title=title,
                 since=self._since,
+                moves=self._moves,
                 waiting=len(self._asked),
                 **values,
             )
@@ -126,35 +138,56 @@ class _Asking:
     # --- pages -------------------------------------------------------------------------------------------------------
 
     async def _home(self) -> Given:
-        running = [one for one in (await self._ask(live.LIST, all=False)).sessions if not one.reason]
         newest = (await self._ask(session.LIST, limit=_HOME_SESSIONS)).sessions
         status = await self._ask(node.STATUS)
+        tasks = (await self._ask(task.LIST, open=True)).tasks
+        self._moves = bool(tasks)
         return self.page(
             "home.html.j2",
             self._name,
             questions=await self._questions(),
-            running=[(one, await self._covers(one.sessions)) for one in running],
+            enrolled=await self._enrolled(),
+            running=await self._running(),
+            tasks=tasks,
             sessions=await self._covered(newest),
+            about=status,
             facts=parts_of(node.STATUS, status),
         )
 
+    async def _running(self) -> list[tuple[live.LiveSummary, list[Cover]]]:
+        """The open live sessions, each with its last pages."""
+        found = [one for one in (await self._ask(live.LIST, all=False)).sessions if not one.reason]
+        self._moves = self._moves or bool(found)
+        return [(one, await self._covers(one.sessions)) for one in found]
+
+    async def _enrolled(self) -> bool:
+        """True if a key can sign answers."""
+        return any(not one.revoked_ms for one in (await self._ask(owner.LIST)).owners)
+
     async def _listed(self, view: View) -> Given:
-        result = await self._ask(view.verb, **view.given)
+        page = self._asked_number("page") or 1
+        most = page * view.size + 1
+        limit = {"limit": min(most, view.rows_max)} if "limit" in view.verb.takes.__struct_fields__ else {}
+        result = await self._ask(view.verb, **view.given, **limit)
+        rows = list(getattr(result, view.rows))
+        if view.path == "audit":
+            rows.reverse()
+        later = page + 1 if len(rows) > page * view.size else 0
+        rows = rows[(page - 1) * view.size : page * view.size]
         more: dict[str, Any] = {}
         match view.path:
-            case "sessions":
-                more = {"sessions": await self._covered(result.sessions)}
             case "live":
-                open_now = [one for one in result.sessions if not one.reason]
-                more = {"running": [(one, await self._covers(one.sessions)) for one in open_now]}
-                result = msgspec.structs.replace(result, sessions=[one for one in result.sessions if one.reason])
+                more = {"running": await self._running() if page == 1 else ()}
+                rows = [one for one in rows if one.reason]
             case "questions":
-                more = {"questions": await self._questions()}
-                answered = tuple(one for one in result.questions if one.state != "open")
-                result = msgspec.structs.replace(result, questions=answered)
-            case "audit":
-                result = msgspec.structs.replace(result, rows=tuple(reversed(result.rows)))
-        return self.page(view.template, view.title, view=view, parts=parts_of(view.verb, result), **more)
+                more = {"questions": await self._questions() if page == 1 else (), "enrolled": await self._enrolled()}
+                rows = [one for one in rows if one.state != "open"]
+            case "sessions":
+                more = {"sessions": await self._covered(rows)}
+        kind = type(getattr(result, view.rows))
+        parts = parts_of(view.verb, msgspec.structs.replace(result, **{view.rows: kind(rows)}))
+        turns = {"page": page, "later": later, "rows": len(rows)}
+        return self.page(view.template, view.title, view=view, parts=parts, **turns, **more)
 
     async def _one(self, view: View, named: str) -> Given:
         assert view.about is not None
@@ -167,16 +200,28 @@ class _Asking:
             case "sessions":
                 template = "one.html.j2"
             case "questions":
-                more = {"question": result, "picture": await self._pictured(result.session, result.step)}
+                more = {
+                    "question": result,
+                    "picture": await self._pictured(result.session, result.step),
+                    "enrolled": await self._enrolled(),
+                }
             case "live":
+                self._moves = not result.live.reason
                 more = {"live": result.live, "covers": await self._covers(result.live.sessions)}
             case "searches":
+                self._moves = result.status == "running"
                 tree = await self._sources.tree(result.search)
                 more = {"search": result, "picture": tree, "box_width": BOX_WIDTH, "box_height": BOX_HEIGHT}
+            case "tasks":
+                self._moves = not result.ended_ms
+                told = await self._ask(task.EVENTS, task=named)
+                newest = msgspec.structs.replace(told, events=tuple(reversed(told.events)))
+                more = {"task": result, "events": parts_of(task.EVENTS, newest)}
         return self.page(template, named, view=view, parts=parts_of(view.about, result), **more)
 
     async def _session(self, view: View, shown: ShownSession) -> Given:
-        number = self._number(shown)
+        self._moves = shown.session.verdict.value == "open"
+        number = self._asked_number("step") or _first_to_see(shown)
         chosen = await step_view(shown, number, self._sources.blob) if shown.steps else None
         if shown.steps and chosen is None:
             raise MeshError("input.not_found", f"this session has no step {number}")
@@ -196,20 +241,18 @@ class _Asking:
             parts=parts_of(session.SHOW, rest),
         )
 
-    def _number(self, shown: ShownSession) -> int:
-        """The step that is asked for; without one the first that failed, else the first."""
-        asked = self._wanted.query.get("step", "")
-        if asked.isdecimal() and len(asked) < 10:
-            return int(asked)
-        failed = (step.index for step in shown.steps if not step.ok)
-        return next(failed, shown.steps[0].index if shown.steps else 0)
+    def _asked_number(self, name: str) -> int:
+        """A number of the query; 0 without one."""
+        asked = self._wanted.query.get(name, "")
+        return int(asked) if asked.isdecimal() and len(asked) < 10 else 0
 
     # --- pictures and changes ----------------------------------------------------------------------------------------
 
     async def _changes(self) -> Given:
         """Waits for a change of the node; says the number of the last one."""
         since = self._wanted.query.get("since", "")
-        wait = {"since": int(since), "wait_s": limits.PAGE_WAIT_S} if since.isdecimal() and len(since) < 16 else {}
+        wait_s = limits.PAGE_MOVES_S if "moves" in self._wanted.query else limits.PAGE_WAIT_S
+        wait = {"since": int(since), "wait_s": wait_s} if since.isdecimal() and len(since) < 16 else {}
         try:
             found = await self._ask(events.LIST, limit=1, **wait)
         except MeshError as error:
@@ -219,8 +262,7 @@ class _Asking:
         return Given(body=msgspec.json.encode({"last": found.last}), content_type="application/json")
 
     async def _picture(self, session_id: str, number: str) -> Given:
-        steps = await self._sources.steps(session_id)
-        step = next((step for step in steps if str(step.index) == number), None)
+        step = await self._sources.step(session_id, int(number)) if number.isdecimal() and len(number) < 10 else None
         data = await blob(step.screenshot, self._sources.blob) if step else None
         kind = picture_type(data)
         if data is None or not kind:
@@ -229,29 +271,42 @@ class _Asking:
 
     async def _pictured(self, session_id: str, number: int) -> str:
         """The address of the picture of a step; empty if it has none."""
-        steps = await self._sources.steps(session_id) if session_id else []
-        found = any(step.index == number and step.screenshot for step in steps)
-        return self._address(session_id, number) if found else ""
+        step = await self._sources.step(session_id, number) if session_id else None
+        return self._address(session_id, number) if step is not None and step.screenshot else ""
 
-    async def _questions(self) -> list[tuple[approve.Asked, str]]:
+    async def _questions(self) -> list[tuple[approve.ShownQuestion, str]]:
         """The open questions, each with the address of its picture."""
-        return [(one, await self._pictured(one.session, one.step)) for one in self._asked]
-
-    async def _cover(self, session_id: str) -> Cover:
-        steps = await self._sources.steps(session_id)
-        last = next((step for step in reversed(steps) if step.screenshot), None)
-        if last is None:
-            return Cover(session=session_id, title=steps[-1].title if steps else "")
-        return Cover(session=session_id, title=last.title, url=last.url, picture=self._address(session_id, last.index))
-
-    async def _covers(self, sessions: Iterable[str]) -> list[Cover]:
-        return [await self._cover(one) for one in sessions]
+        shown = [await self._ask(approve.SHOW, question=one.id) for one in self._asked[:_HOME_QUESTIONS]]
+        return [(one, await self._pictured(one.session, one.step)) for one in shown]
 
     async def _covered(self, sessions: Iterable[Session]) -> list[tuple[Session, Cover]]:
-        return [(one, await self._cover(one.id)) for one in sessions]
+        return [(one, await self._cover(one)) for one in sessions]
+
+    async def _covers(self, sessions: Iterable[str]) -> list[Cover]:
+        """The last pages of the recordings of a live session."""
+        found = [await self._sources.session(one) for one in sessions]
+        return [await self._cover(one) for one in found if one is not None]
+
+    async def _cover(self, one: Session) -> Cover:
+        step = await self._sources.last_seen(one.id)
+        if step is None:
+            return Cover(session=one.id)
+        return Cover(
+            session=one.id,
+            title=step.title,
+            url=step.url,
+            picture=self._address(one.id, step.index) if step.screenshot else "",
+            at_ms=one.created_ms + step.started_ms + step.duration_ms,
+        )
 
     def _address(self, session_id: str, number: int) -> str:
         return f"{self._wanted.root}sessions/{session_id}/steps/{number}/picture"
+
+
+def _first_to_see(shown: ShownSession) -> int:
+    """The first step that failed, else the first; 0 without steps."""
+    failed = (step.index for step in shown.steps if not step.ok)
+    return next(failed, shown.steps[0].index if shown.steps else 0)
 
 
 def asset_of(name: str, types: Mapping[str, str]) -> Given | None:

@@ -12,6 +12,7 @@ from node.verbs.live import live
 from node.verbs.nodes import approve, audit, node
 from node.verbs.searches import explore, schedule
 from node.verbs.sessions import session
+from node.verbs.tasks import task
 from protocol import limits
 
 
@@ -24,6 +25,12 @@ class View:
     lead: str
     """One sentence: what is here."""
     verb: Verb
+    rows: str
+    """The field of its result that holds the list."""
+    rows_max: int = limits.LIST_ROWS_MAX
+    """How many the verb lists at most."""
+    size: int = limits.PAGE_LIST_ROWS
+    """How many of them one page shows."""
     given: Mapping[str, Any] = field(default_factory=dict)
     """Parameters of the verb."""
     about: Verb | None = None
@@ -43,6 +50,7 @@ VIEWS: Final[Mapping[str, View]] = {
             title="Questions",
             lead="What was not done, because it needs a person's approval. A yes is signed at a terminal, never here.",
             verb=approve.LIST,
+            rows="questions",
             given={"all": True},
             about=approve.SHOW,
             named="question",
@@ -54,6 +62,8 @@ VIEWS: Final[Mapping[str, View]] = {
             title="Live",
             lead="Browser sessions that are open now, and those that have ended.",
             verb=live.LIST,
+            rows="sessions",
+            rows_max=limits.LIVE_LIST_ROWS_MAX,
             given={"all": True},
             about=live.SHOW,
             named="session",
@@ -65,7 +75,7 @@ VIEWS: Final[Mapping[str, View]] = {
             title="Sessions",
             lead="Recorded and signed browser runs, newest first.",
             verb=session.LIST,
-            given={"limit": 60},
+            rows="sessions",
             about=session.SHOW,
             named="session",
             template="sessions.html.j2",
@@ -76,16 +86,28 @@ VIEWS: Final[Mapping[str, View]] = {
             title="Searches",
             lead="Goals that this node has looked for, alone or with peers.",
             verb=explore.LIST,
+            rows="searches",
             about=explore.SHOW,
             named="search",
             one="search.html.j2",
         ),
-        View(path="mesh", title="Mesh", lead="The nodes that this node is paired with.", verb=node.PEERS),
+        View(
+            path="tasks",
+            title="Tasks",
+            lead="Work that takes long: begun by one call, looked at by others.",
+            verb=task.LIST,
+            rows="tasks",
+            about=task.SHOW,
+            named="task",
+            one="task.html.j2",
+        ),
+        View(path="mesh", title="Mesh", lead="The nodes that this node is paired with.", verb=node.PEERS, rows="peers"),
         View(
             path="capsules",
             title="Capsules",
             lead="Logins, sealed under a policy. Nothing of their content is shown here.",
             verb=capsule.LIST,
+            rows="capsules",
             about=capsule.SHOW,
             named="capsule",
         ),
@@ -94,6 +116,7 @@ VIEWS: Final[Mapping[str, View]] = {
             title="Schedules",
             lead="Searches that start by themselves.",
             verb=schedule.LIST,
+            rows="schedules",
             about=schedule.SHOW,
             named="schedule",
         ),
@@ -102,13 +125,15 @@ VIEWS: Final[Mapping[str, View]] = {
             title="Audit",
             lead="Who used which privileged action, newest first.",
             verb=audit.LIST,
-            given={"limit": min(200, limits.AUDIT_LIST_ROWS_MAX)},
+            rows="rows",
+            rows_max=limits.AUDIT_LIST_ROWS_MAX,
         ),
         View(
             path="doctor",
             title="Doctor",
             lead="Everything this node needs, checked now. `trailmesh node doctor` also starts a browser.",
             verb=node.DOCTOR,
+            rows="checks",
             given={"browser": False},
         ),
     )

@@ -356,4 +356,4 @@ class ListParams(Params, frozen=True, kw_only=True):
     """``live.list``"""
 
     all: Annotated[bool, option("Include live sessions that have ended.")] = False
-    limit: Annotated[int, option("At most this many.", ge=1, le=1_000)] = 50
+    limit: Annotated[int, option("At most this many.", ge=1, le=limits.LIVE_LIST_ROWS_MAX)] = 50

@@ -6,8 +6,9 @@ from typing import Annotated, Any, Final, Literal
 
 import msgspec
 
+from node.verbs.caller import CallerKind
 from node.verbs.shown import shown
-from node.verbs.verb import ANY_SCOPE, OWNER_AND_AGENTS, AuditedPart, Params, Verb, argument, option
+from node.verbs.verb import ANY_SCOPE, OWNER_AND_AGENTS, PAGE, AuditedPart, Params, Verb, argument, option
 from protocol import limits
 from protocol.kinds import Done, Plain
 
@@ -167,8 +168,8 @@ class TaskEvents(msgspec.Struct, frozen=True, kw_only=True):
 # --- the verbs -------------------------------------------------------------------------------------------------------
 
 
-def _verb(name: str, **more: Any) -> Verb:
-    return Verb(name=f"task.{name}", callers=OWNER_AND_AGENTS, scope=ANY_SCOPE, **more)
+def _verb(name: str, callers: frozenset[CallerKind] = OWNER_AND_AGENTS, **more: Any) -> Verb:
+    return Verb(name=f"task.{name}", callers=callers, scope=ANY_SCOPE, **more)
 
 
 START: Final = _verb(
@@ -195,6 +196,7 @@ SHOW: Final = _verb(
     takes=TaskParams,
     gives=TaskShown,
     help="Show a task: its state, its last progress, and its result or error.",
+    callers=OWNER_AND_AGENTS | PAGE,
     read_only=True,
     row=None,
 )
@@ -204,6 +206,7 @@ LIST: Final = _verb(
     takes=ListParams,
     gives=TaskList,
     help="List tasks, newest first: the caller's own, or all for the owner of the node.",
+    callers=OWNER_AND_AGENTS | PAGE,
     read_only=True,
     row=None,
 )
@@ -231,6 +234,7 @@ EVENTS: Final = _verb(
     Example:
       trailmesh task events tas-… --follow
     """,
+    callers=OWNER_AND_AGENTS | PAGE,
     read_only=True,
     row=None,
 )

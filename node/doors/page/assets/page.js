@@ -28,11 +28,21 @@
   };
   const at = (path) => path.reduce((each, index) => each && each.children[index], main());
 
+  let written = main().innerHTML; // as the node wrote it, before `dress`
   const put = (fresh) => {
     const next = fresh.getElementById("main");
-    if (next.innerHTML === main().innerHTML.replace(/<button class="copy".*?<\/button>/g, "")) {
+    if (next.innerHTML === written) {
       main().dataset.since = next.dataset.since;
       return;
+    }
+    written = next.innerHTML;
+    // A picture that stays is not loaded again.
+    const pictures = new Map([...main().querySelectorAll("img")].map((each) => [each.getAttribute("src") + each.className, each]));
+    for (const each of next.querySelectorAll("img")) {
+      const same = pictures.get(each.getAttribute("src") + each.className);
+      if (!same || each.alt !== same.alt) continue;
+      pictures.delete(each.getAttribute("src") + each.className);
+      each.replaceWith(document.adoptNode(same));
     }
     const focus = main().contains(document.activeElement) && document.activeElement !== main() ? place(document.activeElement) : null;
     const scrolled = [...main().querySelectorAll(".scroll, .strip, .diff")].map((each) => [each.scrollLeft, each.scrollTop]);
@@ -47,7 +57,24 @@
     if (focus) at(focus)?.focus({ preventScroll: true });
   };
 
+  // A time beside now, for whoever looks at the page; its title has the whole of it.
+  const units = [["day", 86400], ["hour", 3600], ["minute", 60], ["second", 1]];
+  const beside = new Intl.RelativeTimeFormat("en", { numeric: "always", style: "short" });
+  const told = new Intl.DateTimeFormat("en-GB", { dateStyle: "medium", timeStyle: "short" });
+  const tick = () => {
+    for (const each of document.querySelectorAll("time[datetime]")) {
+      const at = new Date(each.dateTime);
+      const seconds = Math.round((at - Date.now()) / 1000);
+      const [unit, length] = units.find(([, length]) => Math.abs(seconds) >= length) || units[3];
+      const said = Math.abs(seconds) < 86400 ? beside.format(Math.trunc(seconds / length), unit) : told.format(at);
+      each.title = `${told.format(at)}, ${each.dateTime}`;
+      if (each.textContent !== said) each.textContent = said;
+    }
+  };
+  setInterval(tick, 5000);
+
   const dress = () => {
+    tick();
     for (const line of document.querySelectorAll(".paste")) {
       if (line.querySelector("button")) continue;
       const button = document.createElement("button");
@@ -92,8 +119,13 @@
   addEventListener("popstate", () => turn(location.href, false));
   document.addEventListener("keydown", (event) => {
     if (event.metaKey || event.ctrlKey || event.shiftKey || event.altKey || event.target.closest(".scroll, .diff")) return;
-    const rel = { ArrowLeft: "prev", ArrowRight: "next" }[event.key];
-    const link = rel && document.querySelector(`.player a[rel=${rel}]`);
+    const steps = [...document.querySelectorAll(".strip a")];
+    const link = {
+      ArrowLeft: document.querySelector(".player a[rel=prev]"),
+      ArrowRight: document.querySelector(".player a[rel=next]"),
+      Home: steps[0],
+      End: steps.at(-1),
+    }[event.key];
     if (!link) return;
     event.preventDefault();
     turn(link.href, true);
@@ -105,20 +137,27 @@
         await new Promise((done) => document.addEventListener("visibilitychange", done, { once: true }));
         continue;
       }
-      const { root, since } = main().dataset;
+      const { root, since, moves } = main().dataset;
+      const hidden = new AbortController();
+      const hide = () => document.hidden && hidden.abort();
+      document.addEventListener("visibilitychange", hide);
       try {
-        const answer = await fetch(`${root}changes?since=${since}`);
+        const answer = await fetch(`${root}changes?since=${since}${moves === undefined ? "" : "&moves"}`, { signal: hidden.signal });
         if (answer.status === 401) {
           tell("This page is closed. `trailmesh ui` opens it again.");
           return;
         }
         if (!answer.ok) throw new Error();
         tell("");
-        if (String((await answer.json()).last) !== since) put(await read(location.href));
+        if (String((await answer.json()).last) !== since || moves !== undefined) put(await read(location.href));
         await pause(700);
       } catch {
+        // A page that nobody looks at holds no connection: a web browser opens only six to a node.
+        if (hidden.signal.aborted) continue;
         tell("The node does not answer. What is shown may be old.");
         await pause(3000);
+      } finally {
+        document.removeEventListener("visibilitychange", hide);
       }
     }
   };
