@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from html.parser import HTMLParser
 from pathlib import Path
 from types import NoneType, UnionType
-from typing import Annotated, Any, Final, Literal, Union, get_args, get_origin, get_type_hints
+from typing import Annotated, Any, Final, Literal, Union, cast, get_args, get_origin, get_type_hints
 
 import aiohttp
 import msgspec
@@ -209,13 +209,13 @@ class Hostile:
         return made(CATALOGUE[verb].kinds[0])
 
     async def session(self, session_id: str) -> Session | None:
-        return made(Session)
+        return cast(Session, made(Session))
 
     async def step(self, session_id: str, number: int) -> Step | None:
-        return made(Step)
+        return cast(Step, made(Step))
 
     async def last_seen(self, session_id: str) -> Step | None:
-        return made(Step)
+        return cast(Step, made(Step))
 
     async def blob(self, digest: bytes) -> bytes:
         return f"- button {HOSTILE}".encode()
