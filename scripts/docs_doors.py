@@ -26,22 +26,40 @@ curl -s http://127.0.0.1:PORT/v1/live.list -H "Authorization: Bearer $(cat shopp
 ```
 
 ```json
-{"ok": true, "data": {"sessions": []}, "meta": {"verb": "live.list", "version": "0.1.0"}}
-{"ok": false, "error": {"code": "node.busy", "message": "…", "retryable": true, "stage": "door", "task_id": null, "remedy": "…"}}
+{"ok": true, "data": {"sessions": []}, "meta": {"verb": "live.list", "version": "0.1.0"}
+{"ok": false, "error": {"code": "node.busy", "message": "…", "retryable": true, "stage": "door", "task_id": null, "remedy": "…"}
 ```
 
 `stage` is `door` if the call was not begun, and `call` if it was. With the status 429 or 503 and `retryable`, `Retry-After` says
 when to come again. The header `Idempotency-Key` names a call: the same call with the same key is done once
-([keys](mcp.md#a-call-that-is-repeated)). A client that closes the connection ends its call.
+([keys](mcp.md#a-call-that-is-repeated)). A client that closes the connection ends its call. `task_id` is the task that a call
+is about.
+
+`GET /v1/tasks/<task>/events` follows a [task](tasks.md) with server-sent events, until it has ended:
+
+```text
+id: 2
+event: state
+data: {"number": 2, "at_ms": 1764338531000, "kind": "state", "said": "running"}
+```
+
+The kinds are those of the task's events, `state` and `progress`; further `dropped` (its data names the first and last event that
+are no longer kept) and `error` (why the stream ends before the task). A client that has lost the connection sends
+`Last-Event-ID`, or `?after=`, and goes on after that event; 204 says that nothing will follow. After {ping} s without an event a
+comment says that the stream is there. A caller follows at most {streams} tasks at a time.
 
 Loopback is no boundary between the accounts of a machine: the token is. Another address than loopback needs
 `doors.http.public: true`, and a proxy in front that adds TLS.
 """
+_NUMBERS = {"{ping}": limits.STREAM_PING_S, "{streams}": limits.STREAMS_PER_CALLER_MAX}
 
 
 def doors_page(notice: str) -> str:
     """The page, below ``notice``."""
-    return "\n".join([notice, _INTRODUCTION, *(line for door in DOORS for line in _door(door)), _HTTP]).rstrip() + "\n"
+    http = _HTTP
+    for name, number in _NUMBERS.items():
+        http = http.replace(name, str(number))
+    return "\n".join([notice, _INTRODUCTION, *(line for door in DOORS for line in _door(door)), http]).rstrip() + "\n"
 
 
 def _door(door: Door) -> list[str]:

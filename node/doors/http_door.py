@@ -1,8 +1,8 @@
 """The HTTP door: verbs for programs, each call with the token of an agent.
 
-``POST /v1/<verb>`` calls a verb and answers ``{"ok": true, "data": …, "meta": …}`` or ``{"ok": false, "error": …}``. Nothing is
-answered without a token, not even the version. A page of another site is refused before its token is looked at, so that it cannot
-guess one.
+``POST /v1/<verb>`` calls a verb and answers ``{"ok": true, "data": …, "meta": …}`` or ``{"ok": false, "error": …}``. Each names
+the task that the call is about, if it is about one. Nothing is answered without a token, not even the version. A page of another
+site is refused before its token is looked at, so that it cannot guess one.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
 from pathlib import Path
 from typing import Any, Final, NamedTuple, Protocol
 
@@ -29,6 +29,8 @@ from node.doors.call_times import CallTimes
 from node.doors.door import LOOPBACK, Door, check_from, check_host
 from node.doors.listener import Listener
 from node.verbs import Caller, Tell
+from node.verbs.tasks.task import START
+from node.verbs.tasks.task import VERBS as TASK_VERBS
 from protocol import limits
 from protocol.errors import MeshError
 
@@ -39,6 +41,13 @@ class Dispatch(Protocol):
     """Runs a verb: ``Node.dispatch``."""
 
     async def __call__(self, verb: str, body: bytes, tell: Tell, caller: Caller, key: str = "", /) -> Any: ...
+
+
+class Ask(Protocol):
+    """Runs a verb inside of a call."""
+
+    async def __call__(self, verb: str, body: bytes, tell: Tell = ..., key: str = ..., /) -> Any:
+        """The plain result. Errors: those of the verb."""
 
 
 class Admitted(NamedTuple):
@@ -64,8 +73,9 @@ DOOR: Final = Door(
     connections=limits.HTTP_CONNECTIONS_MAX,
     body_bytes_max=limits.HTTP_BODY_BYTES_MAX,
 )
-_RETRY_S: Final = 1
-_HEADERS: Final = {"X-Content-Type-Options": "nosniff", "Cache-Control": "no-store"}
+RETRY_S: Final = 1
+_OF_TASKS: Final = frozenset(verb.name for verb in TASK_VERBS)
+HEADERS: Final = {"X-Content-Type-Options": "nosniff", "Cache-Control": "no-store"}
 
 
 class HttpDoor:
@@ -139,7 +149,7 @@ class HttpDoor:
         rate = self._rates[name]
         if not rate.has_capacity():
             told = f"more than {DOOR.calls_per_s} calls in a second"
-            raise MeshError("node.busy", told, retry_after_s=_RETRY_S)
+            raise MeshError("node.busy", told, retry_after_s=RETRY_S)
         await rate.acquire()  # which does not wait, because there is capacity
 
     # --- calls -------------------------------------------------------------------------------------------------------
@@ -147,14 +157,28 @@ class HttpDoor:
     async def _call(self, request: web.Request, admitted: Admitted) -> web.StreamResponse:
         verb, key = request.match_info["verb"], request.headers.get(KEY_HEADER, "")
         body = await body_of(request)
-        result = await self.run(admitted, verb, body or b"{}", lambda event: None, key)
-        return _json({"ok": True, "data": result, "meta": {"verb": verb, "version": __version__}})
+        try:
+            result = await self.run(admitted, verb, body or b"{}", lambda event: None, key)
+        except MeshError as error:
+            return refusal(error, "call", _task_in(verb, body))
+        task = _task_in(verb, body) or (result["task"] if verb == START.name else None)
+        return _json({"ok": True, "data": result, "meta": {"verb": verb, "version": __version__, "task_id": task}})
 
     async def run(self, admitted: Admitted, verb: str, body: bytes, tell: Tell, key: str = "") -> Any:
         """The plain result of a call of ``verb``, which is counted. Errors: those of the verb, ``agent.*``."""
+        async with self.calling(admitted, verb) as ask:
+            return await ask(verb, body, tell, key)
+
+    @contextlib.asynccontextmanager
+    async def calling(self, admitted: Admitted, verb: str) -> AsyncIterator[Ask]:
+        """One call, which is counted, and a function that runs verbs in it. Errors: ``agent.*``."""
         with self._times.counted():
             async with admitted.calling(verb) as caller:
-                return plain(await self._dispatch(verb, body, tell, caller, key))
+
+                async def ask(verb: str, body: bytes, tell: Tell = lambda event: None, key: str = "") -> Any:
+                    return plain(await self._dispatch(verb, body, tell, caller, key))
+
+                yield ask
 
     async def _version(self, request: web.Request, admitted: Admitted) -> web.StreamResponse:
         return _json({"ok": True, "data": {"name": "trailmesh", "version": __version__}, "meta": {}})
@@ -176,14 +200,26 @@ async def body_of(request: web.Request) -> bytes:
         raise MeshError("input.invalid", f"the call did not come whole within {limits.BODY_TIMEOUT_S} s") from None
 
 
-def refusal(error: MeshError, stage: str) -> web.Response:
+class _About(msgspec.Struct):
+    task: str | None = None
+
+
+def _task_in(verb: str, body: bytes) -> str | None:
+    """The task that a call of ``verb`` names."""
+    with contextlib.suppress(msgspec.DecodeError, RecursionError):
+        if verb in _OF_TASKS:
+            return msgspec.json.decode(body, type=_About).task
+    return None
+
+
+def refusal(error: MeshError, stage: str, task: str | None = None) -> web.Response:
     """``error`` in the envelope of this door. stage: ``door`` if the call was not begun, ``call`` if it was."""
     shown = error.shown
     status = http_status(shown.code)
-    told = {**shown.to_dict(), "stage": stage, "task_id": shown.detail.get("task")}
+    told = {**shown.to_dict(), "stage": stage, "task_id": task}
     answer = _json({"ok": False, "error": told}, status)
     if shown.retryable and status in (429, 503):
-        answer.headers["Retry-After"] = str(shown.detail.get("retry_after_s", _RETRY_S))
+        answer.headers["Retry-After"] = str(shown.detail.get("retry_after_s", RETRY_S))
     if status == 401:
         answer.headers["WWW-Authenticate"] = "Bearer"
     return answer
@@ -191,5 +227,5 @@ def refusal(error: MeshError, stage: str) -> web.Response:
 
 def _json(value: Any, status: int = 200) -> web.Response:
     return web.Response(
-        body=msgspec.json.encode(value), status=status, content_type="application/json", headers=dict(_HEADERS)
+        body=msgspec.json.encode(value), status=status, content_type="application/json", headers=dict(HEADERS)
     )

@@ -47,6 +47,8 @@ class McpDoor:
 
     def _served(self, profile: Profile) -> Callable[[web.Request, Admitted], Coroutine[Any, Any, web.StreamResponse]]:
         async def handle(request: web.Request, admitted: Admitted) -> web.StreamResponse:
+            if request.method == "GET":  # a stream without a request: this server has nothing to say on it
+                return web.Response(status=405, headers={"Allow": "POST, DELETE"})
             body = await body_of(request)
             message, client = message_in(body), request.headers.get(CLIENT_HEADER, "")
             if message.given_up is not None:

@@ -10,6 +10,7 @@ from adapters.ports.clock import Clock
 from node.agents import Agents
 from node.config import DoorsConfig
 from node.doors.call_times import CallTimes
+from node.doors.event_streams import EventStreams
 from node.doors.http_door import Dispatch, HttpDoor
 from node.doors.mcp_door import McpDoor
 
@@ -19,7 +20,7 @@ _NAME_BYTES: Final = 16
 
 
 class ProgramDoors:
-    """The HTTP door with MCP."""
+    """The HTTP door with the events of tasks and MCP."""
 
     def __init__(
         self,
@@ -34,6 +35,7 @@ class ProgramDoors:
         self._http: HttpDoor | None = None
         if config.http.serve:
             self._http = HttpDoor(home, config.http, dispatch, agents, times)
+            EventStreams(self._http)
             self._mcp = McpDoor(self._http, lambda: clock.random(_NAME_BYTES).hex())
 
     async def start(self) -> str:

@@ -176,6 +176,9 @@ async def test_half_a_header_is_waited_for_no_longer_than_its_time(
 ) -> None:
     """Guard: node/doors/connections.py, _Connection._expect_header."""
     monkeypatch.setattr(limits, "HEADER_TIMEOUT_S", 0.05)
+    monkeypatch.setattr(
+        limits, "KEEPALIVE_TIMEOUT_S", 3_600
+    )  # else aiohttp drops it later, and this test would not notice
     reader, writer = await half_a_header(tmp_path)
     assert await ended(reader)
     await closed(writer)

@@ -57,7 +57,7 @@ async def test_a_verb_is_called_by_its_name_and_answered_in_an_envelope(
 ) -> None:
     status, answer, headers = await asked(http, at, "/v1/live.list", data=b'{"limit": 3}')
     assert (status, answer["ok"], answer["data"]) == (200, True, {"sessions": []})
-    assert answer["meta"] == {"verb": "live.list", "version": __version__}
+    assert answer["meta"] == {"verb": "live.list", "version": __version__, "task_id": None}
     assert headers["Cache-Control"] == "no-store" and headers["X-Content-Type-Options"] == "nosniff"
     status, answer, _ = await asked(http, at, "/api/version", method="GET")
     assert answer["data"] == {"name": "trailmesh", "version": __version__}
