@@ -22,6 +22,7 @@ from adapters.ports.tables import Table
 from adapters.ports.transport import PairingClient, PairingServer, PeerClient, PeerHandler, PeerServer
 from node.agents import KEYED_CALLS, Agents, KeyedCalls
 from node.approvals import QUESTIONS, Approvals, Explaining, OwnerKeys
+from node.base import handed_files
 from node.base.loop_watch import LoopWatch
 from node.base.serving import Serving
 from node.capsules.exchange import WORKS, CapsuleExchange, CookieHandles, LoginWork, Reporting, WorkAsking
@@ -31,7 +32,7 @@ from node.capsules.seal import Capsules, Endings, Kept, Proving, Repolicy, Seali
 from node.config import Config
 from node.distrust import Distrust, Notices
 from node.explorer import Explorer, ExploreVerbs, Parts
-from node.live.acting import KeptCodes
+from node.live.acting import KeptCodes, Uploads
 from node.live.browsers import Browsers, open_browsers
 from node.live.sessions import LIVES, LiveSessions, LiveVerbs
 from node.log import EQUIVOCATIONS, HEADS, Audit, LogExchange, Logs
@@ -224,6 +225,7 @@ def assemble(home: Path, config: Config, own: Identity, ports: Ports) -> Rooms:
         ports.open_persistent,
         metering=agents,
         codes=KeptCodes(store, clock),
+        uploads=Uploads((*config.browser.upload_folders, str(home / handed_files.FOLDER))),
         mounts=lambda browsers: Mounting(capsules, browsers.info_for_work),
     )
     live = LiveSessions(witness, config, store, clock, browsers, serving, approvals.asker)

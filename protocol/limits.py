@@ -285,6 +285,7 @@ ANSWER_TIMEOUT_S: Final = 120  # of a person who is asked during a replay; the p
 BUNDLE_BYTES_MAX: Final = 256 * MIB
 REASON_CHARS_MAX: Final = 400
 UPLOAD_FILES_MAX: Final = 10
+UPLOADS_KEPT_S: Final = 30 * 86_400  # copies of files that commands hand over, since they were handed over last
 UPLOAD_BYTES_MAX: Final = 32 * MIB  # of one action; the driver of the browser takes 50 MB
 ASSERTED_ITEMS_MAX: Final = 200
 CONSOLE_ERRORS_MAX: Final = 20  # of a page: the first ones say what is wrong

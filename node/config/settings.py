@@ -107,7 +107,9 @@ class BrowserConfig(_Record, frozen=True, kw_only=True):
     idle_seconds: Annotated[int, msgspec.Meta(ge=1, le=86_400)] = limits.BROWSER_IDLE_S
     """A browser without a context is closed after this long; the next one takes about half a second to start."""
     upload_folders: Annotated[tuple[UploadFolder, ...], msgspec.Meta(max_length=32)] = ()
-    """Folders whose files an action may upload: absolute paths. Empty allows no upload. Links in them are not followed."""
+    """Folders whose files an action may upload: absolute paths. Without one, only files that a command hands over are uploaded.
+    Links in them are not followed.
+    """
     profile: Profile = Profile()
     """The screen and the preferences that are reported to pages, unless a session says otherwise."""
 

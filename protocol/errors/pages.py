@@ -165,8 +165,9 @@ PAGES: Final[dict[str, Code]] = {
         _O,
         False,
         "A file is not uploaded: it is not in the folders that this node uploads from, or it is too large.",
-        "Put the file into a folder of `browser.upload_folders` in `config.yaml`, not by a symbolic link, and name it relative to that"
-        " folder; a new setting counts from the next start of the node.",
+        "`trailmesh live upload ID FILE` hands over a file that you can read. Other callers, recordings and replays take files from the"
+        " folders of `browser.upload_folders` in `config.yaml`, named relative to them and not by a symbolic link; a new setting counts"
+        " from the next start of the node.",
     ),
     "action.upload_differs": Code(
         _O,

@@ -104,7 +104,7 @@ def test_a_download_is_told_with_its_place_and_recorded(deeds: Node, deeds_url: 
 
 
 def test_a_file_is_given_to_a_field_without_a_question_and_what_would_carry_it_away_is_held(
-    deeds: Node, deeds_url: str
+    deeds: Node, deeds_url: str, tmp_path: Path
 ) -> None:
     opened = live(deeds, "open", f"{deeds_url}/form", "--hold", "1")
     session = opened["session"]
@@ -120,5 +120,11 @@ def test_a_file_is_given_to_a_field_without_a_question_and_what_would_carry_it_a
     for each in ("POST", "/pixel", "/log"):
         assert any(each in line for line in tried), (each, tried)
     live(deeds, "wait", session, "--time", "2")
+    mine = tmp_path / "mine.txt"
+    mine.write_text(LETTER + " and Carol")
+    handed = live(deeds, "upload", session, ref_of(eager["observation"], "Photo"), str(mine))
+    assert any(f"read {len(LETTER) + 10}" in line for line in handed["observation"]["lines"]), (
+        "a command hands over what its caller can read"
+    )
     live(deeds, "close", session)
     assert not [each for each in _Site.got if each[0] == "POST" or each[1].startswith(("/pixel", "/log", "/later"))]

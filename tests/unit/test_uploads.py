@@ -6,10 +6,8 @@ import hashlib
 import os
 from pathlib import Path
 
-import msgspec
 import pytest
 
-from node.config import BrowserConfig
 from node.live.acting.uploads import Uploads
 from node.sessions.actions.action_files import parse_actions
 from protocol import limits
@@ -47,8 +45,7 @@ async def bench_with(folder: Path | None) -> Bench:
     field = Element(ref="", role="button", name="Letter", traits=Traits(tag="input", input_type="file"))
     bench.site.documents[f"{ORIGIN}/"] = Document(title="Send", controls=(Control(element=field),))
     folders = () if folder is None else (str(folder),)
-    config = bench.room._work.config
-    bench.room._work.config = msgspec.structs.replace(config, browser=BrowserConfig(upload_folders=folders))
+    bench.browsers.uploads = Uploads(folders)
     return bench
 
 
@@ -116,7 +113,7 @@ async def test_a_node_without_folders_uploads_nothing() -> None:
     bench = await bench_with(None)
     refused = await bench.refused("record", actions=STEPS, approve_class=4)
     assert refused.code == "action.upload"
-    assert "browser.upload_folders" in refused.message
+    assert "no folder to upload from" in refused.message
 
 
 def test_an_upload_names_its_files() -> None:

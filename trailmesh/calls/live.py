@@ -491,7 +491,8 @@ class LiveVerbs(Calls):
         timeout: Seconds that the element and the page may take. [default: as configured]
         ref: The element, by its id, for example e17.
         element: Description of the element by the caller; stored in the audit trail.
-        files: Names of files inside the folders of `browser.upload_folders`.
+        files: Names of files inside the folders of `browser.upload_folders`; as a command also files of yours,
+        which it hands over.
         progress: is told what happens meanwhile.
         """
         found: Acted = await self._call(
@@ -1167,7 +1168,8 @@ class BlockingLiveVerbs(BlockingCalls):
         timeout: Seconds that the element and the page may take. [default: as configured]
         ref: The element, by its id, for example e17.
         element: Description of the element by the caller; stored in the audit trail.
-        files: Names of files inside the folders of `browser.upload_folders`.
+        files: Names of files inside the folders of `browser.upload_folders`; as a command also files of yours,
+        which it hands over.
         progress: is told what happens meanwhile.
         """
         found: Acted = self._call(

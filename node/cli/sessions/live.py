@@ -76,6 +76,14 @@ def _in_session(home: str | None, verb: str, params: Result, typed: Result, line
     return result
 
 
+def _handed_over(home: str | None, verb: str, params: Result, typed: Result, line: Line) -> Any:
+    from node.base.handed_files import hand_over
+
+    if acting_as(home_path(home)) is None:  # else the data directory may be that of somebody else
+        params["files"] = [hand_over(home_path(home), each) for each in params["files"]]
+    return _in_session(home, verb, params, typed, line)
+
+
 LOOKS: Final = {
     **{
         verb.name: CommandPresentation(
@@ -83,6 +91,7 @@ LOOKS: Final = {
         )
         for verb in verbs.VERBS
     },
+    verbs.UPLOAD.name: CommandPresentation(call=_handed_over, more=(_AS_OWNER,)),
     verbs.OPEN.name: CommandPresentation(prepare=_waits_longer, call=_open, more=(_AS_OWNER,)),
 }
 for _command in commands_of(verbs.VERBS, LOOKS):

@@ -1,4 +1,4 @@
-"""Reads the files that actions may upload: only files in the folders that the owner of the node has named.
+"""Reads the files that actions may upload: those in folders that the owner of the node has named, and those handed over.
 
 A file is read once. The bytes read are hashed, recorded and given to the page, so nobody can exchange the file in between.
 """
@@ -22,7 +22,7 @@ _FLAGS = os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK
 
 
 class Uploads:
-    """Reads files from the folders of ``browser.upload_folders``."""
+    """Reads files from some folders."""
 
     def __init__(self, folders: tuple[str, ...] = ()) -> None:
         self._folders = tuple(Path(folder) for folder in folders)
@@ -54,7 +54,7 @@ class Uploads:
         if "\\" in name or "\0" in name or any(part in ("", ".", "..") for part in parts):
             raise _refused(name, "name a file inside a folder of `browser.upload_folders`, such as `letters/offer.pdf`")
         if not self._folders:
-            raise _refused(name, "no folder is set in `browser.upload_folders`")
+            raise _refused(name, "this node has no folder to upload from")
         for folder in self._folders:
             try:
                 handle = _opened(folder, parts)
@@ -71,7 +71,7 @@ class Uploads:
             if len(data) > limits.UPLOAD_BYTES_MAX:
                 raise _refused(name, f"it is larger than {limits.UPLOAD_BYTES_MAX // limits.MIB} MiB")
             return data
-        raise _refused(name, "no folder of `browser.upload_folders` has it")
+        raise _refused(name, "it was not handed over, and no folder of `browser.upload_folders` has it")
 
 
 def _opened(folder: Path, parts: list[str]) -> int:

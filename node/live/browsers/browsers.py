@@ -20,6 +20,7 @@ from adapters.ports.browser import (
     no_persistent,
 )
 from node.live.acting.codes import NO_CODES, Codes
+from node.live.acting.uploads import NO_UPLOADS, Uploads
 from node.live.browsers.first_look import LoginShown
 from node.live.browsers.metering import UNMETERED, Metering, until_spent
 from node.live.browsers.mounting import Mounts, no_capsules
@@ -56,11 +57,12 @@ class Browsers:
         attached: bool = False,
         metering: Metering = UNMETERED,
         codes: Codes = NO_CODES,
+        uploads: Uploads = NO_UPLOADS,
         mounts: Callable[[Browsers], Mounts] = no_capsules,
     ) -> None:
         """contexts_max: limit of the node. contexts_for_owner, queue_max, queue_s: as for ``Places``. metering: counts the time
-        for which a caller has a context. codes: makes one-time codes. mounts: creates the ``Mounts`` that opens capsules in
-        these browsers.
+        for which a caller has a context. codes: makes one-time codes. uploads: reads files. mounts: creates the ``Mounts`` that
+        opens capsules in these browsers.
         """
         self._open_browser, self._open_persistent = open_browser, open_persistent
         self._attached = attached
@@ -70,7 +72,7 @@ class Browsers:
         self._places = Places(contexts_max, for_owner=contexts_for_owner, queue_max=queue_max, queue_s=queue_s)
         self._pool = Pool(self._start, contexts_per_browser_max=contexts_per_browser_max, idle_s=idle_s)
         self._info: BrowserInfo | None = None
-        self.metering, self.codes, self.mounts = metering, codes, mounts(self)
+        self.metering, self.codes, self.uploads, self.mounts = metering, codes, uploads, mounts(self)
 
     def wall(self, guard: GuardPolicy) -> GuardPolicy | None:
         """The policy that judges each message that leaves under ``guard``; None if a message can leave unjudged."""

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from adapters.ports.browser import OpenBrowser, OpenPersistent, no_persistent
 from node.config import Config
 from node.live.acting.codes import NO_CODES, Codes
+from node.live.acting.uploads import NO_UPLOADS, Uploads
 from node.live.browsers.browsers import Browsers
 from node.live.browsers.metering import UNMETERED, Metering
 from node.live.browsers.mounting import Mounts, no_capsules
@@ -19,6 +20,7 @@ def open_browsers(
     *,
     metering: Metering = UNMETERED,
     codes: Codes = NO_CODES,
+    uploads: Uploads = NO_UPLOADS,
     mounts: Callable[[Browsers], Mounts] = no_capsules,
 ) -> Browsers:
     """Build the pool of browsers with the sizes and waiting times of the configuration; otherwise as ``Browsers``."""
@@ -38,5 +40,6 @@ def open_browsers(
         attached=bool(browser.cdp_url),
         metering=metering,
         codes=codes,
+        uploads=uploads,
         mounts=mounts,
     )

@@ -18,12 +18,12 @@ import msgspec
 from adapters.ports.clock import Clock
 from adapters.ports.store import Store
 from adapters.ports.tables import Value
+from node.base.handed_files import remove_unused
 from node.base.serving import Serving
 from node.base.tasks import Tasks, any_of, to_its_end
 from node.config import Config, invalid_in_words
 from node.live.acting.asking import Asks
 from node.live.acting.driver import Gate
-from node.live.acting.uploads import Uploads
 from node.live.browsers.browsers import Browsers
 from node.live.browsers.metering import Meter
 from node.live.browsers.mounted import HeldContext, held_context
@@ -89,6 +89,7 @@ class LiveSessions:
         Errors: ``store.*``.
         """
         await asyncio.to_thread(remove_old, self._serving.home, self._clock)
+        await asyncio.to_thread(remove_unused, self._serving.home, self._clock.now_ms())
         for record in await self._store.rows(LIVES).find(newest=True, ended_ms=0):
             await self._store.rows(LIVES).put(await self._interrupted(record))
             await self._witness.feed.tell(FeedKind.LIVE_ENDED, record.id, who=NODE)
@@ -172,6 +173,7 @@ class LiveSessions:
             work=live_id,
         )
         await asyncio.to_thread(remove_old, self._serving.home, self._clock)
+        await asyncio.to_thread(remove_unused, self._serving.home, self._clock.now_ms())
         context = await held_context(self._browsers, profile, params.capsule, wish, meter.end)
         try:
             await meter.start(
@@ -208,7 +210,7 @@ class LiveSessions:
             capsule=mount.capsule,
             login=mount.used,
             makes=partial(mount.makes, context) if mount.capsule else None,
-            uploads=Uploads(self._config.browser.upload_folders),
+            uploads=self._browsers.uploads,
             codes=self._browsers.codes,
             goes_on=True,
             caller=caller,

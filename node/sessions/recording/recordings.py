@@ -10,7 +10,7 @@ from typing import Final, NamedTuple
 import msgspec
 
 from adapters.ports.browser import Context
-from node.live.acting import LoginForms, Uploads
+from node.live.acting import LoginForms
 from node.live.browsers import guard_for, mounted_context, opening
 from node.live.recording import Recording, StepComparison, Unlike, record, record_actions
 from node.sessions.actions.action_files import ActionFile, parse_actions
@@ -335,7 +335,7 @@ class Recordings:
                 # describes the browser that runs: none is started for a caller without browser time
                 browser=await self._work.browsers.info(),
                 secrets=secrets,
-                uploads=Uploads(self._work.config.browser.upload_folders),
+                uploads=self._work.browsers.uploads,
                 codes=self._work.browsers.codes,
                 gate=mount.gate(gate),
                 capsule=mount.capsule,

@@ -11,7 +11,7 @@ from pathlib import Path
 import msgspec
 
 from node.base.statuses import NO_LOGIN
-from node.live.acting import LoginForms, Uploads
+from node.live.acting import LoginForms
 from node.live.browsers import guard_for, mounted_context, opening
 from node.sessions.actions.action_files import incomplete
 from node.sessions.keeping.handover import write_file
@@ -114,7 +114,7 @@ class Replays:
                 plan = ReplayPlan(
                     browser=await self._work.browsers.info(),  # describes the browser that runs, as in ``record``
                     secrets=await mount.hiding(given),
-                    uploads=Uploads(self._work.config.browser.upload_folders),
+                    uploads=self._work.browsers.uploads,
                     codes=self._work.browsers.codes,
                     gate=gate,
                     base_url=base_url,

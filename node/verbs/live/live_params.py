@@ -258,7 +258,7 @@ class UploadParams(ElementParams, frozen=True, kw_only=True):
     files: Annotated[
         list[str],
         argument(
-            "Names of files inside the folders of `browser.upload_folders`.",
+            "Names of files inside the folders of `browser.upload_folders`; as a command also files of yours, which it hands over.",
             metavar="FILE",
             min_length=1,
             max_length=limits.UPLOAD_FILES_MAX,
