@@ -88,6 +88,8 @@ class FeedKind(StrEnum):
     RUN_MISSED = "run.missed"
     TASK_QUEUED = "task.queued"
     TASK_STARTED = "task.started"
+    TASK_PAUSED = "task.paused"
+    TASK_RESUMED = "task.resumed"
     TASK_ENDED = "task.ended"
 
 
@@ -207,6 +209,8 @@ ABOUT: Final[dict[FeedKind, About]] = {
     FeedKind.RUN_MISSED: About(("sch",), "Due times of a schedule passed, and nothing ran for them."),
     FeedKind.TASK_QUEUED: About(("tas",), "A task was asked for; it begins when it is its turn."),
     FeedKind.TASK_STARTED: About(("tas",), "A task began."),
+    FeedKind.TASK_PAUSED: About(("tas",), "A task waits for a person: a site asks to prove that one is there."),
+    FeedKind.TASK_RESUMED: About(("tas",), "A task goes on after it waited for a person."),
     FeedKind.TASK_ENDED: About(
         ("tas",), "A task has ended: done, failed, cancelled, or interrupted by the end of the node."
     ),

@@ -446,6 +446,11 @@ TASK_COUNT_MAX: Final = 100_000
 TASK_AGENT_S: Final = 300  # of a task of an agent that names no other limit
 TASK_AGENT_PICTURES: Final = 50
 TASK_AGENT_NAVIGATIONS: Final = 20
+TASK_PAUSE_S_MAX: Final = 3_600  # that a task waits for a person
+SITE_WAIT_S_MAX: Final = 3_600  # that a task without a time limit waits because a site asks it to
+SITE_BACKOFF_S_MAX: Final = 60  # between attempts at a site that does not say how long to wait
+SITE_WAITS_MAX: Final = 8  # in a row for one step
+PUTOFFS_MAX: Final = 20  # answers of one step that ask for fewer requests
 
 # Schedules (docs/schedules.md)
 SCHEDULES_MAX: Final = 64

@@ -20,6 +20,7 @@ from protocol.page.actions.fits import Grade
 from protocol.page.instructions.hidden_text import HiddenTexts
 from protocol.page.secrets.secrets import Secrets
 from protocol.page.seen.observation import Cut, Element, Observation
+from protocol.page.seen.turned_away import Putoff
 from protocol.page.showing.covering import Covering
 from protocol.page.showing.markup import Markup
 from protocol.recording.records.manifest import Effect, StepRequests
@@ -110,6 +111,10 @@ class ActionOutcome(msgspec.Struct, frozen=True, kw_only=True):
     """Names of secrets that answered a site which asked for HTTP basic authentication."""
     challenges: tuple[str, ...] = ()
     """Sites that asked for HTTP authentication and got no answer: ``basic https://host``."""
+    status: int = 0
+    """The HTTP status of the document, if it came with the action."""
+    putoffs: tuple[Putoff, ...] = ()
+    """Answers of 429, or 503, to requests of the action; at most ``PUTOFFS_MAX``. Not redacted."""
 
 
 class GivenFile(msgspec.Struct, frozen=True, kw_only=True):

@@ -8,9 +8,11 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import itertools
 import logging
 from collections.abc import AsyncIterator, Awaitable, Callable
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, Final
 
 import msgspec
@@ -22,6 +24,7 @@ from node.base.tasks import Tasks, interruptible, to_its_end
 from node.live.acting import Allowance, allowed
 from node.signing import Witness
 from node.tasks.events import Events
+from node.tasks.pausing import Pausing, Question
 from node.tasks.stored import TASKS, EventRecord, TaskRecord
 from node.verbs import Caller, CallerKind, Tell
 from protocol import ids, limits
@@ -66,6 +69,8 @@ class _Open:
     reason: str = ""
     """The state with which it is ended from outside."""
     over: asyncio.Event = field(default_factory=asyncio.Event)
+    pausing: Pausing | None = None
+    """Set once it runs."""
 
 
 class TaskQueue:
@@ -79,6 +84,8 @@ class TaskQueue:
         """Ids of the stored tasks that have ended, oldest first."""
         self._tasks = Tasks()
         self._closing = False
+        self._moved = asyncio.Event()
+        """Set, and replaced, when a task ends or waits for a person: then the next one begins."""
 
     @property
     def open(self) -> int:
@@ -89,7 +96,7 @@ class TaskQueue:
         """Mark the tasks that an earlier process left open as interrupted. Errors: ``store.*``."""
         for record in await self._store.rows(TASKS).find():
             if not record.ended_ms:
-                told = {"state": "interrupted", "code": "node.stopped", "retryable": True}
+                told = {"state": "interrupted", "code": "node.stopped", "retryable": True, "asks": ""}
                 await self._keep_end(msgspec.structs.replace(record, ended_ms=self._end_ms(record), **told))
             else:
                 self._ended.append(record.id)
@@ -122,6 +129,12 @@ class TaskQueue:
     def _forget(self, opened: _Open) -> None:
         self._open.pop(opened.record.id, None)
         opened.over.set()
+        self._stir()
+
+    def _stir(self) -> None:
+        # Replaced and not cleared: who holds the old one still wakes up.
+        self._moved.set()
+        self._moved = asyncio.Event()
 
     def _enqueued(self, caller: Caller, work: Work) -> _Open:
         """A place in the queue, taken before the first await, so that calls at once cannot all pass the limits."""
@@ -162,29 +175,25 @@ class TaskQueue:
         await to_its_end(self._ends(opened, changes))
 
     async def _turn(self, opened: _Open) -> None:
-        """Wait until fewer than ``TASKS_RUNNING_MAX`` of those before it run."""
+        """Wait until fewer than ``TASKS_RUNNING_MAX`` of those before it run; one that waits for a person lets others begin."""
         while True:
-            before = []
-            for each in self._open.values():
-                if each is opened:
-                    break
-                before.append(each)
-            if len(before) < limits.TASKS_RUNNING_MAX:
+            before = itertools.takewhile(lambda each: each is not opened, self._open.values())
+            if sum(each.record.state != "paused" for each in before) < limits.TASKS_RUNNING_MAX:
                 return
-            ends = [asyncio.ensure_future(each.over.wait()) for each in before]
-            try:
-                await asyncio.wait(ends, return_when=asyncio.FIRST_COMPLETED)
-            finally:
-                for end in ends:
-                    end.cancel()
+            await self._moved.wait()
 
     async def _run(self, opened: _Open, run: Dispatch) -> dict[str, Any]:
         """The changes of the record at its end. Errors: those of the verb and of ``AsWhom``; ``task.budget``."""
         work = opened.work
         async with self._as_whom(opened.caller, work.verb) as caller, interruptible() as end:
-            opened.allowance = Allowance(end=end, pictures_max=work.pictures, navigations_max=work.navigations)
-            await self._begun(opened)
             limit = asyncio.timeout(work.seconds or None)
+            opened.pausing = Pausing(
+                opened.record.id, opened.events, self._clock, limit, end, partial(self._paused, opened)
+            )
+            opened.allowance = Allowance(
+                end=end, waits=opened.pausing, pictures_max=work.pictures, navigations_max=work.navigations
+            )
+            await self._begun(opened)
             try:
                 async with limit:
                     with allowed(opened.allowance):
@@ -210,10 +219,19 @@ class TaskQueue:
             who=str(opened.caller),
         )
 
+    async def _paused(self, opened: _Open, state: str) -> None:
+        question = opened.pausing.question if opened.pausing is not None else None
+        opened.record = msgspec.structs.replace(opened.record, state=state, asks=question.why if question else "")
+        self._stir()
+        rows, kind = self._store.rows(TASKS), FeedKind.TASK_PAUSED if state == "paused" else FeedKind.TASK_RESUMED
+        await self._witness.feed.along(
+            lambda news: rows.put(opened.record, news=news), kind, opened.record.id, who=str(opened.caller)
+        )
+
     async def _ends(self, opened: _Open, changes: dict[str, Any]) -> None:
         """Store the end, then let others begin. An end that cannot be stored is found at the next start."""
         opened.events.state(changes["state"])
-        opened.record = self._now(opened, ended_ms=self._end_ms(opened.record), **changes)
+        opened.record = self._now(opened, asks="", ended_ms=self._end_ms(opened.record), **changes)
         try:
             await self._keep_end(opened.record, who=str(opened.caller))
         except MeshError as error:
@@ -270,6 +288,24 @@ class TaskQueue:
         record = await self.get(caller, task_id)
         if record.id in self._open:
             await self._end(self._open[record.id], "cancelled")
+        return await self.get(caller, task_id)
+
+    async def question(self, caller: Caller, task_id: str) -> Question | None:
+        """The question of a task to a person; None if it asks none. Errors: those of ``get``."""
+        record = await self.get(caller, task_id)
+        opened = self._open.get(record.id)
+        return opened.pausing.question if opened is not None and opened.pausing is not None else None
+
+    async def resume(self, caller: Caller, task_id: str, *, again: bool) -> TaskRecord:
+        """Let a task go on that waits for a person. again: try the page again, else take it as it is.
+
+        Errors: those of ``get``, ``task.not_paused``.
+        """
+        record = await self.get(caller, task_id)
+        opened = self._open.get(record.id)
+        if opened is None or opened.pausing is None or not opened.pausing.resume(again=again):
+            raise MeshError("task.not_paused", f"{record.id} is {record.state}", state=record.state)
+        await opened.events.grows(opened.events.last)
         return await self.get(caller, task_id)
 
     async def _end(self, opened: _Open, reason: str) -> None:

@@ -30,6 +30,8 @@ class TaskRecord(msgspec.Struct, frozen=True, kw_only=True):
     """Its parameters in JSON; empty if they hold a secret, or are too long."""
     created_ms: int
     state: Plain = "queued"
+    asks: Done = ""
+    """Why it waits for a person; empty unless its state is ``paused``."""
     started_ms: int = 0
     ended_ms: int = 0
     """0 until it has ended."""

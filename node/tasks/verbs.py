@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import asyncio
+import base64
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any, Final
 
 import msgspec
 
+from node.base.files import write_private
 from node.tasks.queue import Dispatch, TaskQueue, Work
 from node.tasks.stored import TaskRecord
 from node.verbs import Bound, Caller, CallerKind, Params, Tell, Verb, current_caller
@@ -14,6 +18,8 @@ from node.verbs.tasks import task as verbs
 from node.verbs.tasks.task import (
     EventsParams,
     ListParams,
+    PictureParams,
+    ResumeParams,
     StartParams,
     Task,
     TaskEvent,
@@ -21,6 +27,7 @@ from node.verbs.tasks.task import (
     TaskFailure,
     TaskList,
     TaskParams,
+    TaskPicture,
     TaskShown,
 )
 from protocol import limits
@@ -45,6 +52,8 @@ class TaskVerbs:
             verbs.SHOW: self._show,
             verbs.LIST: self._list,
             verbs.CANCEL: self._cancel,
+            verbs.RESUME: self._resume,
+            verbs.PICTURE: self._picture,
             verbs.EVENTS: self._events,
         }
 
@@ -81,6 +90,22 @@ class TaskVerbs:
     async def _cancel(self, params: TaskParams, tell: Tell) -> Task:
         return Task(**_fields(await self._queue.cancel(current_caller(), params.task)))
 
+    async def _resume(self, params: ResumeParams, tell: Tell) -> Task:
+        return Task(**_fields(await self._queue.resume(current_caller(), params.task, again=not params.as_it_is)))
+
+    async def _picture(self, params: PictureParams, tell: Tell) -> TaskPicture:
+        question = await self._queue.question(current_caller(), params.task)
+        if question is None:
+            raise MeshError("task.not_paused")
+        if params.out:
+            try:
+                await asyncio.to_thread(write_private, Path(params.out), question.picture)
+            except OSError as error:
+                raise MeshError("input.invalid", f"{params.out} cannot be written: {error.strerror}") from error
+        png = "" if params.out else base64.b64encode(question.picture).decode()
+        size = len(question.picture)
+        return TaskPicture(task=params.task, asks=question.why, bytes=size, png=png, out=params.out)
+
     async def _events(self, params: EventsParams, tell: Tell) -> TaskEvents:
         found, record = await self._queue.events(current_caller(), params.task, params.after, params.wait_s)
         return TaskEvents(
@@ -108,6 +133,7 @@ def _fields(record: TaskRecord) -> dict[str, Any]:
         "navigations": record.navigations,
         "params": record.params,
         "progress": progress[-1] if progress else "",
+        "asks": record.asks,
     }
 
 

@@ -176,6 +176,24 @@ NODE: Final[dict[str, Code]] = {
         "The task has used up its time, its pictures or its navigations, and was ended.",
         "Start it with more: `--seconds`, `--pictures`, `--navigations`. What it has recorded until then is kept.",
     ),
+    "task.not_paused": Code(
+        _C,
+        False,
+        "The task waits for nobody, so there is nothing to resume.",
+        "`trailmesh task show TASK` says what it does.",
+    ),
+    "site.busy": Code(
+        _E,
+        True,
+        "The site asked to come back later than the task may wait. Nothing was sent twice.",
+        "Try again after `detail.retry_after_s` seconds, or start the task with more `--seconds`.",
+    ),
+    "site.person": Code(
+        _E,
+        False,
+        "The site asks to prove that a person is there, and nobody answered.",
+        "Use the site at a pace that it takes, with a login (docs/capsules.md), or with a browser that you see (`browser.headless: false`).",
+    ),
     "feed.gap": Code(
         _O,
         False,

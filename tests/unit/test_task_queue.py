@@ -11,7 +11,7 @@ import msgspec
 import pytest
 from nacl.signing import SigningKey
 
-from node.live.acting.allowance import navigate, take_picture
+from node.live.acting.allowance import navigate, take_picture, waits_of_task
 from node.signing.identity import Identity
 from node.signing.witness import Witness
 from node.tasks.queue import TaskQueue, Work
@@ -20,6 +20,7 @@ from node.verbs.caller import OWNER, Caller, CallerKind
 from protocol import limits
 from protocol.errors import MeshError
 from protocol.feed import FeedKind
+from protocol.page.seen.turned_away import TurnedAway
 from tests.twins.clock import ManualClock
 from tests.twins.storage import MemoryStore
 
@@ -44,6 +45,8 @@ class Bench:
         self.begun: list[str] = []
         self.left: list[str] = []
         self.ends: dict[str, asyncio.Event] = {}
+        self.answers: list[bool] = []
+        """What people said."""
 
     async def run(self, verb: str, body: bytes, tell: Any, caller: Caller) -> Any:
         """Implements ``Dispatch``: the parameters say what the verb does."""
@@ -59,12 +62,23 @@ class Bench:
                     navigate()
                 for _ in range(asked.get("pictures", 0)):
                     take_picture()
+            if turned := asked.get("turned"):
+                await self.turned_away(TurnedAway(why="a site asks", site="https://a.test", **turned))
             if asked.get("fails"):
                 raise MeshError("browser.crashed", "it is gone", session="ses-x")
             await self.ends[name].wait()
         finally:
             self.left.append(name)
         return {"name": name, "much": "x" * asked.get("much", 0)}
+
+    async def turned_away(self, turned: TurnedAway) -> None:
+        """Wait as an action of a task does."""
+        waits = waits_of_task()
+        assert waits is not None
+        if turned.kind == "later":
+            await waits.later(turned, 0)
+        else:
+            self.answers.append(await waits.person(turned, b"a picture"))
 
     async def start(
         self, name: str, by: Caller = OWNER, *, bounds: tuple[int, int, int] = (0, 0, 0), **asked: Any
@@ -182,6 +196,61 @@ async def test_a_task_that_uses_up_its_time_pictures_or_navigations_is_ended_and
     bench.ends["within"].set()
     record = await bench.over(id)
     assert (record.state, record.pictures, record.navigations) == ("done", 3, 3)
+
+
+async def test_a_task_that_waits_for_a_person_lets_others_begin_uses_no_time_and_goes_on_as_the_person_says() -> None:
+    bench, person = Bench(), {"kind": "person"}
+    made = [
+        await bench.start(f"p{number}", bounds=(5, 0, 0), turned=person) for number in range(limits.TASKS_RUNNING_MAX)
+    ]
+    other = await bench.start("other")
+    await settled()
+    assert bench.begun[-1] == "other", "those that wait have let it begin"
+    assert {(await bench.queue.get(OWNER, each)).state for each in made} == {"paused"}
+    await asyncio.sleep(1_000)
+    question = await bench.queue.question(OWNER, made[0])
+    assert (question and question.why, question and question.picture) == ("a site asks", b"a picture")
+    for task, again in ((made[0], True), (made[1], False)):
+        await bench.queue.resume(OWNER, task, again=again)
+        await settled()
+    assert bench.answers == [True, False]
+    assert (await bench.queue.get(OWNER, made[0])).state == "running"
+    record = await bench.over(made[0])
+    assert (record.state, record.code, record.asks) == ("failed", "task.budget", ""), "then its time goes on"
+    bench.clock.advance(limits.TASK_PAUSE_S_MAX * 1_000)
+    record = await bench.over(made[2])
+    assert (record.state, record.code) == ("failed", "site.person"), "nobody answered"
+    for task in (made[0], other):
+        with pytest.raises(MeshError) as caught:
+            await bench.queue.resume(OWNER, task, again=True)
+        assert caught.value.code == "task.not_paused"
+    with pytest.raises(MeshError) as caught:
+        await bench.queue.question(ANNA, made[1])
+    assert caught.value.code == "input.not_found"
+    assert {FeedKind.TASK_PAUSED, FeedKind.TASK_RESUMED} <= set(await bench.kinds())
+    await bench.queue.close()
+
+
+async def test_a_task_waits_as_long_as_a_site_asks_within_its_time_and_no_longer() -> None:
+    bench = Bench()
+    ended = {}
+    for name, asks, seconds in (
+        ("short", "3", 5),
+        ("long", "30", 5),
+        ("unbounded", "900", 0),
+        ("for ever", "99999", 0),
+    ):
+        id = await bench.start(name, bounds=(seconds, 0, 0), turned={"kind": "later", "retry_after": asks})
+        await asyncio.sleep(0.5)
+        bench.clock.advance(int(asks) * 1000)
+        await settled()
+        if not (await bench.queue.get(OWNER, id)).ended_ms:
+            bench.ends[name].set()
+        record = await bench.over(id)
+        ended[name] = (record.state, record.code)
+        assert any(f'"waits_s":{asks}' in event.said for event in record.events) == (record.state == "done")
+    late = ("failed", "site.busy")
+    assert ended == {"short": ("done", ""), "long": late, "unbounded": ("done", ""), "for ever": late}
 
 
 async def test_events_have_numbers_and_can_be_followed_from_any_of_them() -> None:

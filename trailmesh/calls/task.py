@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from trailmesh.client.calling import NOTHING, BlockingCalls, Calls, Progress
-from trailmesh.records.task import Task, TaskEvents, TaskList, TaskShown
+from trailmesh.records.task import Task, TaskEvents, TaskList, TaskPicture, TaskShown
 
 
 class TaskVerbs(Calls):
@@ -75,6 +75,26 @@ class TaskVerbs(Calls):
         progress: is told what happens meanwhile.
         """
         found: Task = await self._call("task.cancel", {"task": task}, progress, Task)
+        return found
+
+    async def resume(self, task: str, *, as_it_is: bool = False, progress: Progress | None = None) -> Task:
+        """Let a task go on that waits for a person: a site has asked it to prove that one is there.
+
+        task: Id of the task.
+        as_it_is: Take the pages of this site as they are, and ask no more. [default: the page is tried again]
+        progress: is told what happens meanwhile.
+        """
+        found: Task = await self._call("task.resume", {"task": task, "as_it_is": as_it_is}, progress, Task)
+        return found
+
+    async def picture(self, task: str, *, out: str = "", progress: Progress | None = None) -> TaskPicture:
+        """Show the page before which a task waits for a person, without secrets and personal data.
+
+        task: Id of the task.
+        out: Write the PNG to this file instead of returning it.
+        progress: is told what happens meanwhile.
+        """
+        found: TaskPicture = await self._call("task.picture", {"task": task, "out": out}, progress, TaskPicture)
         return found
 
     async def events(
@@ -158,6 +178,26 @@ class BlockingTaskVerbs(BlockingCalls):
         progress: is told what happens meanwhile.
         """
         found: Task = self._call("task.cancel", {"task": task}, progress, Task)
+        return found
+
+    def resume(self, task: str, *, as_it_is: bool = False, progress: Progress | None = None) -> Task:
+        """Let a task go on that waits for a person: a site has asked it to prove that one is there.
+
+        task: Id of the task.
+        as_it_is: Take the pages of this site as they are, and ask no more. [default: the page is tried again]
+        progress: is told what happens meanwhile.
+        """
+        found: Task = self._call("task.resume", {"task": task, "as_it_is": as_it_is}, progress, Task)
+        return found
+
+    def picture(self, task: str, *, out: str = "", progress: Progress | None = None) -> TaskPicture:
+        """Show the page before which a task waits for a person, without secrets and personal data.
+
+        task: Id of the task.
+        out: Write the PNG to this file instead of returning it.
+        progress: is told what happens meanwhile.
+        """
+        found: TaskPicture = self._call("task.picture", {"task": task, "out": out}, progress, TaskPicture)
         return found
 
     def events(self, task: str, *, after: int = 0, wait_s: int = 0, progress: Progress | None = None) -> TaskEvents:

@@ -16,7 +16,7 @@ class Task(msgspec.Struct, frozen=True, kw_only=True):
     verb: str
 
     state: str
-    """`queued`: it waits for its turn. `interrupted`: the node ended before it."""
+    """`queued`: it waits for its turn. `paused`: it waits for a person. `interrupted`: the node ended before it."""
 
     error: TaskFailure | None
 
@@ -40,6 +40,9 @@ class Task(msgspec.Struct, frozen=True, kw_only=True):
 
     progress: str
     """The last event of its progress, in JSON."""
+
+    asks: str
+    """Why it waits for a person; empty unless it is `paused`."""
 
 
 class TaskShown(msgspec.Struct, frozen=True, kw_only=True):
@@ -50,7 +53,7 @@ class TaskShown(msgspec.Struct, frozen=True, kw_only=True):
     verb: str
 
     state: str
-    """`queued`: it waits for its turn. `interrupted`: the node ended before it."""
+    """`queued`: it waits for its turn. `paused`: it waits for a person. `interrupted`: the node ended before it."""
 
     error: TaskFailure | None
 
@@ -74,6 +77,9 @@ class TaskShown(msgspec.Struct, frozen=True, kw_only=True):
 
     progress: str
     """The last event of its progress, in JSON."""
+
+    asks: str
+    """Why it waits for a person; empty unless it is `paused`."""
 
     result: Any
     """The result of the verb; None until it is done, or if it is too large to be kept."""
@@ -85,6 +91,21 @@ class TaskList(msgspec.Struct, frozen=True, kw_only=True):
     """Tasks, newest first."""
 
     tasks: tuple[Task, ...]
+
+
+class TaskPicture(msgspec.Struct, frozen=True, kw_only=True):
+    """The page before which a task waits for a person."""
+
+    task: str
+
+    asks: str
+
+    bytes: int
+
+    png: str
+    """The PNG in base64, without secrets; empty if it was written to `out`."""
+
+    out: str = ""
 
 
 class TaskEvents(msgspec.Struct, frozen=True, kw_only=True):

@@ -7,6 +7,7 @@ import contextlib
 import time
 from collections import Counter
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from http import HTTPStatus
 from typing import Any, Final, TypeVar, cast, get_args
 
 import msgspec
@@ -73,6 +74,7 @@ class Activity:
         """The requests in ``_requests`` whose answer has begun but not ended."""
         self._held = 0
         """Script requests that wait for the guard's decision."""
+        self._hears_document = False
         self._listens = False
         """True while Playwright reports the answers that the page gets."""
         self._page: Page | None = None
@@ -191,6 +193,28 @@ class Activity:
             self._page.on("response", self._answered)
             self._page.on("requestfinished", self._request_ended)
 
+    def hear_document(self) -> None:
+        """Read the headers of the answer to the document of the main frame, which is about to be requested.
+
+        Subscribed only until it has come, for the same reason as the answers to scripts.
+        """
+        if self._page is not None and not self._hears_document:
+            self._hears_document = True
+            self._page.on("response", self._document_answered)
+
+    def _document_answered(self, response: Response) -> None:
+        with contextlib.suppress(PlaywrightError):  # a frame that is gone
+            request = response.request
+            moves = HTTPStatus.MULTIPLE_CHOICES <= response.status < HTTPStatus.BAD_REQUEST
+            if moves or not request.is_navigation_request() or response.frame.parent_frame is not None:
+                return
+            header = response.headers.get("retry-after", "")
+            self.caused.puts_off(response.url, response.status, header, document=True)
+        self._hears_document = False
+        if self._page is not None and not self.gone.done():
+            with contextlib.suppress(PlaywrightError, KeyError):  # the driver is gone
+                self._page.remove_listener("response", self._document_answered)
+
     def _listen_no_more(self) -> None:
         if self._page is None or not self._listens or self._requests or self.gone.done():
             return
@@ -221,6 +245,8 @@ class Activity:
             self._streams[asked] += 1
         if self._requests[asked] > self._earlier[asked]:
             self.caused.answered(*asked, response.status)
+            header = response.headers.get("retry-after", "")
+            self.caused.puts_off(response.url, response.status, header, document=False)
 
     def _request_failed(self, request: Request) -> None:
         asked = _asked(request)

@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterable
 from typing import Final, Literal, NamedTuple
 
 from protocol import limits
+from protocol.page.seen.turned_away import TOO_MANY, UNAVAILABLE, Putoff
 from protocol.recording.records.session import RequestFault
 from protocol.risk.requests.refused import refused, request_line, site_of
 
@@ -62,6 +63,10 @@ class Caused:
         self._wrong: list[_Wrong] = []
         self.asked = False
         """True if a script has asked for data since the step began, because of it."""
+        self.putoffs: list[Putoff] = []
+        """Answers since the step began that ask for fewer requests."""
+        self.status = 0
+        """HTTP status of the page's document, if it came with the last step."""
 
     def begin(self, unanswered: Iterable[tuple[str, str]] = (), *, looks: bool = False) -> None:
         """A step begins. unanswered: requests of scripts that are open; looks: the step causes none."""
@@ -71,7 +76,8 @@ class Caused:
         self._before = frozenset(self.documents)
         self._methods.clear()
         self._wrong.clear()
-        self.asked = False
+        self.putoffs.clear()
+        self.asked, self.status = False, 0
 
     def counts(self, method: str, url: str) -> bool:
         """True if the present step causes a request that is sent now or was sent since the step began."""
@@ -105,6 +111,12 @@ class Caused:
         if status >= _ERROR_STATUS and method not in ("HEAD", "OPTIONS"):
             self._note(_Wrong(method, url, "status", status))
 
+    def puts_off(self, url: str, status: int, retry_after: str, *, document: bool) -> None:
+        """An answer to a request of the step, or to one of the page while no step is performed."""
+        if status in (TOO_MANY, UNAVAILABLE) and len(self.putoffs) < limits.PUTOFFS_MAX:
+            header = retry_after[: limits.URL_CHARS_MAX]
+            self.putoffs.append(Putoff(url=url, status=status, retry_after=header, document=document))
+
     def failed(self, method: str, url: str) -> None:
         """A script's request failed without an answer."""
         self._note(_Wrong(method, url, "failed"))
@@ -123,6 +135,7 @@ class Caused:
         self._note_documents(page_url)
         if self.documents and self.documents[0] not in self._before:
             self._sent.clear()  # from now on another page sends the requests
+            self.status = self.documents[0].status
         self._acting = False
         lines = ((each, mask(request_line(refused(each.method, each.url, ""), page_url))) for each in self._wrong)
         faults = (RequestFault(request=line, fault=each.fault, status=each.status) for each, line in lines)

@@ -125,6 +125,7 @@ class NetworkGuard:
         """The page is about to open an address: refusals of earlier documents no longer matter."""
         self._document = None
         self._led_by.clear()
+        self._activity.hear_document()
 
     @property
     def at(self) -> str:
@@ -202,6 +203,7 @@ class NetworkGuard:
         if rule is None:
             if is_main:
                 self.sending.leaves_page()
+                self._activity.hear_document()
             if kind == "document":
                 self._activity.caused.sends_document(method, url)
                 self.asked_for = url

@@ -115,8 +115,16 @@ class Navigation:
             raise
 
     def _unanswered(self, error: MeshError) -> MeshError:
-        """``error``, with a remedy if the site asked for HTTP authentication in vain and sent no page with that."""
-        asked = self._guard.challenged()[1] if error.code == "browser.no_page" else ()
+        """``error``, with the reason if the site sent no page because it asked for fewer requests, or in vain for HTTP
+        authentication.
+        """
+        if error.code != "browser.no_page":
+            return error
+        asked = self._guard.challenged()[1]
+        putoff = next((each for each in self._activity.caused.putoffs if each.document), None)
+        if putoff is not None:
+            detail = {**error.detail, "status": putoff.status, "retry_after": putoff.retry_after}
+            return MeshError(error.code, f"{error.message}: it answered {putoff.status}", **detail)
         if not asked:
             return error
         return MeshError(error.code, "; ".join(map(asks, asked)), **error.detail, challenges=list(asked))

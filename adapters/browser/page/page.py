@@ -256,6 +256,8 @@ class ChromiumPage(ReadablePage):
             faults=self._activity.caused.end(self._activity.unanswered, self._page.url, mask),
             basic=basic,
             challenges=unanswered,
+            status=self._activity.caused.status,
+            putoffs=tuple(self._activity.caused.putoffs),
         )
 
     def _with_dialogs(self, error: MeshError) -> MeshError:

@@ -16,6 +16,7 @@ import msgspec
 from adapters.browser.egress import Windows
 from adapters.browser.page.page import ChromiumPage, arrival_ms
 from adapters.ports.browser import NOTHING, ActionOutcome, Blocked, Given, Leaving
+from adapters.ports.outcomes import both
 from protocol import limits
 from protocol.approval.leaving import Fate
 from protocol.errors import MeshError
@@ -133,7 +134,7 @@ class Tabs:
             outcome = msgspec.structs.replace(outcome, downloads=downloads)
         if opened is None:
             return self._told(outcome)
-        return self._told(_both(outcome, await self._shown(opened, action, expect, secrets)), opened=True)
+        return self._told(both(outcome, await self._shown(opened, action, expect, secrets)), opened=True)
 
     async def _opened(
         self, before: int, expected: int, limit_s: float, downloading: Callable[[], bool]
@@ -299,25 +300,3 @@ class Tabs:
         for page in list(self._tabs.values()):
             with contextlib.suppress(MeshError):
                 await page.close()
-
-
-def _both(acted: ActionOutcome, shown: ActionOutcome) -> ActionOutcome:
-    """One outcome for an action and the tab that it opened."""
-    return msgspec.structs.replace(
-        shown,
-        extracted=acted.extracted,
-        blocked=(*acted.blocked, *shown.blocked),
-        blocked_by=(*acted.blocked_by, *shown.blocked_by),
-        blocked_forms=(*acted.blocked_forms, *shown.blocked_forms)[: limits.QUESTION_REQUESTS_MAX],
-        blocked_exacts=(*acted.blocked_exacts, *shown.blocked_exacts)[: limits.QUESTION_REQUESTS_MAX],
-        leaving=(*acted.leaving, *shown.leaving),
-        dialogs=(*acted.dialogs, *shown.dialogs)[: limits.DIALOGS_PER_STEP_MAX],
-        downloads=(*acted.downloads, *shown.downloads)[: limits.DOWNLOADS_PER_STEP_MAX],
-        faults=(*acted.faults, *shown.faults)[: limits.REQUEST_FAULTS_MAX],
-        chooser=acted.chooser or shown.chooser,
-        basic=(*acted.basic, *(name for name in shown.basic if name not in acted.basic)),
-        challenges=(*acted.challenges, *shown.challenges),
-        asked=acted.asked or shown.asked,
-        settled=acted.settled and shown.settled,
-        notes=(*acted.notes, *shown.notes),
-    )

@@ -23,6 +23,7 @@ from node.explorer.kept import put_search
 from node.explorer.progress import Progress
 from node.explorer.sharing.log_proofs import LogProofs
 from node.explorer.sharing.replica import Replica
+from node.live.acting import is_paused
 from node.signing import Witness
 from node.trust import Calls
 from node.verbs import Tell
@@ -141,8 +142,9 @@ class Coordinator:
         ticks = 0
         while not self._finished:
             now_ms = self._clock.now_ms()
-            # Summed up: only time in which the search runs counts, and the clock may have been set back.
-            self.progress.used_ms += max(0, now_ms - last_ms)
+            # Summed up: only time in which the search runs counts, not that in which it waits for a person. And the clock
+            # may have been set back.
+            self.progress.used_ms += 0 if is_paused() else max(0, now_ms - last_ms)
             last_ms = now_ms
             if self.progress.used_ms >= self.progress.limit_ms:
                 return

@@ -1,6 +1,6 @@
 """Performs an action: judges its risk, asks the gate, and holds requests that need a yes."""
 
-from node.live.acting.allowance import Allowance, allowed, take_picture
+from node.live.acting.allowance import Allowance, Waits, allowed, is_paused, take_picture
 from node.live.acting.allowing import Quiet
 from node.live.acting.asking import Asks, Sought, seek
 from node.live.acting.codes import NO_CODES, Codes, KeptCodes
@@ -25,7 +25,9 @@ __all__ = [
     "Quiet",
     "Sought",
     "Uploads",
+    "Waits",
     "allowed",
+    "is_paused",
     "judged",
     "proposed",
     "seek",

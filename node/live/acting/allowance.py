@@ -6,8 +6,26 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
+from typing import Protocol
 
 from protocol.errors import MeshError
+from protocol.page.seen.turned_away import TurnedAway
+
+
+class Waits(Protocol):
+    """Waits on behalf of one piece of work whose site turns it away."""
+
+    @property
+    def paused(self) -> bool:
+        """True while it waits for a person: the time does not count."""
+
+    async def later(self, turned: TurnedAway, attempt: int) -> None:
+        """Wait as long as the site asks. attempt: how often it has asked before. Errors: ``site.busy``, which ends the work."""
+
+    async def person(self, turned: TurnedAway, picture: bytes) -> bool:
+        """Wait until a person says that the work may go on. True if the page is to be tried again, False to take it as it is.
+        Errors: ``site.person``, which ends the work.
+        """
 
 
 @dataclass
@@ -16,6 +34,8 @@ class Allowance:
 
     end: Callable[[MeshError], None]
     """Ends the work from outside, whatever it is at."""
+    waits: Waits | None = None
+    """Waits where a site turns the work away; None if the work goes on at once."""
     pictures_max: int = 0
     """0 for any number."""
     navigations_max: int = 0
@@ -62,3 +82,15 @@ def navigate() -> None:
     """Count an address that the present work opens. Errors: ``task.budget``."""
     if (allowance := _now.get()) is not None:
         allowance.navigate()
+
+
+def waits_of_task() -> Waits | None:
+    """Who waits for the present work; None if it is no task."""
+    allowance = _now.get()
+    return allowance.waits if allowance is not None else None
+
+
+def is_paused() -> bool:
+    """True if the present work waits for a person."""
+    waits = waits_of_task()
+    return waits is not None and waits.paused

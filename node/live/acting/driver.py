@@ -24,6 +24,7 @@ from node.live.acting.gate import Report as Report
 from node.live.acting.gate import never as never
 from node.live.acting.giving import accepting
 from node.live.acting.holding import Holder
+from node.live.acting.letting_in import let_in
 from node.live.acting.preparing import Prepared, prepare, unaimed, with_onto
 from node.live.acting.uploads import NO_UPLOADS, Uploads
 from node.live.finding.asserting import hold
@@ -62,6 +63,7 @@ from protocol.page.secrets.redaction import reveal_address
 from protocol.page.secrets.secrets import NO_SECRETS, Secrets
 from protocol.page.seen.observation import BLANK, Observation
 from protocol.page.seen.whole import require_loaded
+from protocol.page.showing.covering import covering_for
 from protocol.recording.records.manifest import StepRequests
 from protocol.risk.pressing.answers import accepts, with_answer
 from protocol.risk.pressing.classes import Risk
@@ -238,9 +240,15 @@ class Driver:
             await self._require_read(self.prepared)
         await self._codes.make(performed, self._secrets)
         left = limit.rest_ms or (self._press_ms if isinstance(performed, _PRESSES) else 0)
-        outcome = await self._page.perform(
-            performed, ref=ref, expect=expect, secrets=self._secrets, timeout_ms=left, given=given
-        )
+
+        async def perform(one: Action) -> ActionOutcome:
+            if one is not performed:
+                return await self._page.perform(one, secrets=self._secrets)
+            return await self._page.perform(
+                one, ref=ref, expect=expect, secrets=self._secrets, timeout_ms=left, given=given
+            )
+
+        outcome = await let_in(performed, perform, self._page.observe, self._picture)
         before, self.observation, self.on_tab = self.on_tab, outcome.observation, outcome.on_tab
         if self._notes_fits and isinstance(action, Wait) and action.text:
             fits = (Fit(what="text", grade=outcome.grade),)
@@ -270,6 +278,14 @@ class Driver:
             self.values[action.name] = require_value(action, outcome.extracted).text
         holds = isinstance(action, Assert) or is_typed(action)
         return msgspec.structs.replace(outcome, held="held") if holds else outcome
+
+    async def _picture(self) -> bytes:
+        """The page without its secrets, for a person; empty if it cannot be taken."""
+        cover = covering_for(self._secrets, personal=True, must=bool(self._secrets))
+        try:
+            return await self._page.screenshot(cover)
+        except MeshError:
+            return b""
 
     async def _decides(self, allowing: Allowing, action: Action, risk: Risk, leaving: Leaving) -> bool:
         """True if the person at the terminal lets a request leave. A request that contains a value of the login is refused without

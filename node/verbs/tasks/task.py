@@ -12,7 +12,7 @@ from node.verbs.verb import ANY_SCOPE, OWNER_AND_AGENTS, PAGE, AuditedPart, Para
 from protocol import limits
 from protocol.kinds import Done, Plain
 
-State = Literal["queued", "running", "done", "failed", "cancelled", "interrupted"]
+State = Literal["queued", "running", "paused", "done", "failed", "cancelled", "interrupted"]
 _TASK: Final = argument("Id of the task.", metavar="TASK", max_length=64)
 
 # --- parameters ------------------------------------------------------------------------------------------------------
@@ -71,6 +71,23 @@ class TaskParams(Params, frozen=True, kw_only=True):
     task: Annotated[str, _TASK]
 
 
+class ResumeParams(TaskParams, frozen=True, kw_only=True):
+    """``task.resume``"""
+
+    as_it_is: Annotated[
+        bool, option("Take the pages of this site as they are, and ask no more. [default: the page is tried again]")
+    ] = False
+
+
+class PictureParams(TaskParams, frozen=True, kw_only=True):
+    """``task.picture``"""
+
+    out: Annotated[
+        str,
+        option("Write the PNG to this file instead of returning it.", metavar="FILE", reads="path", max_length=4_096),
+    ] = ""
+
+
 class ListParams(Params, frozen=True, kw_only=True):
     """``task.list``"""
 
@@ -111,7 +128,7 @@ class Task(msgspec.Struct, frozen=True, kw_only=True):
     task: Annotated[Plain, shown("task", column=True)]
     verb: Annotated[Plain, shown("verb", column=True)]
     state: Annotated[State, shown("state", column=True)]
-    """``queued``: it waits for its turn. ``interrupted``: the node ended before it."""
+    """``queued``: it waits for its turn. ``paused``: it waits for a person. ``interrupted``: the node ended before it."""
     error: Annotated[TaskFailure | None, shown("because", brief="{code}: {message}")]
     caller: Annotated[Plain, shown("for", as_="node", column=True)]
     created_ms: Annotated[int, shown("asked for", as_="time", unit="ms", column=True)]
@@ -126,6 +143,8 @@ class Task(msgspec.Struct, frozen=True, kw_only=True):
     """In JSON, as far as they may be kept; empty if they hold a secret."""
     progress: Annotated[Done, shown("last")]
     """The last event of its progress, in JSON."""
+    asks: Annotated[Done, shown("asks a person")]
+    """Why it waits for a person; empty unless it is ``paused``."""
 
 
 class TaskShown(Task, frozen=True, kw_only=True):
@@ -134,6 +153,17 @@ class TaskShown(Task, frozen=True, kw_only=True):
     result: Annotated[Any, shown("result")]
     """The result of the verb; None until it is done, or if it is too large to be kept."""
     too_large: Annotated[bool, shown("result not kept", words="it is larger than a task keeps")]
+
+
+class TaskPicture(msgspec.Struct, frozen=True, kw_only=True):
+    """The page before which a task waits for a person."""
+
+    task: Annotated[Plain, shown("task", as_="hidden")]
+    asks: Annotated[Done, shown("asks a person")]
+    bytes: Annotated[int, shown("size", as_="bytes", unit="bytes", into="out", words=" ({})")]
+    png: Annotated[str, shown("picture", as_="bare")]
+    """The PNG in base64, without secrets; empty if it was written to ``out``."""
+    out: Annotated[str, shown("wrote")] = ""
 
 
 class TaskList(msgspec.Struct, frozen=True, kw_only=True):
@@ -221,6 +251,33 @@ CANCEL: Final = _verb(
     """,
     row=AuditedPart(subject=lambda given: given.task),
 )
+RESUME: Final = _verb(
+    "resume",
+    command="task resume",
+    takes=ResumeParams,
+    gives=Task,
+    help="""Let a task go on that waits for a person: a site has asked it to prove that one is there.
+
+    The page is looked at again, and loaded again if it is still the same. Do before what the site asks for: in the window of the
+    browser, if the node shows one (`browser.headless: false`), or wait until the site takes visitors again.
+
+    \b
+    Examples:
+      trailmesh task picture tas-… --out page.png
+      trailmesh task resume tas-…
+    """,
+    row=AuditedPart(subject=lambda given: given.task, note=lambda given: {"as_it_is": "yes" if given.as_it_is else ""}),
+)
+PICTURE: Final = _verb(
+    "picture",
+    command="task picture",
+    takes=PictureParams,
+    gives=TaskPicture,
+    help="Show the page before which a task waits for a person, without secrets and personal data.",
+    read_only=True,
+    owner_fields=frozenset({"out"}),
+    row=AuditedPart(subject=lambda given: given.task, note=lambda given: {"out": given.out}),
+)
 EVENTS: Final = _verb(
     "events",
     takes=EventsParams,
@@ -239,4 +296,4 @@ EVENTS: Final = _verb(
     row=None,
 )
 
-VERBS: Final[tuple[Verb, ...]] = (START, SHOW, LIST, CANCEL, EVENTS)
+VERBS: Final[tuple[Verb, ...]] = (START, SHOW, LIST, CANCEL, RESUME, PICTURE, EVENTS)
