@@ -12,6 +12,7 @@ import msgspec
 from adapters.ports.clock import Clock
 from node.base.tasks import any_of
 from node.tasks.events import Events
+from node.tasks.time_limit import TaskTime
 from protocol import limits
 from protocol.errors import MeshError
 from protocol.page.seen.turned_away import TurnedAway, wait_s
@@ -37,19 +38,13 @@ class Pausing:
         task: str,
         events: Events,
         clock: Clock,
-        limit: asyncio.Timeout,
+        time: TaskTime,
         end: Callable[[MeshError], None],
         pauses: Pauses,
     ) -> None:
-        """limit: the time limit of the task. end: ends it with an error."""
-        self._task, self._events, self._clock, self._limit, self._end, self._pauses = (
-            task,
-            events,
-            clock,
-            limit,
-            end,
-            pauses,
-        )
+        """end: ends it with an error."""
+        self._task, self._events, self._clock, self._time = task, events, clock, time
+        self._end, self._pauses = end, pauses
         self.question: Question | None = None
         """The question to the person, while there is one."""
         self._answer: asyncio.Future[bool] | None = None
@@ -65,17 +60,12 @@ class Pausing:
     async def later(self, turned: TurnedAway, attempt: int) -> None:
         """``Waits.later``"""
         seconds = wait_s(turned, self._clock.now_ms(), attempt)
-        left = min(self._left_s(), limits.SITE_WAIT_S_MAX)
-        if seconds > left or attempt >= limits.SITE_WAITS_MAX:
-            told = (
-                f"{turned.why}: in {math.ceil(seconds)} s"
-                if seconds > left
-                else f"{turned.why}, {attempt} times in a row"
-            )
-            self._fail(
-                MeshError("site.busy", told, site=turned.site, status=turned.status, retry_after_s=math.ceil(seconds))
-            )
-        self._events.tell({"waits_s": math.ceil(seconds), "because": turned.why})
+        asked = math.ceil(seconds)
+        if seconds > min(self._time.left_s, limits.SITE_WAIT_S_MAX) or attempt >= limits.SITE_WAITS_MAX:
+            told = f"{turned.why}, after {asked} s" + (f": the {attempt + 1}th time in a row" if attempt else "")
+            error = MeshError("site.busy", told, site=turned.site, status=turned.status, retry_after_s=asked)
+            self._fail(error)
+        self._events.tell({"waits_s": asked, "because": turned.why})
         await self._clock.sleep(seconds)
 
     async def person(self, turned: TurnedAway, picture: bytes) -> bool:
@@ -89,8 +79,7 @@ class Pausing:
             return again
 
     async def _asked(self, turned: TurnedAway, picture: bytes) -> bool:
-        left_s = self._left_s()
-        self._limit.reschedule(None)
+        self._time.stop()
         self.question = Question(why=turned.why, picture=picture)
         self._answer = asyncio.get_running_loop().create_future()
         self._events.state("paused")
@@ -104,8 +93,7 @@ class Pausing:
             return self._answer.result()
         finally:
             self.question = None
-            if math.isfinite(left_s):
-                self._limit.reschedule(asyncio.get_running_loop().time() + left_s)
+            self._time.go_on()
             if self._answer.done():
                 self._events.state("running")
                 await self._pauses("running")
@@ -116,11 +104,6 @@ class Pausing:
             return False
         self._answer.set_result(again)
         return True
-
-    def _left_s(self) -> float:
-        """The rest of the task's time."""
-        at = self._limit.when()
-        return math.inf if at is None else at - asyncio.get_running_loop().time()
 
     def _fail(self, error: MeshError) -> None:
         self._end(error)

@@ -11,7 +11,7 @@ import contextlib
 import itertools
 import logging
 from collections.abc import AsyncIterator, Awaitable, Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any, Final
 
@@ -21,11 +21,12 @@ from adapters.ports.clock import Clock
 from adapters.ports.store import Store
 from node.base.plain import plain
 from node.base.tasks import Tasks, interruptible, to_its_end
-from node.live.acting import Allowance, allowed
+from node.live.acting import Allowance, allowed, out_of
 from node.signing import Witness
 from node.tasks.events import Events
 from node.tasks.pausing import Pausing, Question
 from node.tasks.stored import TASKS, EventRecord, TaskRecord
+from node.tasks.time_limit import TaskTime
 from node.verbs import Caller, CallerKind, Tell
 from protocol import ids, limits
 from protocol.audit import NODE
@@ -69,8 +70,14 @@ class _Open:
     reason: str = ""
     """The state with which it is ended from outside."""
     over: asyncio.Event = field(default_factory=asyncio.Event)
+    time: TaskTime | None = None
     pausing: Pausing | None = None
-    """Set once it runs."""
+    """Both are set once it runs."""
+
+    def warn(self, what: str, used: int, most: int) -> None:
+        """``Allowance.warn``"""
+        more = f"trailmesh task more {self.record.id} --{what} {2 * most}"
+        self.events.tell({"used": used, "of": most, "what": what, "more": more})
 
 
 class TaskQueue:
@@ -149,6 +156,9 @@ class TaskQueue:
             verb=work.verb,
             params=work.shown,
             created_ms=self._clock.now_ms(),
+            seconds=work.seconds,
+            pictures_max=work.pictures,
+            navigations_max=work.navigations,
         )
         opened = _Open(record=record, caller=caller, work=work, events=Events(self._clock.now_ms, self._redacted))
         opened.events.state("queued")
@@ -186,23 +196,20 @@ class TaskQueue:
         """The changes of the record at its end. Errors: those of the verb and of ``AsWhom``; ``task.budget``."""
         work = opened.work
         async with self._as_whom(opened.caller, work.verb) as caller, interruptible() as end:
-            limit = asyncio.timeout(work.seconds or None)
-            opened.pausing = Pausing(
-                opened.record.id, opened.events, self._clock, limit, end, partial(self._paused, opened)
-            )
-            opened.allowance = Allowance(
-                end=end, waits=opened.pausing, pictures_max=work.pictures, navigations_max=work.navigations
-            )
+            time = opened.time = TaskTime(work.seconds, opened.warn)
+            pauses = partial(self._paused, opened)
+            opened.pausing = Pausing(opened.record.id, opened.events, self._clock, time, end, pauses)
+            bounds = {"pictures_max": work.pictures, "navigations_max": work.navigations}
+            opened.allowance = Allowance(end=end, waits=opened.pausing, warn=opened.warn, **bounds)
             await self._begun(opened)
             try:
-                async with limit:
+                async with time:
                     with allowed(opened.allowance):
                         result = await run(work.verb, work.body, opened.events.tell, caller)
             except TimeoutError:
-                if not limit.expired():
+                if not time.expired:
                     raise
-                told = f"the task may take {work.seconds} s"
-                raise MeshError("task.budget", told, budget="seconds", most=work.seconds) from None
+                raise out_of("seconds", time.seconds) from None
         encoded = msgspec.json.encode(plain(result))
         if len(encoded) > limits.TASK_RESULT_BYTES_MAX:
             return {"state": "done", "too_large": True}
@@ -306,6 +313,30 @@ class TaskQueue:
         if opened is None or opened.pausing is None or not opened.pausing.resume(again=again):
             raise MeshError("task.not_paused", f"{record.id} is {record.state}", state=record.state)
         await opened.events.grows(opened.events.last)
+        return await self.get(caller, task_id)
+
+    async def more(
+        self, caller: Caller, task_id: str, *, seconds: int = 0, pictures: int = 0, navigations: int = 0
+    ) -> TaskRecord:
+        """Give a task other bounds; 0 for one that stays. A task that has ended stays as it is.
+
+        Errors: those of ``get``.
+        """
+        record = await self.get(caller, task_id)
+        if (opened := self._open.get(record.id)) is None:
+            return record
+        was = opened.work
+        work = opened.work = replace(
+            was,
+            seconds=seconds or was.seconds,
+            pictures=pictures or was.pictures,
+            navigations=navigations or was.navigations,
+        )
+        names = {"seconds": work.seconds, "pictures_max": work.pictures, "navigations_max": work.navigations}
+        opened.record = msgspec.structs.replace(opened.record, **names)
+        opened.allowance.pictures_max, opened.allowance.navigations_max = work.pictures, work.navigations
+        if opened.time is not None and work.seconds != opened.time.seconds:
+            opened.time.allow(work.seconds)
         return await self.get(caller, task_id)
 
     async def _end(self, opened: _Open, reason: str) -> None:

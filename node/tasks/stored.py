@@ -45,8 +45,13 @@ class TaskRecord(msgspec.Struct, frozen=True, kw_only=True):
     retryable: bool = False
     detail: bytes = b"{}"
     """Details of the error in JSON, such as the id of what was recorded until then."""
+    seconds: int = 0
+    """How long it may take; 0 for no limit."""
     pictures: int = 0
+    pictures_max: int = 0
+    """0 for any number."""
     navigations: int = 0
+    navigations_max: int = 0
     events: tuple[EventRecord, ...] = ()
     """The newest ones; stored when it ends."""
 

@@ -18,6 +18,7 @@ from node.verbs.tasks import task as verbs
 from node.verbs.tasks.task import (
     EventsParams,
     ListParams,
+    MoreParams,
     PictureParams,
     ResumeParams,
     StartParams,
@@ -53,6 +54,7 @@ class TaskVerbs:
             verbs.LIST: self._list,
             verbs.CANCEL: self._cancel,
             verbs.RESUME: self._resume,
+            verbs.MORE: self._more,
             verbs.PICTURE: self._picture,
             verbs.EVENTS: self._events,
         }
@@ -93,6 +95,15 @@ class TaskVerbs:
     async def _resume(self, params: ResumeParams, tell: Tell) -> Task:
         return Task(**_fields(await self._queue.resume(current_caller(), params.task, again=not params.as_it_is)))
 
+    async def _more(self, params: MoreParams, tell: Tell) -> Task:
+        seconds, pictures, navigations = params.seconds, params.pictures, params.navigations
+        if not (seconds or pictures or navigations):
+            raise MeshError("input.invalid", "more of what? name --seconds, --pictures or --navigations")
+        more = self._queue.more(
+            current_caller(), params.task, seconds=seconds, pictures=pictures, navigations=navigations
+        )
+        return Task(**_fields(await more))
+
     async def _picture(self, params: PictureParams, tell: Tell) -> TaskPicture:
         question = await self._queue.question(current_caller(), params.task)
         if question is None:
@@ -129,8 +140,11 @@ def _fields(record: TaskRecord) -> dict[str, Any]:
         "created_ms": record.created_ms,
         "started_ms": record.started_ms,
         "ended_ms": record.ended_ms,
+        "seconds": record.seconds,
         "pictures": record.pictures,
+        "pictures_max": record.pictures_max,
         "navigations": record.navigations,
+        "navigations_max": record.navigations_max,
         "params": record.params,
         "progress": progress[-1] if progress else "",
         "asks": record.asks,

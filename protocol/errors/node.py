@@ -174,7 +174,7 @@ NODE: Final[dict[str, Code]] = {
         _O,
         False,
         "The task has used up its time, its pictures or its navigations, and was ended.",
-        "Start it with more: `--seconds`, `--pictures`, `--navigations`. What it has recorded until then is kept.",
+        "Start it with more: `--seconds`, `--pictures`, `--navigations`; one that runs is given more by `trailmesh task more`. What it has recorded until then is kept.",
     ),
     "task.not_paused": Code(
         _C,

@@ -198,6 +198,43 @@ async def test_a_task_that_uses_up_its_time_pictures_or_navigations_is_ended_and
     assert (record.state, record.pictures, record.navigations) == ("done", 3, 3)
 
 
+async def test_a_task_says_early_that_a_bound_is_nearly_used_up_with_the_line_that_raises_it_and_that_line_does() -> (
+    None
+):
+    bench = Bench()
+    tries: tuple[tuple[str, tuple[int, int, int], dict[str, Any]], ...] = (
+        ("seconds", (40, 0, 0), {}),
+        ("pictures", (0, 4, 0), {"pictures": 3}),
+        ("navigations", (0, 0, 4), {"opens": 3}),
+    )
+    for what, bounds, asked in tries:
+        id = await bench.start(what, bounds=bounds, **asked)
+        await asyncio.sleep(31)
+        said = [each.said for each in (await bench.queue.get(OWNER, id)).events]
+        most = max(bounds)
+        told = {
+            "used": most * 3 // 4,
+            "of": most,
+            "what": what,
+            "more": f"trailmesh task more {id} --{what} {2 * most}",
+        }
+        assert [msgspec.json.decode(each) for each in said if '"more"' in each] == [told]
+        raised = await bench.queue.more(OWNER, id, **{what: 2 * most})
+        assert 2 * most in (raised.seconds, raised.pictures_max, raised.navigations_max)
+        await asyncio.sleep(20)
+        bench.ends[what].set()
+        assert (await bench.over(id)).state == "done"
+    id = await bench.start("late", bounds=(40, 0, 0))
+    await asyncio.sleep(1)
+    await bench.queue.more(OWNER, id, seconds=80)
+    record = await bench.over(id)
+    assert (record.code, record.message) == ("task.budget", "the task may take 80 s")
+    assert await bench.queue.more(OWNER, id, seconds=99) == record
+    with pytest.raises(MeshError) as caught:
+        await bench.queue.more(ANNA, id, seconds=99)
+    assert caught.value.code == "input.not_found"
+
+
 async def test_a_task_that_waits_for_a_person_lets_others_begin_uses_no_time_and_goes_on_as_the_person_says() -> None:
     bench, person = Bench(), {"kind": "person"}
     made = [
@@ -232,6 +269,7 @@ async def test_a_task_that_waits_for_a_person_lets_others_begin_uses_no_time_and
 
 
 async def test_a_task_waits_as_long_as_a_site_asks_within_its_time_and_no_longer() -> None:
+    """Guard: node/tasks/pausing.py, Pausing.later."""
     bench = Bench()
     ended = {}
     for name, asks, seconds in (

@@ -77,6 +77,25 @@ class TaskVerbs(Calls):
         found: Task = await self._call("task.cancel", {"task": task}, progress, Task)
         return found
 
+    async def more(
+        self, task: str, *, seconds: int = 0, pictures: int = 0, navigations: int = 0, progress: Progress | None = None
+    ) -> Task:
+        """Let a task that waits or runs take longer, take more screenshots, or open more addresses.
+
+        task: Id of the task.
+        seconds: It may take so long in all.
+        pictures: It may take so many screenshots in all.
+        navigations: It may open so many addresses in all.
+        progress: is told what happens meanwhile.
+        """
+        found: Task = await self._call(
+            "task.more",
+            {"task": task, "seconds": seconds, "pictures": pictures, "navigations": navigations},
+            progress,
+            Task,
+        )
+        return found
+
     async def resume(self, task: str, *, as_it_is: bool = False, progress: Progress | None = None) -> Task:
         """Let a task go on that waits for a person: a site has asked it to prove that one is there.
 
@@ -178,6 +197,25 @@ class BlockingTaskVerbs(BlockingCalls):
         progress: is told what happens meanwhile.
         """
         found: Task = self._call("task.cancel", {"task": task}, progress, Task)
+        return found
+
+    def more(
+        self, task: str, *, seconds: int = 0, pictures: int = 0, navigations: int = 0, progress: Progress | None = None
+    ) -> Task:
+        """Let a task that waits or runs take longer, take more screenshots, or open more addresses.
+
+        task: Id of the task.
+        seconds: It may take so long in all.
+        pictures: It may take so many screenshots in all.
+        navigations: It may open so many addresses in all.
+        progress: is told what happens meanwhile.
+        """
+        found: Task = self._call(
+            "task.more",
+            {"task": task, "seconds": seconds, "pictures": pictures, "navigations": navigations},
+            progress,
+            Task,
+        )
         return found
 
     def resume(self, task: str, *, as_it_is: bool = False, progress: Progress | None = None) -> Task:

@@ -30,10 +30,19 @@ class Task(msgspec.Struct, frozen=True, kw_only=True):
     ended_ms: int
     """0 until it has ended."""
 
+    seconds: int
+    """0 for no limit."""
+
     pictures: int
     """Screenshots taken so far."""
 
+    pictures_max: int
+    """0 for any number."""
+
     navigations: int
+
+    navigations_max: int
+    """0 for any number."""
 
     params: str
     """In JSON, as far as they may be kept; empty if they hold a secret."""
@@ -67,10 +76,19 @@ class TaskShown(msgspec.Struct, frozen=True, kw_only=True):
     ended_ms: int
     """0 until it has ended."""
 
+    seconds: int
+    """0 for no limit."""
+
     pictures: int
     """Screenshots taken so far."""
 
+    pictures_max: int
+    """0 for any number."""
+
     navigations: int
+
+    navigations_max: int
+    """0 for any number."""
 
     params: str
     """In JSON, as far as they may be kept; empty if they hold a secret."""

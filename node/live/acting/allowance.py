@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -10,6 +11,17 @@ from typing import Protocol
 
 from protocol.errors import MeshError
 from protocol.page.seen.turned_away import TurnedAway
+
+
+def out_of(what: str, most: int) -> MeshError:
+    """The error of work that has used up a bound."""
+    told = f"the task may take {most} s" if what == "seconds" else f"the task may have {most} {what}"
+    return MeshError("task.budget", told, budget=what, most=most)
+
+
+def warns_at(most: int) -> int:
+    """How much of a bound is used up when a warning is given."""
+    return math.ceil(most * 3 / 4)
 
 
 class Waits(Protocol):
@@ -36,6 +48,8 @@ class Allowance:
     """Ends the work from outside, whatever it is at."""
     waits: Waits | None = None
     """Waits where a site turns the work away; None if the work goes on at once."""
+    warn: Callable[[str, int, int], None] = lambda what, used, most: None
+    """``(what, used, most)``: called once for each bound, when three quarters of it are used up."""
     pictures_max: int = 0
     """0 for any number."""
     navigations_max: int = 0
@@ -46,15 +60,21 @@ class Allowance:
         """Count a picture. Errors: ``task.budget``."""
         self._check(self.pictures, self.pictures_max, "pictures")
         self.pictures += 1
+        self._warn(self.pictures, self.pictures_max, "pictures")
 
     def navigate(self) -> None:
         """Count an address that is opened. Errors: ``task.budget``."""
         self._check(self.navigations, self.navigations_max, "navigations")
         self.navigations += 1
+        self._warn(self.navigations, self.navigations_max, "navigations")
+
+    def _warn(self, count: int, most: int, what: str) -> None:
+        if most and count == warns_at(most):
+            self.warn(what, count, most)
 
     def _check(self, count: int, most: int, what: str) -> None:
         if most and count >= most:
-            error = MeshError("task.budget", f"the task may have {most} {what}", budget=what, most=most)
+            error = out_of(what, most)
             self.end(error)
             raise error
 

@@ -71,6 +71,18 @@ class TaskParams(Params, frozen=True, kw_only=True):
     task: Annotated[str, _TASK]
 
 
+class MoreParams(TaskParams, frozen=True, kw_only=True):
+    """``task.more``"""
+
+    seconds: Annotated[int, option("It may take so long in all.", metavar="N", ge=0, le=limits.TASK_S_MAX)] = 0
+    pictures: Annotated[
+        int, option("It may take so many screenshots in all.", metavar="N", ge=0, le=limits.TASK_COUNT_MAX)
+    ] = 0
+    navigations: Annotated[
+        int, option("It may open so many addresses in all.", metavar="N", ge=0, le=limits.TASK_COUNT_MAX)
+    ] = 0
+
+
 class ResumeParams(TaskParams, frozen=True, kw_only=True):
     """``task.resume``"""
 
@@ -136,9 +148,15 @@ class Task(msgspec.Struct, frozen=True, kw_only=True):
     """0 until it has begun."""
     ended_ms: Annotated[int, shown("ended", as_="time", unit="ms", column=True)]
     """0 until it has ended."""
+    seconds: Annotated[int, shown("may take", as_="duration", unit="s")]
+    """0 for no limit."""
     pictures: Annotated[int, shown("pictures")]
     """Screenshots taken so far."""
+    pictures_max: Annotated[int, shown("pictures", into="pictures", words=" of {}")]
+    """0 for any number."""
     navigations: Annotated[int, shown("addresses opened")]
+    navigations_max: Annotated[int, shown("addresses", into="navigations", words=" of {}")]
+    """0 for any number."""
     params: Annotated[Done, shown("parameters")]
     """In JSON, as far as they may be kept; empty if they hold a secret."""
     progress: Annotated[Done, shown("last")]
@@ -251,6 +269,21 @@ CANCEL: Final = _verb(
     """,
     row=AuditedPart(subject=lambda given: given.task),
 )
+MORE: Final = _verb(
+    "more",
+    command="task more",
+    takes=MoreParams,
+    gives=Task,
+    help="""Let a task that waits or runs take longer, take more screenshots, or open more addresses.
+
+    A task says in its events when it has used up three quarters of a bound.
+
+    \b
+    Example:
+      trailmesh task more tas-… --navigations 60
+    """,
+    row=AuditedPart(subject=lambda given: given.task),
+)
 RESUME: Final = _verb(
     "resume",
     command="task resume",
@@ -274,7 +307,6 @@ PICTURE: Final = _verb(
     takes=PictureParams,
     gives=TaskPicture,
     help="Show the page before which a task waits for a person, without secrets and personal data.",
-    read_only=True,
     owner_fields=frozenset({"out"}),
     row=AuditedPart(subject=lambda given: given.task, note=lambda given: {"out": given.out}),
 )
@@ -296,4 +328,4 @@ EVENTS: Final = _verb(
     row=None,
 )
 
-VERBS: Final[tuple[Verb, ...]] = (START, SHOW, LIST, CANCEL, RESUME, PICTURE, EVENTS)
+VERBS: Final[tuple[Verb, ...]] = (START, SHOW, LIST, CANCEL, MORE, RESUME, PICTURE, EVENTS)
