@@ -19,7 +19,7 @@ from protocol.errors import MeshError
 from protocol.page.actions.action import Action, Goto, Reload
 from protocol.page.seen.observation import Observation
 from protocol.page.seen.turned_away import Putoff, TurnedAway, turned_away
-from protocol.risk.requests.refused import site_of
+from protocol.trust.origin import origin_of
 
 Perform = Callable[[Action], Awaitable[ActionOutcome]]
 Look = Callable[[], Awaitable[Observation]]
@@ -82,7 +82,7 @@ def _without_page(error: MeshError, action: Action) -> TurnedAway | None:
     header = str(error.detail.get("retry_after", ""))
     putoff = Putoff(url=action.url, status=status, retry_after=header, document=True)
     blank = Observation(url=action.url, title="", text="", elements=())
-    return turned_away(blank, 0, (putoff,)) if site_of(action.url) else None
+    return turned_away(blank, 0, (putoff,)) if origin_of(action.url) else None
 
 
 async def _again(outcome: ActionOutcome, perform: Perform) -> ActionOutcome:

@@ -19,7 +19,7 @@ import msgspec
 from protocol import limits
 from protocol.page.seen.human_signs import SIGNS
 from protocol.page.seen.observation import Observation
-from protocol.risk.requests.refused import site_of
+from protocol.trust.origin import origin_of
 
 TOO_MANY: Final = 429
 UNAVAILABLE: Final = 503
@@ -66,11 +66,11 @@ def turned_away(page: Observation, status: int, putoffs: Sequence[Putoff]) -> Tu
 
     status: of the document, if it came with the last action, else 0. putoffs: answers to requests of that action.
     """
-    site = site_of(page.url)
+    site = origin_of(page.url)
     if reason := _asks_for_person(page, status):
         answered = f"answered {status} and " if status in _REFUSES else ""
         return TurnedAway(kind="person", site=site, status=status, why=f"{site} {answered}{reason}")
-    own = [each for each in putoffs if site_of(each.url) == site and _puts_off(each.status, each.retry_after)]
+    own = [each for each in putoffs if origin_of(each.url) == site and _puts_off(each.status, each.retry_after)]
     own.sort(key=lambda each: not each.document)
     document = status == TOO_MANY or any(each.document for each in own)
     if not own and not document:
