@@ -298,6 +298,7 @@ EFFECT_HEADERS_MAX: Final = 8
 EFFECT_FILES_MAX: Final = 16
 WRITES_NAMED_MAX: Final = 64  # manifests that one call names
 NOTE_CHARS_MAX: Final = 300
+EVALUATED_CHARS_MAX: Final = 16_384  # of the value of a script, as JSON
 DOWNLOADS_PER_STEP_MAX: Final = 20
 DOWNLOAD_NAME_CHARS_MAX: Final = 255
 DOWNLOAD_BYTES_MAX: Final = 256 * MIB  # of all downloads of a step together

@@ -23,6 +23,7 @@ from protocol.page.actions.action import (
     Check,
     Click,
     Drag,
+    Evaluate,
     Fill,
     Goto,
     Locator,
@@ -166,6 +167,8 @@ def _value(action: Action) -> str:
             return option
         case Press(key=key):
             return key
+        case Evaluate(script=script):
+            return script
         case Upload(files=files):
             return "\n".join(files)
         case Drag(onto=onto):

@@ -161,6 +161,19 @@ PAGES: Final[dict[str, Code]] = {
         "Compare what was expected with what was found: the message and `trailmesh session show` give both. If the page is right, correct"
         " the `assert` or `wait` of the action file. If it only comes late, give it a longer `timeout_ms`.",
     ),
+    "action.script_failed": Code(
+        _O,
+        False,
+        "The script of an `evaluate` cannot be read, has thrown an error, or did not end in time.",
+        "The message says what the script has met. It runs in an isolated world: it sees the document, but no variable of the page.",
+    ),
+    "action.script_refused": Code(
+        _O,
+        False,
+        "No script is run here: for a peer, in a browser that this node did not start, or with a capsule whose values it could read.",
+        "Read with `extract`, act with the other actions. For a capsule of your own, the owner of the node can set `scripts: true` in"
+        " the rule of the site (`policy.sites`).",
+    ),
     "action.upload": Code(
         _O,
         False,

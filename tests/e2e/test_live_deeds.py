@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import http.server
+import json
 import threading
 from collections.abc import Iterator
 from pathlib import Path
@@ -55,6 +56,11 @@ class _Site(http.server.BaseHTTPRequestHandler):
         """Nothing."""
 
 
+PAGES["/script"] = (
+    b"<title>Script</title><h1 id=h>One</h1><ul><li>a<li>b</ul><button>Two</button><input type=password value=hunter2hunter2>"
+    b"<script>globalThis.own = 1; JSON.stringify = () => 'forged'; document.querySelector = () => ({textContent: 'forged'});"
+    b"</script>"
+)
 LETTER = "Dear Ann, the offer is 4,711 for all of it. Yours, Bob"
 
 
@@ -128,3 +134,51 @@ def test_a_file_is_given_to_a_field_without_a_question_and_what_would_carry_it_a
     )
     live(deeds, "close", session)
     assert not [each for each in _Site.got if each[0] == "POST" or each[1].startswith(("/pixel", "/log", "/later"))]
+
+
+def test_a_script_reads_the_page_apart_from_its_scripts_and_what_it_sends_is_held(deeds: Node, deeds_url: str) -> None:
+    """Guard: adapters/browser/acting/scripting.py, Scripting._value."""
+    opened = live(deeds, "open", f"{deeds_url}/script", "--hold", "1")
+    session = opened["session"]
+    values = {
+        "document.querySelector('h1').textContent": '"One"',
+        "() => [...document.querySelectorAll('li')].map(each => each.textContent)": '["a","b"]',
+        "const n = 2; return n + 1": "3",
+        "new Promise(done => setTimeout(() => done({late: 1n}), 50))": '{"late":"1"}',
+        "typeof own": '"undefined"',
+        "document.querySelectorAll('li')": '["<li>a</li>","<li>b</li>"]',
+        "h.textContent = 'Three'; return": "",
+    }
+    for script, value in values.items():
+        acted = live(deeds, "evaluate", session, script)
+        assert acted["extracted"] == value, script
+    assert any("Three" in line for line in acted["observation"]["lines"]), "the difference shows what it changed"
+    button = ref_of(live(deeds, "table", session), "Two")
+    assert live(deeds, "evaluate", session, "e => e.tagName", "--element", button)["extracted"] == '"BUTTON"'
+    assert live(deeds, "evaluate", session, "element.textContent", "--element", button)["extracted"] == '"Two"'
+    cut = live(deeds, "evaluate", session, "'x'.repeat(10**6)")["extracted"]
+    assert (len(cut) < 20_000, cut.endswith("… (cut: 1000002 characters)")) == (True, True)
+    for script, why in (("nothing.here", "ReferenceError"), ("}{", "SyntaxError"), ("for (;;);", "did not end")):
+        status, out, _ = cli(
+            "live", "evaluate", "--session", session, script, "--timeout", "1", "--json", home=deeds.home
+        )
+        error = json.loads(out)["error"]
+        assert (bool(status), error["code"], why in error["message"]) == (True, "action.script_failed", True), error
+    sends = "fetch('/take', {method: 'POST', body: 'x'}).catch(() => 0); fetch('/x/Zx81kqQ2').catch(() => 0); 1"
+    sent = live(deeds, "evaluate", session, sends.replace("; 1", "; return 1"))
+    tried = [*sent["blocked"], *(f"{each['method']} {each['address']}" for each in sent["held"])]
+    assert any("/take" in each for each in tried) and any("/x/" in each for each in tried), sent
+    # It may lead to another document, whose difference is told.
+    assert live(deeds, "evaluate", session, "location = '/form'")["observation"]["title"] == "Form"
+    (recorded,) = live(deeds, "close", session)["recorded"]
+    assert not [each for each in _Site.got if each[1].startswith(("/take", "/x/"))]
+    steps = deeds.run("session", "show", recorded["id"])["steps"]
+    assert next(iter(values)) in [each["action"].get("script") for each in steps]
+
+
+def test_a_recorded_script_is_run_again_by_a_replay(deeds: Node, deeds_url: str) -> None:
+    opened = live(deeds, "open", f"{deeds_url}/script")
+    live(deeds, "evaluate", opened["session"], "h.textContent = 'Three'; return Math.random()")
+    live(deeds, "assert", opened["session"], "text", "Three")
+    (recorded,) = live(deeds, "close", opened["session"])["recorded"]
+    assert deeds.run("session", "replay", recorded["id"])["report"]["verdict"] == "pass"

@@ -146,6 +146,8 @@ async def test_work_outside_of_the_grant_or_without_a_login_is_refused(nodes: li
     assert await code_of(bob.ask(alice, actions=elsewhere)) == "peer.scope"
     upload = ORDERS + "  - upload: {role: button, name: Pay now, files: [letter.pdf]}\n"
     assert await code_of(bob.ask(alice, actions=upload)) == "caller.refused"
+    script = ORDERS + "  - evaluate: document.cookie\n"
+    assert await code_of(bob.ask(alice, actions=script)) == "caller.refused"
     assert await code_of(bob.ask(alice, actions="capsule: shop\n" + ORDERS)) == "caller.refused", "this node chooses"
     own = await alice.sessions.recordings.record(
         ORDERS, name="", secrets={}, allow=(), approve_class=0, tell=lambda event: None

@@ -157,6 +157,8 @@ ARGUMENTS: list[tuple[str, dict[str, Any], str, dict[str, Any]]] = [
         "live.act",
         {"action": [{"hover": {"selectors": ["text=Sign up"]}}]},
     ),
+    ("browser_evaluate", {"function": "1", "target": "e1"}, "live.evaluate", {"script": "1", "ref": "e1"}),
+    ("browser__evaluate", {"script": "1"}, "live.evaluate", {"script": "1"}),
     ("browser__scroll", {"direction": "up"}, "live.scroll", {"to": "up", "amount": 500}),
 ]
 

@@ -194,6 +194,7 @@ RIGHT: list[tuple[str, str, Fields, Fields]] = [
     ("Action", "check", {"type": "check", "target": {}}, {"target": LOCATOR, "checked": True}),
     ("Action", "drag", CLICK | {"type": "drag", "onto": {}}, {"target": LOCATOR | CLICK["target"], "onto": LOCATOR}),
     ("Action", "upload", {"type": "upload", "target": {}, "files": ["a.txt"]}, {"target": LOCATOR, "digests": []}),
+    ("Action", "evaluate", {"type": "evaluate", "script": "1 + 1"}, {"target": None}),
     ("Action", "press", {"type": "press", "key": "Enter"}, {"target": None}),
     ("Action", "scroll", {"type": "scroll"}, {"direction": "down", "amount_px": 600}),
     (

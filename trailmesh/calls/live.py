@@ -607,6 +607,34 @@ class LiveVerbs(Calls):
         )
         return found
 
+    async def evaluate(
+        self,
+        script: str,
+        *,
+        session: str = "",
+        approve_class: int = 0,
+        timeout: float = 0,
+        ref: str = "",
+        progress: Progress | None = None,
+    ) -> Acted:
+        """Run a script on the current page, apart from the page's own scripts, and show its value as JSON.
+
+        session: Id of the live session. [default: $TRAILMESH_SESSION, else that of this terminal, else the only
+        one that is open]
+        approve_class: Approve risk classes up to N for this action (docs/risk.md).
+        timeout: Seconds that the element and the page may take. [default: as configured]
+        script: JavaScript: an expression, a function that gets the element, or statements with `return`.
+        ref: The element that the script gets.
+        progress: is told what happens meanwhile.
+        """
+        found: Acted = await self._call(
+            "live.evaluate",
+            {"session": session, "approve_class": approve_class, "timeout": timeout, "script": script, "ref": ref},
+            progress,
+            Acted,
+        )
+        return found
+
     async def assert_(
         self,
         what: Literal[
@@ -1279,6 +1307,34 @@ class BlockingLiveVerbs(BlockingCalls):
         """
         found: Acted = self._call(
             "live.extract", {"session": session, "name": name, "ref": ref, "kind": kind}, progress, Acted
+        )
+        return found
+
+    def evaluate(
+        self,
+        script: str,
+        *,
+        session: str = "",
+        approve_class: int = 0,
+        timeout: float = 0,
+        ref: str = "",
+        progress: Progress | None = None,
+    ) -> Acted:
+        """Run a script on the current page, apart from the page's own scripts, and show its value as JSON.
+
+        session: Id of the live session. [default: $TRAILMESH_SESSION, else that of this terminal, else the only
+        one that is open]
+        approve_class: Approve risk classes up to N for this action (docs/risk.md).
+        timeout: Seconds that the element and the page may take. [default: as configured]
+        script: JavaScript: an expression, a function that gets the element, or statements with `return`.
+        ref: The element that the script gets.
+        progress: is told what happens meanwhile.
+        """
+        found: Acted = self._call(
+            "live.evaluate",
+            {"session": session, "approve_class": approve_class, "timeout": timeout, "script": script, "ref": ref},
+            progress,
+            Acted,
         )
         return found
 

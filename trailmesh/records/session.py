@@ -742,6 +742,7 @@ class Step(msgspec.Struct, frozen=True, kw_only=True):
         | Scroll
         | Wait
         | Extract
+        | Evaluate
         | Assert
     )
 
@@ -1401,6 +1402,24 @@ class Extract(msgspec.Struct, frozen=True, kw_only=True, tag_field="type", tag="
     """`value`: a replay must read the same value. `none`: it may read any value, for example an id that is new in
     each run.
     """
+
+
+class Evaluate(msgspec.Struct, frozen=True, kw_only=True, tag_field="type", tag="evaluate"):
+    """Run a script in an isolated world of the page: it sees and changes the document, but no variable of the
+    page's own scripts. What it sends is judged as what the page sends. A replay runs it again and does not
+    compare its value.
+    """
+
+    timeout_ms: int = 0
+    """The time limit, which includes the wait for its element. 0 means the limit of its kind."""
+
+    script: str
+    """JavaScript: an expression, a function that gets the element, or statements with `return`. A promise is
+    awaited.
+    """
+
+    target: Locator | None = None
+    """The element that the script gets as `element`; it runs in the frame of the element."""
 
 
 class Assert(msgspec.Struct, frozen=True, kw_only=True, tag_field="type", tag="assert"):

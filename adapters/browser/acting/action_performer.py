@@ -17,6 +17,7 @@ from adapters.browser.acting.choosing import choose, payloads
 from adapters.browser.acting.dragging import drag
 from adapters.browser.acting.editors import replace
 from adapters.browser.acting.options import choose_options
+from adapters.browser.acting.scripting import Scripting
 from adapters.browser.base.faults import hiding
 from adapters.browser.base.masking import Mask, masker
 from adapters.browser.base.text import well_formed
@@ -39,6 +40,7 @@ from protocol.page.actions.action import (
     Click,
     CloseTab,
     Drag,
+    Evaluate,
     Extract,
     Fill,
     Focus,
@@ -84,10 +86,11 @@ _AT_ONCE: Final = "a secret is filled at once, since a page could lead its keys 
 class ActionPerformer:
     """Acts on the elements of one page."""
 
-    def __init__(self, page: Page, activity: Activity, worlds: Worlds) -> None:
+    def __init__(self, page: Page, activity: Activity, worlds: Worlds, scripting: Scripting) -> None:
         self._page = page
         self._activity = activity
         self._worlds = worlds
+        self._scripting = scripting
         self.onto: str | None = None
         """Playwright ref of the element where a drag ends."""
         self.finding = ElementFinder(page, worlds)
@@ -125,6 +128,8 @@ class ActionPerformer:
                     await self._appears(text, masker(secrets)(text), limit)
             case Press(key=key, target=None):
                 await self._page.keyboard.press(key)
+            case Evaluate(script=script, target=None):
+                return await self._run(script, None, limit)
             case Extract(target=None):
                 return await self._page_text(limit, extracts=True)
             case Assert():
@@ -142,6 +147,12 @@ class ActionPerformer:
                 work = self._on(action, element, internal, target, secrets, limit)
                 return await self._while_there(target, element, work)
         return ""
+
+    async def _run(self, script: str, internal: str | None, limit: int) -> str:
+        try:
+            return await self._scripting.run(script, internal, limit)
+        except MeshError as error:
+            raise MeshError(error.code, self._mask(error.message)) from None
 
     async def _appears(self, text: str, shown: str, limit: int) -> None:
         """Wait for ``text``. shown: the text as an error may quote it. Errors: ``action.text_missing``."""
@@ -224,6 +235,8 @@ class ActionPerformer:
                     labels = option, *also
                     work = partial(choose_options, element, target, labels, masker(secrets), limit)
                     await self.filled.choose(target, labels, limit, work)
+                case Evaluate(script=script):
+                    return await self._run(script, internal, limit)
                 case Upload():
                     own = partial(self._require_own_point, element, internal, target, limit)
                     files = self._activity.given.files

@@ -107,6 +107,14 @@ class Worlds:
                     return str(held)
         return ""
 
+    async def element(self, ref: str) -> tuple[str, str]:
+        """The browser's id of the element with this ref in the last snapshot, and its frame; empty if it is out of reach."""
+        expression = scripts.by_ref("e => e", json.dumps(ref))
+        for frame in dict.fromkeys(self._ids.values()):
+            if handle := await self.object(expression, frame):
+                return handle, frame
+        return "", ""
+
     async def facts(self) -> FrameFacts:
         """Traits of the controls of every reachable frame, by Playwright ref."""
         # In a thread: for a large page it takes too long for the event loop.

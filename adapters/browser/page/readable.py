@@ -14,6 +14,7 @@ from playwright.async_api import Page as PlaywrightPage
 from adapters.browser.acting.action_performer import ActionPerformer
 from adapters.browser.acting.far_labels import read_far_labels
 from adapters.browser.acting.options import label_of
+from adapters.browser.acting.scripting import Scripting
 from adapters.browser.base.faults import hiding
 from adapters.browser.base.masking import masker
 from adapters.browser.egress import Activity, NetworkGuard
@@ -64,7 +65,7 @@ class ReadablePage:
         self._worlds = Worlds(session)
         self._reading = PageReader(page, self._worlds, activity)
         self._patience = Patience(self._worlds)
-        self._hands = ActionPerformer(page, activity, self._worlds)
+        self._hands = ActionPerformer(page, activity, self._worlds, Scripting(session, self._worlds))
         self._closed = Closed(page, session, self._worlds, self._hands.finding)
         self._navigation = Navigation(page, session, self._worlds, activity, guard)
         self._camera = Camera(page, session, self._worlds)

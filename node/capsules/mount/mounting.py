@@ -103,6 +103,7 @@ class Mounting:
                         answers=answers_of(within(used.state, header.policy.origins)),
                         renewed=_renewed,
                         class_max=used.header.policy.class_max,
+                        own=header.tenant == self._kept.witness.node,
                         probes=header.policy.probes and not _asks_here(wish.task),
                         login=LoginShown(header.id, record.page, record.probe, over) if record.probe.decides else None,
                         used=UsedLogin(

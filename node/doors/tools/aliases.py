@@ -1,4 +1,4 @@
-"""Other names for tools, with elements given by selectors: ``browser__navigate``, ``browser__click`` and twelve more.
+"""Other names for tools, with elements given by selectors: ``browser__navigate``, ``browser__click`` and thirteen more.
 
 They are for agents that were written for tools of these names. Each becomes a call of one of the tools of this node.
 """
@@ -116,6 +116,12 @@ ALIASES: Final[Mapping[str, Alias]] = {
         needs=("selector",),
         read=lambda given: _step("extract", **_element(given), **{"as": "text"}),
         told="Read the text of an element.",
+    ),
+    "browser__evaluate": Alias(
+        verb=verbs.EVALUATE,
+        takes={"script": {"type": "string"}},
+        needs=("script",),
+        read=lambda given: {"script": given["script"]},
     ),
     "browser__getPageInfo": Alias(verb=verbs.SNAPSHOT, takes={}),
     "browser__waitForSelector": Alias(

@@ -23,6 +23,7 @@ NAMES: Final[Mapping[Verb, Mapping[str, str]]] = {
     verbs.CLICK: {**_REF, "double": "doubleClick"},
     verbs.DRAG: {"ref": "startTarget", "onto": "endTarget", "element": "startElement"},
     verbs.UPLOAD: {**_REF, "files": "paths"},
+    verbs.EVALUATE: {**_REF, "script": "function"},
     verbs.SNAPSHOT: {"focus": "target"},
     **dict.fromkeys(
         (verbs.HOVER, verbs.TYPE, verbs.SELECT, verbs.CHECK, verbs.PRESS, verbs.WAIT, verbs.EXTRACT, verbs.ASSERT), _REF

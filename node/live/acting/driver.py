@@ -200,6 +200,7 @@ class Driver:
                 ready, self.observation = await limit.find(self._page, self.observation, look)
             except MeshError as error:
                 raise await self._explained(error, action) from None
+        self._gate.require_script(ready.action, ready.observation.url)
         weighed = self._gate.weighed(action, ready.risk)
         risk = with_answer(weighed, answer)
         why = self._gate.needs_yes(ready.action, ready.element, risk, ready.observation.url)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
+from typing import Literal
 
 import msgspec
 
@@ -11,12 +12,13 @@ from node.live.acting.asking import Asking, Sought
 from protocol.approval.forms import RequestForm
 from protocol.approval.question import Cover
 from protocol.errors import MeshError
-from protocol.page.actions.action import Action, Fill, Goto, Upload
+from protocol.page.actions.action import Action, Evaluate, Fill, Goto, Upload
 from protocol.page.seen.observation import Element
 from protocol.risk.judgement import settled
 from protocol.risk.pressing.classes import APPROVAL_CLASS, Risk
 from protocol.risk.pressing.pressing import UNSURE, needs_yes, surely_reads
 from protocol.risk.requests.requests import GuardPolicy
+from protocol.risk.requests.sites import rule_at
 
 Approve = Callable[[Action, Risk], bool]
 """True if a person has approved this one action."""
@@ -42,6 +44,8 @@ class Gate(msgspec.Struct, frozen=True, kw_only=True):
     """The highest class that any yes can let pass, as set by the policy of a mounted capsule."""
     named: str = ""
     """The start address that a person named for this work; empty if no person did."""
+    scripts: Literal["all", "named", "none"] = "none"
+    """Where an ``Evaluate`` may run: on any page, on pages of sites whose rule says so, or nowhere."""
     sure: bool = False
     """True if a press needs a yes unless it certainly only reads, as with a capsule that forbids probing."""
     chooses: bool = False
@@ -87,6 +91,22 @@ class Gate(msgspec.Struct, frozen=True, kw_only=True):
             return ""
         why = needs_yes(action, element, risk, self.wall, chosen_at=url if self.chooses else "")
         return UNSURE if not why and self.sure and not surely_reads(action, risk) else why
+
+    def require_script(self, action: Action, url: str) -> None:
+        """Return if ``action`` runs no script on the page at ``url``, or may. Errors: ``action.script_refused``."""
+        if not isinstance(action, Evaluate):
+            return
+        if self.wall is None:
+            raise MeshError("action.script_refused", "what leaves this browser is not all judged")
+        if self.scripts == "none":
+            raise MeshError("action.script_refused")
+        index = rule_at(self.wall.sites, url)
+        named = index is not None and self.wall.sites[index].scripts
+        # The rule is about the page, and a frame in it may be of another site.
+        if self.scripts == "named" and not (named and not (action.target and action.target.frame)):
+            raise MeshError(
+                "action.script_refused", "a capsule is mounted, and no rule of the site lets scripts run with it"
+            )
 
     def approves(self, action: Action, risk: Risk) -> bool:
         """True if ``action`` passes without a yes of the owner's key."""

@@ -11,7 +11,7 @@ import asyncio
 import contextlib
 import logging
 from collections.abc import AsyncIterator, Callable, Iterable, Mapping
-from typing import Final, Protocol
+from typing import Final, Literal, Protocol
 
 import msgspec
 
@@ -78,6 +78,8 @@ class Mount(msgspec.Struct, frozen=True, kw_only=True):
     class_max: int = 7
     probes: bool = True
     """True if controls may be pressed that are not known to only read."""
+    own: bool = False
+    """True for a capsule of this node."""
     login: LoginShown | None = None
     """Judges the first page of each context; None if no probe can tell that the login works."""
     used: UsedLogin | msgspec.UnsetType = msgspec.UNSET
@@ -136,8 +138,10 @@ class Mount(msgspec.Struct, frozen=True, kw_only=True):
             return gate
         risk_max = min(gate.risk_max, self.class_max)
         wall = None if gate.wall is None else self.guard
+        # A script could read what the capsule hides, and tell it in a form that no search finds.
+        scripts: Literal["named", "none"] = "named" if self.own and gate.scripts != "none" else "none"
         return msgspec.structs.replace(
-            gate, class_max=self.class_max, risk_max=risk_max, wall=wall, sure=not self.probes
+            gate, class_max=self.class_max, risk_max=risk_max, wall=wall, sure=not self.probes, scripts=scripts
         )
 
 

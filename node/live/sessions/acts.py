@@ -10,6 +10,7 @@ from node.verbs.live.live_params import (
     CheckParams,
     ClickParams,
     DragParams,
+    EvaluateParams,
     ExtractParams,
     FillParams,
     NavigateParams,
@@ -27,6 +28,7 @@ from protocol.page.actions.action import (
     Check,
     Click,
     Drag,
+    Evaluate,
     Extract,
     Fill,
     Goto,
@@ -178,6 +180,11 @@ def _(given: WaitParams) -> tuple[Act, ...]:
 @acts_of.register
 def _(given: ExtractParams) -> tuple[Act, ...]:
     return (Act(Extract(name=given.name, target=_maybe(given.ref), kind=given.kind)),)
+
+
+@acts_of.register
+def _(given: EvaluateParams) -> tuple[Act, ...]:
+    return (Act(Evaluate(script=given.script, target=_maybe(given.ref), timeout_ms=_ms(given.timeout))),)
 
 
 @acts_of.register

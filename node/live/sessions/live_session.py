@@ -289,6 +289,7 @@ class LiveSession:
             Gate(report=fixed.report, risk_max=fixed.risk_max, approve=self._approves, asking=fixed.asking),
             class_max=fixed.recording.gate.class_max,
             wall=fixed.recording.gate.wall,
+            scripts=fixed.recording.gate.scripts,
         )
         holds = self._holder if gate.wall is not None and gate.asking is not None and fixed.hold_s else None
         plan = msgspec.structs.replace(fixed.recording, start_url=action.url, parent=first, gate=gate, holds=holds)

@@ -205,7 +205,7 @@ class LiveSessions:
             start_url=params.url,
             profile=profile,
             browser=await self._browsers.info(),
-            gate=mount.gate(Gate(report=report, wall=self._browsers.wall(mount.guard))),
+            gate=mount.gate(Gate(report=report, wall=self._browsers.wall(mount.guard), scripts="all")),
             secrets=await mount.hiding(Secrets(params.secrets, begins=params.url)),
             capsule=mount.capsule,
             login=mount.used,

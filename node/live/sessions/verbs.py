@@ -45,6 +45,7 @@ _ACTING: Final = (
     verbs.SCROLL,
     verbs.WAIT,
     verbs.EXTRACT,
+    verbs.EVALUATE,
     verbs.ASSERT,
 )
 """Verbs whose parameters ``acts_of`` reads."""

@@ -14,6 +14,7 @@ from protocol.page.actions.action import (
     Click,
     CloseTab,
     Drag,
+    Evaluate,
     Extract,
     Fill,
     Focus,
@@ -106,6 +107,10 @@ def _action(action: Action, known: frozenset[str]) -> str:
             said = {"pattern": pattern} if pattern else {}
             uncompared = {"compare": compare} if compare != "value" else {}
             return _line("extract", maybe, {"as": name, **typed_as, **said, **uncompared})
+        case Evaluate(script=script, target=None):
+            return f"evaluate: {_scalar(script, always=True)}"
+        case Evaluate(script=script, target=maybe):
+            return _line("evaluate", maybe, {"script": script})
         case Assert():
             return _assert(action, known)
         case _:

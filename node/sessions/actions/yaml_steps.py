@@ -35,6 +35,7 @@ TARGETED = frozenset(
         "uncheck",
         "press",
         "extract",
+        "evaluate",
         "assert",
     }
 )
@@ -243,6 +244,12 @@ def _extract(node: YamlValue) -> dict[str, Any]:
     return plain
 
 
+def _evaluate(node: YamlValue) -> dict[str, Any]:
+    if isinstance(node.value, str):
+        return {"type": "evaluate", "script": node.value}
+    return targeted(node, "evaluate", {"script"}, required=False)
+
+
 VERBS = {
     "goto": lambda node: {"type": "goto", "url": address_in(node, "goto")},
     "back": _plain("back"),
@@ -268,5 +275,6 @@ VERBS = {
     "scroll": _scroll,
     "wait": _wait,
     "extract": _extract,
+    "evaluate": _evaluate,
     "assert": assertion,
 }

@@ -21,6 +21,7 @@ from protocol.page.actions.action import (
     Check,
     Click,
     Drag,
+    Evaluate,
     Extract,
     Fill,
     Focus,
@@ -203,6 +204,8 @@ class _Writer:
                 return self._assertion(action, evidence)
             case Drag(target=target, onto=end):
                 return f"{locator(target, evidence)}.drag_to({locator(end, onto)}{_limit(action)})"
+            case Evaluate():
+                raise Unsaid("a script of Playwright runs among those of the page")
             case Extract():
                 return self._extract(action, evidence)
             case _:

@@ -68,6 +68,7 @@ class Working:
             asking=asking if asks or asking is None else Quiet(asking),
             named=named,
             wall=self.browsers.wall(guard),
+            scripts="none" if current_caller().kind is CallerKind.PEER else "all",
         )
 
     def _risk_max(self) -> int:

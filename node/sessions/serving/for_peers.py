@@ -21,7 +21,7 @@ from node.verbs import Tell, current_caller
 from protocol import ids
 from protocol.errors import MeshError
 from protocol.messages import WorkAsk
-from protocol.page.actions.action import Action, Upload
+from protocol.page.actions.action import Action, Evaluate, Upload
 from protocol.recording.records.session import Session
 from protocol.trust.origin import origin_of
 
@@ -121,9 +121,9 @@ class ForPeers:
 
 
 def _check(actions: Iterable[Action]) -> None:
-    """Return if no action uploads a file. Errors: ``caller.refused``."""
-    if any(isinstance(action, Upload) for action in actions):
-        raise MeshError("caller.refused", "work for a peer uploads no files of this node")
+    """Return if no action uploads a file or runs a script. Errors: ``caller.refused``."""
+    if any(isinstance(action, Upload | Evaluate) for action in actions):
+        raise MeshError("caller.refused", "work for a peer uploads no files of this node, and runs no scripts")
 
 
 def _is_callers(session: Session) -> bool:

@@ -17,6 +17,7 @@ from node.verbs.live.live_params import (
     ClickParams,
     DragParams,
     ElementParams,
+    EvaluateParams,
     ExtractParams,
     FillParams,
     FindParams,
@@ -425,6 +426,15 @@ WAIT: Final = _acting(
     "Wait for a text, an element or an address, or until the page stops changing.",
 )
 EXTRACT: Final = _acting("extract", ExtractParams, "browser_extract", "Read a value into the recording under a name.")
+EVALUATE: Final = _acting(
+    "evaluate",
+    EvaluateParams,
+    "browser_evaluate",
+    """Run a script on the current page, apart from the page's own scripts, and show its value as JSON.
+
+    It sees and changes the document, but no variable of the page. What it sends is held or refused as what a click sends.
+    """,
+)
 ASSERT: Final = _acting(
     "assert", AssertParams, "browser_assert", "Check the page or an element. A replay of the recording checks it again."
 )
@@ -508,6 +518,7 @@ VERBS: Final[tuple[Verb, ...]] = (
     SCROLL,
     WAIT,
     EXTRACT,
+    EVALUATE,
     ASSERT,
     SCREENSHOT,
     PAGES,

@@ -314,6 +314,21 @@ class ExtractParams(LiveParams, frozen=True, kw_only=True):
     kind: Annotated[ValueType, option("The type of value to read from the text.", flag="--as")] = "text"
 
 
+class EvaluateParams(TimedParams, frozen=True, kw_only=True):
+    """``live.evaluate``"""
+
+    script: Annotated[
+        _Text,
+        argument(
+            "JavaScript: an expression, a function that gets the element, or statements with `return`.", metavar="JS"
+        ),
+    ]
+    ref: Annotated[str, option("The element that the script gets.", flag="--element", metavar="ID", max_length=16)] = ""
+
+    def __repr__(self) -> str:
+        return f"EvaluateParams(session={self.session!r}, ref={self.ref!r})"
+
+
 class AssertParams(LiveParams, frozen=True, kw_only=True):
     """``live.assert``"""
 

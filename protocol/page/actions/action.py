@@ -229,6 +229,17 @@ class Extract(_Action, frozen=True, kw_only=True, tag="extract", tag_field="type
     """``value``: a replay must read the same value. ``none``: it may read any value, for example an id that is new in each run."""
 
 
+class Evaluate(_Action, frozen=True, kw_only=True, tag="evaluate", tag_field="type"):
+    """Run a script in an isolated world of the page: it sees and changes the document, but no variable of the page's own scripts.
+    What it sends is judged as what the page sends. A replay runs it again and does not compare its value.
+    """
+
+    script: Text
+    """JavaScript: an expression, a function that gets the element, or statements with ``return``. A promise is awaited."""
+    target: Locator | None = None
+    """The element that the script gets as ``element``; it runs in the frame of the element."""
+
+
 Asserted = Literal[
     "address",
     "title",
@@ -299,6 +310,7 @@ Action = (
     | Scroll
     | Wait
     | Extract
+    | Evaluate
     | Assert
 )
 
@@ -313,6 +325,8 @@ def target_of(action: Action) -> Locator | None:
         case Drag(target=target):
             return target
         case Press(target=maybe) | Extract(target=maybe) | Assert(target=maybe) | Wait(target=maybe):
+            return maybe
+        case Evaluate(target=maybe):
             return maybe
         case Goto() | Back() | Forward() | Reload() | Scroll() | SwitchTab() | CloseTab():
             return None
@@ -386,6 +400,8 @@ def describe(action: Action) -> str:
         case Extract(name=name, target=maybe, compare=compare):
             uncompared = ", which no replay compares" if compare == "none" else ""
             return f"extract “{name}”" + (f" from {_named(maybe)}" if maybe else "") + uncompared
+        case Evaluate(script=script, target=maybe):
+            return f"run “{script}”" + (f" on {_named(maybe)}" if maybe else "")
         case Assert():
             return f"expect {demand(action)}"
 

@@ -16,7 +16,7 @@ from urllib.parse import quote, quote_plus
 import msgspec
 
 from protocol.errors import MeshError
-from protocol.page.actions.action import Action, Fill, Goto, Select, Upload, Wait, target_of
+from protocol.page.actions.action import Action, Evaluate, Fill, Goto, Select, Upload, Wait, target_of
 from protocol.page.actions.dialogs import DialogAnswer
 from protocol.page.secrets.personal import Tokens
 from protocol.page.secrets.redaction import reveal_action, reveal_text
@@ -124,6 +124,8 @@ def _texts(action: Action) -> Iterator[str]:
     match action:
         case Select(option=option, also=also):
             yield from (option, *also)
+        case Evaluate(script=script):
+            yield script
         case Upload(files=files):
             yield from files
         case Wait(text=text, address=address, response=response):

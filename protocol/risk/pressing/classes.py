@@ -26,6 +26,7 @@ from protocol.page.actions.action import (
     Click,
     CloseTab,
     Drag,
+    Evaluate,
     Extract,
     Fill,
     Focus,
@@ -88,6 +89,8 @@ def _judged(action: Action, element: Element | None, page: Observation) -> Risk:
             return settled(1, "moves the pointer, the focus or the view")
         case Scroll() | Wait() | Extract() | Assert():
             return settled(1, "reads the page")
+        case Evaluate():
+            return settled(4, "runs a script")
         case Press(key=key):
             return pressed(key, element, page)
         # Without an element nothing is known about the effect, so the class is that of an unknown action.

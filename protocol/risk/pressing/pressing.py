@@ -11,7 +11,7 @@ from typing import Final
 
 import msgspec
 
-from protocol.page.actions.action import Action, Check, Click, Drag, Fill, Press, Secret, Select, Upload
+from protocol.page.actions.action import Action, Check, Click, Drag, Evaluate, Fill, Press, Secret, Select, Upload
 from protocol.page.seen.observation import Element
 from protocol.risk.addresses.letters import decoded
 from protocol.risk.addresses.opaque import is_opaque
@@ -43,7 +43,9 @@ _ONE_ADDRESS: Final = frozenset(
 CHOSEN: Final = "a search presses nothing that sounds like it"
 UNSURE: Final = "the capsule lets nothing be pressed that is not known to read only"
 _TITLE_WORD_CHARS: Final = 4
-PRESSES: Final = Click | Check | Fill | Select | Press | Drag | Upload
+PRESSES: Final = Click | Check | Fill | Select | Press | Drag | Upload | Evaluate
+_UNREAD: Final = Upload | Evaluate
+"""Actions of which no text says what they lead to."""
 
 
 def only_reads(guard: GuardPolicy) -> bool:
@@ -75,8 +77,8 @@ def needs_yes(action: Action, element: Element | None, risk: Risk, guard: GuardP
         return "it is more than a press"
     if risk.gravest >= GRAVE_CLASS and carries_many(guard):
         return MANY
-    if isinstance(action, Upload) and (carries_many(guard) or any(entry.startswith("WS ") for entry in guard.allow)):
-        return MANY  # nobody looks for files in what a socket carries
+    if isinstance(action, _UNREAD) and (carries_many(guard) or any(entry.startswith("WS ") for entry in guard.allow)):
+        return MANY  # nobody looks into what a socket carries
     index = rule_at(guard.sites, chosen_at)
     if chosen_at and index is not None and not guard.sites[index].probe:
         return "the rule of this site keeps searches from pressing what is not understood"
@@ -107,10 +109,10 @@ def raised(risk: Risk, why: str) -> Risk:
 
 
 def is_grave(action: Action, risk: Risk) -> bool:
-    """True if ``action`` is a press with any grave evidence, or hands over a file. An unreadable address may then be its order, or
-    hold the file.
+    """True if ``action`` is a press with any grave evidence, hands over a file or runs a script. An unreadable address may then
+    be an order, or hold the file.
     """
-    return isinstance(action, Upload) or (isinstance(action, PRESSES) and risk.gravest >= GRAVE_CLASS)
+    return isinstance(action, _UNREAD) or (isinstance(action, PRESSES) and risk.gravest >= GRAVE_CLASS)
 
 
 def _is_said(element: Element | None, risk: Risk) -> bool:

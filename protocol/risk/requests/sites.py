@@ -53,6 +53,10 @@ class SiteRule(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     """True if searches may press controls that they do not understand, while only reads can leave; False for a site with a login
     that must not be risked.
     """
+    scripts: bool = False
+    """True if an `evaluate` may run on pages of the site while a capsule of this node is mounted. Its script can read what the
+    login stores there. Without a capsule scripts need no rule.
+    """
 
 
 def rule_at(rules: Sequence[SiteRule], url: str) -> int | None:

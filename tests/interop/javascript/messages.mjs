@@ -99,6 +99,7 @@ const ACTIONS = {
   select: { target, option: TEXT, also: optional(list(TEXT, 64), []) },
   drag: { target, onto: target },
   upload: { target, files: list(TEXT, 10, 1), digests: optional(list(exactly(32), 10), []) },
+  evaluate: { script: TEXT, target: maybeTarget },
   check: { target, checked: optional(bool, true) },
   press: { key: text(32, 1), target: maybeTarget },
   scroll: { direction: optional(among('up', 'down'), 'down'), amount_px: optional(whole(100_000, 1), 600) },
