@@ -198,7 +198,7 @@ class Page:
         self, action: Literal["list", "new", "close", "select"] = "list", *, index: int | None = None, url: str = ""
     ) -> PageList:
         """List the pages of the live session, open one, close one, or make one the current page."""
-        return self._verbs.live.pages(action, session=self.session, index=index, url=url)
+        return self._verbs.live.pages(action=action, session=self.session, index=index, url=url)
 
     def close(self) -> tuple[RecordedPage, ...]:
         """Close the live session. Returns its signed recordings; those of one that has ended by itself too."""

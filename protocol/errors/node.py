@@ -20,14 +20,14 @@ NODE: Final[dict[str, Code]] = {
         _C,
         False,
         "The input is larger than the limit for its kind.",
-        "Send less, or close what is no longer needed, such as a page (`trailmesh live pages SESSION close`)."
+        "Send less, or close what is no longer needed, such as a page (`trailmesh live tab close`)."
         " docs/protocol/limits.md lists every limit.",
     ),
     "input.not_found": Code(
         _C,
         False,
         "This node has nothing stored under this id or name.",
-        "List what there is, and copy the id or name from there: `trailmesh session ls`, `trailmesh live ls`, `trailmesh live pages`,"
+        "List what there is, and copy the id or name from there: `trailmesh session ls`, `trailmesh live ls`, `trailmesh live tab`,"
         " `trailmesh agent ls`, `trailmesh capsule ls`, `trailmesh capsule passkey ls`, `trailmesh explore show`, `trailmesh explore schedule ls` or `trailmesh node peers`.",
     ),
     "input.no_file": Code(

@@ -56,10 +56,10 @@ def test_what_was_done_by_refs_on_two_pages_verifies_and_replays(served: Node, s
     assert refused(served, "click", session, stale)[0] == "live.stale_ref"
     acted = live(served, "type", session, ref_of(acted["observation"], "searchbox"), "blue mug", "--submit")
     assert acted["did"][1] == "press Enter in searchbox “Search products”"
-    pages = live(served, "pages", session, "new", "--url", f"{shop_url}/help")
+    pages = live(served, "tab", session, "new", f"{shop_url}/help")
     assert [page["current"] for page in pages["pages"]] == [False, True]
     live(served, "navigate", session, f"{shop_url}/")
-    live(served, "pages", session, "select", "--index", "0")
+    live(served, "tab", session, "0")
     picture = tmp_path / "page.png"
     live(served, "screenshot", session, "--out", str(picture))
     assert picture.read_bytes().startswith(b"\x89PNG")

@@ -26,7 +26,7 @@ WRONG = [
 @each(
     ("words", "said"),
     [
-        (["live", "pages", "bogus"], "is not one of 'list', 'new', 'close', 'select'"),
+        (["live", "tab", "bogus"], "live tab takes nothing, a number, `new [URL]` or `close [NUMBER]`"),
         (["live", "wait", "--time", "99"], "is not in the range 0.1<=x<=60"),
         (["agent", "add", "a", "--scope", "all"], "is not one of 'read', 'record', 'replay', 'live', 'explore'"),
     ],
@@ -38,7 +38,7 @@ def test_a_wrong_value_is_refused_with_those_that_are_right(words: list[str], sa
 
 def test_help_shows_what_a_value_may_be_and_no_range_without_an_end() -> None:
     shown = {words: help_text(words, command) for words, command in commands()}
-    assert "[list|new|close|select]" in shown["live", "pages"]
+    assert "[list|NUMBER|new|close]" in shown["live", "tab"]
     assert "0.1<=x<=60" in shown["live", "wait"]
     assert "--strict [text]" in shown["session", "replay"]
     assert not [words for words, text in shown.items() if "[|" in text]

@@ -279,8 +279,8 @@ def test_no_remedy_is_replaced_for_a_code_that_there_is_not() -> None:
     ("code", "commands"),
     [
         ("risk.refused", ["live open", "live act", "session record", "session replay"]),
-        ("input.not_found", ["live pages", "live ls", "agent ls", "session ls"]),
-        ("input.too_large", ["live pages SESSION close"]),
+        ("input.not_found", ["live tab", "live ls", "agent ls", "session ls"]),
+        ("input.too_large", ["live tab close"]),
         ("action.target_missing", ["live snapshot", "session show"]),
         ("action.not_possible", ["live snapshot", "session show"]),
         ("action.secret_literal", ["live type"]),

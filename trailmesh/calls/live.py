@@ -678,9 +678,9 @@ class LiveVerbs(Calls):
 
     async def pages(
         self,
-        action: Literal["close", "list", "new", "select"] = "list",
         *,
         session: str = "",
+        action: Literal["close", "list", "new", "select"] = "list",
         index: int | None = None,
         url: str = "",
         progress: Progress | None = None,
@@ -1381,9 +1381,9 @@ class BlockingLiveVerbs(BlockingCalls):
 
     def pages(
         self,
-        action: Literal["close", "list", "new", "select"] = "list",
         *,
         session: str = "",
+        action: Literal["close", "list", "new", "select"] = "list",
         index: int | None = None,
         url: str = "",
         progress: Progress | None = None,

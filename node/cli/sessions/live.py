@@ -84,6 +84,24 @@ def _handed_over(home: str | None, verb: str, params: Result, typed: Result, lin
     return _in_session(home, verb, params, typed, line)
 
 
+def _which_tab(params: Result, typed: Result) -> None:
+    what, of = typed["what"], typed["of"]
+    if what.isdecimal() and not of:
+        params |= {"action": "select", "index": int(what)}
+    elif what in ("", "list") and not of:
+        params["action"] = "list"
+    elif what == "new":
+        params |= {"action": "new", "url": of}
+    elif what == "close" and (not of or of.isdecimal()):
+        params |= {"action": "close", "index": int(of) if of else None}
+    else:
+        raise click.UsageError("live tab takes nothing, a number, `new [URL]` or `close [NUMBER]`")
+
+
+_TAB: Final = (
+    click.argument("what", default="", metavar="[list|NUMBER|new|close]"),
+    click.argument("of", default="", metavar="[URL|NUMBER]"),
+)
 LOOKS: Final = {
     **{
         verb.name: CommandPresentation(
@@ -92,6 +110,7 @@ LOOKS: Final = {
         for verb in verbs.VERBS
     },
     verbs.UPLOAD.name: CommandPresentation(call=_handed_over, more=(_AS_OWNER,)),
+    verbs.PAGES.name: CommandPresentation(prepare=_which_tab, call=_in_session, more=(*_TAB, _AS_OWNER)),
     verbs.OPEN.name: CommandPresentation(prepare=_waits_longer, call=_open, more=(_AS_OWNER,)),
 }
 for _command in commands_of(verbs.VERBS, LOOKS):

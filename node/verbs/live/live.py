@@ -454,11 +454,17 @@ SCREENSHOT: Final = _verb(
 )
 PAGES: Final = _verb(
     "pages",
-    command="live pages",
+    command="live tab",
     tool="browser_tabs",
     takes=PagesParams,
     gives=PageList,
     help="""List the pages, open a new one, close one, or make one the current page.
+
+    \b
+    live tab                what is open
+    live tab 1              make a page the current one, by its number
+    live tab new [URL]      open another page
+    live tab close [1]      close a page, or the current one
 
     Each page is recorded as a session of its own, which is signed when the page is closed. The last page is closed by `live close`.
     """,

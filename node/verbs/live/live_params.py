@@ -356,9 +356,13 @@ class ScreenshotParams(LiveParams, frozen=True, kw_only=True):
 class PagesParams(LiveParams, frozen=True, kw_only=True):
     """``live.pages``"""
 
-    action: Annotated[Literal["list", "new", "close", "select"], argument("What to do with the pages.")] = "list"
-    index: Annotated[int | None, option("Index of the page, from 0. [default for close: the current page]")] = None
-    url: Annotated[str, option("Address that a new page opens.", max_length=limits.URL_CHARS_MAX)] = ""
+    action: Annotated[Literal["list", "new", "close", "select"], option("What to do with the pages.", flag="-")] = (
+        "list"
+    )
+    index: Annotated[
+        int | None, option("Index of the page, from 0. [default for close: the current page]", flag="-")
+    ] = None
+    url: Annotated[str, option("Address that a new page opens.", flag="-", max_length=limits.URL_CHARS_MAX)] = ""
 
 
 class ShowParams(Params, frozen=True, kw_only=True):
