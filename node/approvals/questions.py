@@ -50,9 +50,14 @@ class Approvals(Noting):
         return Asker(self, caller, search)
 
     async def listed(self, asked: ListParams) -> AskedList:
-        """Questions, newest first."""
+        """The questions that the caller may see, newest first."""
         await self._lapse()
-        found = [item for item in self._items.values() if asked.all or item.record.state == "open"]
+        caller = current_caller()
+        found = [
+            item
+            for item in self._items.values()
+            if (asked.all or item.record.state == "open") and caller.owns(item.question.caller, item.question.asked_ms)
+        ]
         return AskedList(questions=tuple(asked_of(item.record, item.question) for item in reversed(found)))
 
     async def show(self, asked: ShowParams) -> ShownQuestion:

@@ -49,8 +49,8 @@ def check_from(door: Door, headers: Mapping[str, str], port: int, names: frozens
     if names is not None and host.lower() not in {f"{name}:{port}" for name in names}:
         raise MeshError("door.host", f"{host[:_SHOWN_CHARS]!r} is no name of this door", door=door.name)
     origin = headers.get("Origin", "")
-    # A proxy in front of a public door can add TLS.
-    if origin and origin.lower() not in (f"http://{host.lower()}", f"https://{host.lower()}"):
+    schemes = ("http",) if names is not None else ("http", "https")  # a proxy in front of a public door can add TLS
+    if origin and origin.lower() not in {f"{scheme}://{host.lower()}" for scheme in schemes}:
         raise MeshError("door.origin", f"a page of {origin[:_SHOWN_CHARS]!r} may not call this door", door=door.name)
     if headers.get("Sec-Fetch-Site", "") not in _SAME:
         raise MeshError("door.origin", "a page of another site may not call this door", door=door.name)

@@ -207,13 +207,20 @@ async def test_who_asked_sees_how_its_question_stands_and_waits_for_the_answer(b
     assert (await waiting, bench.approvals.listeners) == ("no", [])
 
 
-async def test_an_agent_neither_lists_nor_answers(bench: Asks) -> None:
+async def test_an_agent_lists_its_own_questions_and_answers_none(bench: Asks) -> None:
+    """Guard: node/approvals/questions.py, Approvals.listed."""
     from node.verbs.catalogue import CATALOGUE
 
+    id = (await bench.doubt((await bench.open(by=AGENT)).session, by=AGENT)).detail["question"]
+    later = msgspec.structs.replace(AGENT, since_ms=bench.clock.now_ms() + 1)
+    for caller, seen in ((AGENT, [id]), (OWNER, [id]), (BRUNO, []), (later, [])):
+        with called_by(caller):
+            assert [each.id for each in await bench.questions(every=True)] == seen, caller
     full = Caller(kind=CallerKind.AGENT, name="x", scopes=frozenset({"read", "record", "replay", "live", "explore"}))
-    for name in ("approve.list", "approve.show", "approve.answer", "owner.list", "owner.change"):
+    for name in ("approve.show", "approve.answer", "owner.list", "owner.change"):
         verb = CATALOGUE[name]
-        others = [msgspec.structs.replace(full, kind=kind) for kind in CallerKind if kind is not CallerKind.OWNER]
+        kinds = [kind for kind in CallerKind if kind not in (CallerKind.OWNER, CallerKind.PAGE)]
+        others = [msgspec.structs.replace(full, kind=kind) for kind in kinds]
         assert not any(verb.admits(caller) for caller in (full, *others)), name
         assert verb.tool == "", "no client of MCP is offered it"
 

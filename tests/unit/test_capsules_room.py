@@ -19,11 +19,12 @@ from node.api.clock import ClockVerbs
 from node.approvals import Approvals
 from node.capsules.mount import Mounting
 from node.capsules.seal import Repolicy, Wanted, ahead
-from node.verbs import Caller, CallerKind, called_by
+from node.verbs import OWNER, Caller, CallerKind, called_by
 from node.verbs.capsules.capsule import CapsuleParams, ConsentParams, ExportParams, ShowParams, TermsParams
 from node.verbs.capsules.capsule_handle import OfferParams
 from node.verbs.capsules.capsule_policy import ChangePolicyParams
 from node.verbs.capsules.capsule_upkeep import RevokeParams
+from node.verbs.nodes.agent import AGENT_TASKS
 from node.verbs.nodes.clock import AcceptedClock
 from node.verbs.nodes.owner import ChangeParams
 from protocol import limits
@@ -695,6 +696,21 @@ async def test_a_narrower_policy_is_the_next_generation_and_ends_copies_and_cons
     assert await alice.refused(level=1) == "capsule.replays", "counts stay"
     await bob.take(await alice.give(bob, file="again.capsule"))
     assert await bob.refused(level=1) == "capsule.replays"
+
+
+async def test_an_agent_lists_the_logins_that_it_was_granted_and_nothing_of_them(nodes: list[CapsuleNode]) -> None:
+    """Guard: node/capsules/seal/capsules.py, Capsules.granted."""
+    alice, _ = nodes
+    kept = await alice.capture(consent=False)
+    mine = Caller(kind=CallerKind.AGENT, name="shopper", capsules=((kept.id, ("replay",)),), since_ms=alice.now_ms)
+    none = msgspec.structs.replace(mine, capsules=())
+    before = msgspec.structs.replace(mine, since_ms=-1)
+    for caller, work in ((mine, ("replay",)), (OWNER, AGENT_TASKS)):
+        (one,) = (await alice.capsules.granted(caller)).capsules
+        assert (one.id, one.name, one.work, one.origins) == (kept.id, "shop", work, (SHOP,))
+        assert set(one.__struct_fields__) == {"id", "name", "origins", "work", "expires_ms"}
+    for caller in (none, before):
+        assert (await alice.capsules.granted(caller)).capsules == (), "not granted, or no longer"
 
 
 async def test_a_wider_policy_says_so_and_ends_consents_grants_and_offers(nodes: list[CapsuleNode]) -> None:

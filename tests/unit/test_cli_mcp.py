@@ -90,6 +90,15 @@ def test_a_client_calls_as_the_agent_of_a_shell_unless_a_person_says_otherwise(m
     assert bridge.answer[3] is None
 
 
+def test_a_client_chooses_among_the_logins_of_its_agent_unless_a_person_fixed_one(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    for words, fixed in (((), None), (("--capsule", "shop"), "shop"), (("--as-owner",), "")):
+        bridge = Bridge()
+        run(monkeypatch, bridge, "--home", "/h", *words)
+        assert bridge.opening.get("capsule") == fixed, words
+
+
 def test_a_client_calls_as_the_agent_whose_token_file_is_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     token = make_token("shopper", bytes(32))
     (tmp_path / "t").write_text(token)

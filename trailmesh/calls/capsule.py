@@ -16,6 +16,7 @@ from trailmesh.records.capsule import (
     CheckedCapsule,
     ExportedCapsule,
     GivenSecret,
+    GrantedList,
     KeptCapsule,
     LoggedIn,
     OfferedCapsule,
@@ -128,6 +129,15 @@ class CapsuleVerbs(Calls):
         progress: is told what happens meanwhile.
         """
         found: CapsuleList = await self._call("capsule.list", {}, progress, CapsuleList)
+        return found
+
+    async def granted(self, *, progress: Progress | None = None) -> GrantedList:
+        """List the logins with which the caller may begin its work, by the name that `--capsule` and `capsule`
+        take.
+
+        progress: is told what happens meanwhile.
+        """
+        found: GrantedList = await self._call("capsule.granted", {}, progress, GrantedList)
         return found
 
     async def show(self, capsule: str, *, names: bool = False, progress: Progress | None = None) -> ShownCapsule:
@@ -664,6 +674,15 @@ class BlockingCapsuleVerbs(BlockingCalls):
         progress: is told what happens meanwhile.
         """
         found: CapsuleList = self._call("capsule.list", {}, progress, CapsuleList)
+        return found
+
+    def granted(self, *, progress: Progress | None = None) -> GrantedList:
+        """List the logins with which the caller may begin its work, by the name that `--capsule` and `capsule`
+        take.
+
+        progress: is told what happens meanwhile.
+        """
+        found: GrantedList = self._call("capsule.granted", {}, progress, GrantedList)
         return found
 
     def show(self, capsule: str, *, names: bool = False, progress: Progress | None = None) -> ShownCapsule:

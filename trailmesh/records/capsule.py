@@ -76,6 +76,12 @@ class CapsuleList(msgspec.Struct, frozen=True, kw_only=True):
     capsules: tuple[KeptCapsule, ...]
 
 
+class GrantedList(msgspec.Struct, frozen=True, kw_only=True):
+    """The logins with which the caller may begin its work, oldest first."""
+
+    capsules: tuple[GrantedCapsule, ...]
+
+
 class ShownCapsule(msgspec.Struct, frozen=True, kw_only=True):
     """A capsule, with a list of its state if that was requested."""
 
@@ -668,6 +674,22 @@ class Rules(msgspec.Struct, frozen=True, kw_only=True):
     consent: bool
 
     probes: bool
+
+
+class GrantedCapsule(msgspec.Struct, frozen=True, kw_only=True):
+    """A login with which the caller may begin its work. Nothing of the login is told."""
+
+    id: str
+
+    name: str
+
+    origins: tuple[str, ...]
+    """The sites at which it may be used."""
+
+    work: tuple[str, ...]
+    """The kinds of work for which it may be used: explore, live, record, replay."""
+
+    expires_ms: int
 
 
 class StateItem(msgspec.Struct, frozen=True, kw_only=True):

@@ -18,16 +18,19 @@ from node.capsules.seal.kept import Kept
 from node.capsules.seal.sealing import counted, within
 from node.capsules.seal.showing import held_in, shown
 from node.capsules.seal.uses import Mounted, Report, Wanted, nobody
-from node.verbs import Bound, CallerKind, NoParams, current_caller
+from node.verbs import Bound, Caller, CallerKind, NoParams, current_caller
 from node.verbs.capsules import capsule as verbs
 from node.verbs.capsules.capsule import (
     CapsuleList,
     CapsuleParams,
+    GrantedCapsule,
+    GrantedList,
     KeptCapsule,
     RemovedCapsule,
     ShownCapsule,
     ShowParams,
 )
+from node.verbs.nodes.agent import AGENT_TASKS
 from protocol import limits
 from protocol.capsule.artefacts import KIND_REVOCATION, KIND_USE, Use
 from protocol.capsule.capsule import Capsule, CapsuleHeader
@@ -53,6 +56,7 @@ class Capsules:
         """Held by code that reads a capsule of this node and then stores it again: a change between the two would be lost."""
         self.bound: Bound = {
             verbs.LIST: lambda params, tell: self.listed(),
+            verbs.GRANTED: lambda params, tell: self.granted(current_caller()),
             verbs.SHOW: lambda params, tell: self.show(params),
             verbs.REMOVE: lambda params, tell: self.remove(params),
         }
@@ -125,6 +129,26 @@ class Capsules:
             except MeshError as error:
                 log.warning("%s: %s", record.id, error)
         return CapsuleList(capsules=tuple(found))
+
+    async def granted(self, caller: Caller) -> GrantedList:
+        """The capsules with which ``caller`` may begin its work. Errors: ``store.*``."""
+        agent, work = caller.kind is CallerKind.AGENT, dict(caller.capsules)
+        since_ms = caller.since_ms if agent else self.kept.clock.now_ms()
+        found = []
+        for record in await self.kept.store.capsules():
+            if (agent and record.id not in work) or not await self.kept.grants(record.id, since_ms):
+                continue
+            header = self.kept.open(record).header
+            found.append(
+                GrantedCapsule(
+                    id=record.id,
+                    name=header.name,
+                    origins=header.policy.origins,
+                    work=work.get(record.id, AGENT_TASKS),
+                    expires_ms=header.policy.expires_ms,
+                )
+            )
+        return GrantedList(capsules=tuple(found))
 
     async def one(self, record: CapsuleRecord) -> KeptCapsule:
         """The description of a capsule."""

@@ -54,6 +54,8 @@ def command(home: str | None, full: bool, as_owner: bool, **typed: Any) -> None:
         serve = _bridge()
         opening = given(verbs.OPEN, typed)
         _check(opening, as_owner=as_owner)
+        if not opening["capsule"] and not as_owner:
+            del opening["capsule"]  # the client chooses among those that its agent was granted
         run_async(serve(_asker(home, as_owner=as_owner), opening, "full" if full else "default"))
     except MeshError as error:
         fail(error, as_json=False)

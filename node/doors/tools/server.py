@@ -9,10 +9,11 @@ from typing import Any, Final, Protocol
 
 from mcp.server.lowlevel import Server
 from mcp.shared.exceptions import MCPError
-from mcp.types import INTERNAL_ERROR, INVALID_PARAMS, CallToolResult, ListToolsResult
+from mcp.types import INTERNAL_ERROR, INVALID_PARAMS, CallToolResult, InputRequiredResult, ListToolsResult
 
 from node import __version__
 from node.doors.tools.profiles import PROFILES, Profile, given_of, offered, refused
+from node.doors.tools.showing import Showing, Shown
 from node.doors.tools.words import instructions
 from node.verbs import Tell
 from node.verbs.nodes import node as node_verbs
@@ -33,6 +34,7 @@ class Ask(Protocol):
 def server_of(profile: Profile, ask: Ask) -> Server[Any]:
     """A server that offers the tools of ``profile``, as far as its caller may call them."""
     tools = PROFILES[profile]
+    shown = Shown()
 
     async def on_list(context: Any, params: Any) -> ListToolsResult:
         try:
@@ -42,19 +44,20 @@ def server_of(profile: Profile, ask: Ask) -> Server[Any]:
             raise MCPError(INTERNAL_ERROR, f"{shown.code}: {shown.message}; {shown.remedy}") from error
         return ListToolsResult(tools=offered(profile, set(allowed["verbs"])))
 
-    async def on_call(context: Any, params: Any) -> CallToolResult:
+    async def on_call(context: Any, params: Any) -> CallToolResult | InputRequiredResult:
         tool = tools.get(params.name)
         if tool is None:
             raise MCPError(INVALID_PARAMS, f"no tool {params.name[:64]}")
         given = params.arguments or {}
-        verb = tool.verb
+        verb, key, showing = tool.verb, "", Showing(shown, context, params.request_state)
         try:
             verb, asked, key = tool.read(given)
+            key = showing.key(verb, key)
             async with _telling(context) as tell:
                 result = await ask(context, verb.name, asked, tell, key)
-            return given_of(verb, result)
+            return showing.of(result, key) or given_of(verb, result)
         except MeshError as error:
-            return refused(verb, error, str(given.get("session", "")))
+            return showing.of(error.detail, key) or refused(verb, error, str(given.get("session", "")))
 
     def schema(name: str) -> Any:
         return tools[name].told.input_schema if name in tools else None

@@ -7,7 +7,18 @@ from typing import Annotated, Final, Literal
 import msgspec
 
 from node.verbs.shown import shown
-from node.verbs.verb import OWNER_ONLY, PAGE, AuditedPart, NoParams, Params, Verb, argument, option
+from node.verbs.verb import (
+    ANY_SCOPE,
+    OWNER_AND_AGENTS,
+    OWNER_ONLY,
+    PAGE,
+    AuditedPart,
+    NoParams,
+    Params,
+    Verb,
+    argument,
+    option,
+)
 from protocol import limits
 from protocol.capsule.flows.probe import Proven
 from protocol.capsule.policy import Task, class_in_words, presses_in_words
@@ -317,6 +328,24 @@ class ShownCapsule(KeptCapsule, frozen=True, kw_only=True):
     """The state that the capture could not take."""
 
 
+class GrantedCapsule(msgspec.Struct, frozen=True, kw_only=True):
+    """A login with which the caller may begin its work. Nothing of the login is told."""
+
+    id: Annotated[str, shown("id", column=True)]
+    name: Annotated[str, shown("name", column=True)]
+    origins: Annotated[tuple[str, ...], shown("for", column=True)]
+    """The sites at which it may be used."""
+    work: Annotated[tuple[str, ...], shown("work", column=True)]
+    """The kinds of work for which it may be used: explore, live, record, replay."""
+    expires_ms: Annotated[int, shown("ends (UTC)", as_="time", unit="ms", column=True)]
+
+
+class GrantedList(msgspec.Struct, frozen=True, kw_only=True):
+    """The logins with which the caller may begin its work, oldest first."""
+
+    capsules: Annotated[tuple[GrantedCapsule, ...], shown("capsules", empty="no login was granted to this caller")]
+
+
 class CapsuleList(msgspec.Struct, frozen=True, kw_only=True):
     """The capsules on this node, oldest first."""
 
@@ -421,6 +450,20 @@ LIST: Final = Verb(
     read_only=True,
     row=None,
 )
+GRANTED: Final = Verb(
+    name="capsule.granted",
+    command="capsule granted",
+    takes=NoParams,
+    gives=GrantedList,
+    help="""List the logins with which the caller may begin its work, by the name that `--capsule` and `capsule` take.
+
+    An agent has those that it was granted (`trailmesh agent add --capsule`), the owner all. Nothing of a login is shown.
+    """,
+    callers=OWNER_AND_AGENTS,
+    scope=ANY_SCOPE,
+    read_only=True,
+    row=None,
+)
 SHOW: Final = Verb(
     name="capsule.show",
     command="capsule show",
@@ -486,4 +529,4 @@ REMOVE: Final = Verb(
     row=AuditedPart(subject=lambda given: given.capsule),
 )
 
-VERBS: Final[tuple[Verb, ...]] = (CAPTURE, LIST, SHOW, TERMS, CONSENT, EXPORT, IMPORT, REMOVE)
+VERBS: Final[tuple[Verb, ...]] = (CAPTURE, LIST, GRANTED, SHOW, TERMS, CONSENT, EXPORT, IMPORT, REMOVE)

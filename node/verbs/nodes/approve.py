@@ -160,8 +160,13 @@ LIST: Final = Verb(
     command="approve ls",
     takes=ListParams,
     gives=AskedList,
-    help="List the actions and requests that wait for an approval, newest first (docs/approvals.md).",
-    callers=OWNER_ONLY | PAGE,
+    tool="question_list",
+    help="""List the actions and requests that wait for an approval, newest first (docs/approvals.md).
+
+    An agent sees those that it caused. Only the owner can answer them.
+    """,
+    callers=OWNER_AND_AGENTS | PAGE,
+    scope=ANY_SCOPE,
     read_only=True,
     row=None,
 )
