@@ -9,6 +9,7 @@ import signal
 import subprocess
 import sys
 import sysconfig
+import urllib.request
 import zipfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -76,6 +77,20 @@ def installed(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator
         assert owner == "somebody else", f"{name} of another package was changed"
 
 
+def page_of(link: str) -> dict[str, str]:
+    """The types of the answers of the page at ``link``, which is used up, by their addresses."""
+    entrance, _, token = link.partition("#")
+    site, base = entrance.partition("/ui/")[0], f"{entrance.partition('/ui/')[0]}/ui/"
+    entering = urllib.request.Request(entrance, data=token.encode(), headers={"Origin": site})
+    found = {}
+    with urllib.request.urlopen(entering, timeout=60) as answer:
+        cookie, root = answer.headers["Set-Cookie"].partition(";")[0], f"{site}{json.load(answer)['root']}"
+    for address in (entrance, root, f"{root}doctor", f"{base}page.css", f"{base}page.js", f"{base}icon.svg"):
+        with urllib.request.urlopen(urllib.request.Request(address, headers={"Cookie": cookie}), timeout=60) as answer:
+            found[address] = answer.headers.get_content_type()
+    return found
+
+
 def test_the_wheel_adds_one_package_to_site_packages(wheel: Path, installed: Path) -> None:
     names = {name.partition("/")[0] for name in zipfile.ZipFile(wheel).namelist()}
     assert {name for name in names if not name.endswith(".dist-info")} == {"trailmesh"}
@@ -115,6 +130,11 @@ def test_the_installed_command_runs_its_own_packages_and_not_those_of_others(ins
         until((home / "control.json").exists, "the node serves")
         status = json.loads(ran(installed / "trailmesh", "node", "status", "--home", home, "--json", cwd=tmp_path))
         assert (status["node"], status["serving"]) == (made["node"], True)
+        link = json.loads(ran(installed / "trailmesh", "ui", "--as-owner", "--no-open", "--home", home, "--json"))[
+            "link"
+        ]
+        types = [*page_of(link).values()]
+        assert types == [*["text/html"] * 3, "text/css", "text/javascript", "image/svg+xml"]
         program = f"with trailmesh.sync.connect({str(home)!r}) as node: print(node.verbs.node.whoami().caller)"
         assert ran(installed / "python", "-c", f"import trailmesh\n{program}", cwd=tmp_path).strip() == "agent:python"
     finally:
