@@ -189,9 +189,9 @@ class MemoryStore(MemoryCapsules, MemoryTables):
     async def step(self, session_id: str, number: int) -> Step | None:
         return next((step for step in await self.steps(session_id) if step.index == number), None)
 
-    async def last_seen(self, session_id: str) -> Step | None:
+    async def last_step(self, session_id: str, *, seen: bool = False) -> Step | None:
         steps = await self.steps(session_id)
-        return next((step for step in reversed(steps) if step.screenshot), steps[-1] if steps else None)
+        return next((step for step in reversed(steps) if step.screenshot or not seen), steps[-1] if steps else None)
 
     async def step_bodies(self, session_id: str) -> list[bytes]:
         self._open()

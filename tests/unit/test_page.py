@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import enum
+import re
 from collections.abc import AsyncIterator
 from dataclasses import dataclass, field
 from html.parser import HTMLParser
 from pathlib import Path
-from types import NoneType, UnionType
+from types import NoneType, SimpleNamespace, UnionType
 from typing import Annotated, Any, Final, Literal, Union, cast, get_args, get_origin, get_type_hints
 
 import aiohttp
@@ -21,18 +23,22 @@ from node.base.control_file import PAGE_FILE
 from node.base.files import write_private
 from node.cli import main
 from node.config import PageConfig
-from node.doors.page import HEADERS, Pages, Wanted
+from node.doors import CallTimes
+from node.doors.page import HEADERS, Pages, Wanted, listener
 from node.doors.page.entry import Entry
 from node.doors.page.listener import PageListener
 from node.doors.page.views import VIEWS
 from node.explorer import Picture
 from node.explorer.showing.tree_picture import TreeNode, draw
+from node.process import runtime
 from node.process.setup import init_home
 from node.process.wiring import open_node
 from node.verbs import OWNER, Caller, CallerKind
 from node.verbs.catalogue import CATALOGUE
-from node.verbs.nodes import events
+from node.verbs.nodes import audit, events
+from node.verbs.tasks import task
 from protocol import limits
+from protocol.audit import Row
 from protocol.errors import MeshError
 from protocol.page.actions.action import Goto
 from protocol.recording.records.session import Session, Step
@@ -242,6 +248,33 @@ async def test_no_text_of_a_page_or_a_peer_becomes_markup() -> None:
         assert "\u202e" not in page and "49" not in "".join(found.text), path
 
 
+class Long(Hostile):
+    """Answers with lists of 130 rows."""
+
+    async def dispatch(self, verb: str, body: bytes, tell: Any, caller: Caller) -> Any:
+        most = msgspec.json.decode(body).get("limit", 130)
+        if verb == task.LIST.name:
+            rows = [msgspec.structs.replace(made(task.Task), verb=f"row {number}.") for number in range(130)]
+            return task.TaskList(tasks=tuple(rows[:most]))
+        if verb == audit.LIST.name:
+            rows = [msgspec.structs.replace(made(Row), what=f"row {number}.") for number in range(130)]
+            return msgspec.structs.replace(made(audit.AuditListing), rows=tuple(rows[-most:]))
+        return await super().dispatch(verb, body, tell, caller)
+
+
+async def test_a_long_list_has_pages_that_show_each_of_its_rows_once() -> None:
+    long = Long()
+    for path, first in (("tasks", 0), ("audit", 129)):
+        seen: list[list[int]] = []
+        for number in ("", "2", "3", "4", "0", "x"):
+            wanted = Wanted(path=(path,), root=ROOT, query={"page": number})
+            page = (await Pages("anna", long.dispatch, long).answer(wanted, READER)).body.decode()
+            seen.append([int(each) for each in re.findall(r"row (\d+)\.", page)])
+            assert ('rel="next"' in page) is (number not in ("3", "4")), (path, number)
+        assert [len(each) for each in seen] == [60, 60, 10, 0, 60, 60]
+        assert seen[0][0] == first and len({*seen[0], *seen[1], *seen[2]}) == 130
+
+
 async def test_a_picture_that_is_none_is_not_served() -> None:
     """Guard: node/doors/page/steps.py, picture_type."""
     hostile = Hostile()
@@ -334,6 +367,24 @@ async def test_a_change_is_told_while_the_page_waits(node: Node, visitor: Visito
     status, told, _ = await visitor.get(f"changes?since={since}")
     assert status == 200 and msgspec.json.decode(told)["last"] > since
     await ask(node, "live.close", session=opened.session)
+
+
+async def test_a_node_does_not_end_as_idle_while_somebody_reads_its_page(
+    node: Node, visitor: Visitor, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    now = [1_000.0]
+    clock = SimpleNamespace(monotonic=lambda: now[0])
+    for module in (runtime, listener):
+        monkeypatch.setattr(module, "time", clock)
+    monkeypatch.setattr(runtime, "_IDLE_LOOK_S", 0)
+    ending = asyncio.create_task(runtime._without_work(node, CallTimes(), 600))
+    for _ in range(5):
+        await visitor.get("sessions")
+        now[0] += 599
+    assert not ending.done()
+    await visitor.get("changes")  # a page that is left open asks for these by itself
+    now[0] += 1
+    await asyncio.wait_for(ending, 20)
 
 
 async def test_who_has_no_cookie_of_this_node_reads_nothing(visitor: Visitor) -> None:

@@ -81,10 +81,10 @@ def step_of(db: sqlite3.Connection, session_id: str, number: int) -> Step | None
     return unpack(row[0], Step) if row else None
 
 
-def last_seen(db: sqlite3.Connection, session_id: str) -> Step | None:
-    """Implements ``Store.last_seen``."""
-    for seen in ("AND screenshot <> x''", ""):
-        newest = f"SELECT body FROM steps WHERE session = ? {seen} ORDER BY number DESC LIMIT 1"  # noqa: S608 (a constant)
+def last_step(db: sqlite3.Connection, session_id: str, *, seen: bool) -> Step | None:
+    """Implements ``Store.last_step``."""
+    for pictured in ("AND screenshot <> x''", "") if seen else ("",):
+        newest = f"SELECT body FROM steps WHERE session = ? {pictured} ORDER BY number DESC LIMIT 1"  # noqa: S608 (a constant)
         if row := db.execute(newest, (session_id,)).fetchone():
             return unpack(row[0], Step)
     return None

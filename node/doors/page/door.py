@@ -65,7 +65,7 @@ class _Stored:
         return await self._store.step(session_id, number)
 
     async def last_seen(self, session_id: str) -> Step | None:
-        return await self._store.last_seen(session_id)
+        return await self._store.last_step(session_id, seen=True)
 
     async def blob(self, digest: bytes) -> bytes:
         return await self._store.blob(digest)

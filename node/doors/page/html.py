@@ -11,6 +11,7 @@ from importlib import resources
 from typing import Any, Final
 
 import jinja2
+import msgspec
 from markupsafe import Markup, escape
 
 from node.base.plain import counted, plain
@@ -57,7 +58,7 @@ def environment() -> jinja2.Environment:
         lstrip_blocks=True,
     )
     env.filters.update(linked=linked, moment=_moment, iso=_iso, duration=_duration, counted=counted, tone=tone)
-    env.filters.update(first_word=_first_word, caller=_caller, groupby_kind=_by_kind)
+    env.filters.update(first_word=_first_word, caller=_caller, groupby_kind=_by_kind, in_words=in_words)
     env.globals.update(state_heads=_STATE_HEADS)
     return env
 
@@ -84,6 +85,22 @@ def linked(context: jinja2.runtime.Context, text: Any) -> Markup:
     # Ids and backticks have no character that escaping changes.
     safe = str(escape(without_controls(str(text))))
     return Markup(_ID.sub(link, _CODE.sub(r"<code>\1</code>", safe)))  # noqa: S704 - escaped above
+
+
+def in_words(progress: str) -> str:
+    """The progress of a task, which is JSON: its numbers and texts with their names. Ids of other things stay as they are."""
+    try:
+        found = msgspec.json.decode(progress)
+    except msgspec.DecodeError:
+        return progress
+    if not isinstance(found, dict):
+        return progress
+    plain_parts = {name: value for name, value in found.items() if isinstance(value, str | int | float)}
+    return " · ".join(f"{name.replace('_', ' ')} {_one(value)}" for name, value in plain_parts.items())
+
+
+def _one(value: str | float) -> str:
+    return ("no", "yes")[value] if isinstance(value, bool) else f"{value:g}" if isinstance(value, float) else str(value)
 
 
 def tone(text: str) -> str:

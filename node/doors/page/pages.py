@@ -9,7 +9,7 @@ import msgspec
 
 from node.base.statuses import http_status
 from node.doors.page.exchange import Given, Wanted
-from node.doors.page.html import asset, environment, parts_of
+from node.doors.page.html import asset, environment, in_words, parts_of
 from node.doors.page.steps import blob, picture_type, step_view
 from node.doors.page.views import VIEWS, View
 from node.explorer import BOX_HEIGHT, BOX_WIDTH, Picture
@@ -21,7 +21,7 @@ from node.verbs.sessions.session_results import ShownSession
 from node.verbs.tasks import task
 from protocol import limits
 from protocol.errors import MeshError
-from protocol.recording.records.session import Session, Step
+from protocol.recording.records.session import Session, Step, Verdict
 
 Dispatch = Callable[[str, bytes, Callable[[dict[str, Any]], None], Caller], Awaitable[Any]]
 """``(verb, JSON body, tell, caller) -> result record``."""
@@ -149,7 +149,7 @@ class _Asking:
             enrolled=await self._enrolled(),
             running=await self._running(),
             tasks=tasks,
-            sessions=await self._covered(newest),
+            sessions=await self._covered(one for one in newest if one.verdict is not Verdict.OPEN),
             about=status,
             facts=parts_of(node.STATUS, status),
         )
@@ -215,12 +215,13 @@ class _Asking:
             case "tasks":
                 self._moves = not result.ended_ms
                 told = await self._ask(task.EVENTS, task=named)
-                newest = msgspec.structs.replace(told, events=tuple(reversed(told.events)))
+                newest = msgspec.structs.replace(told, events=tuple(map(_readable, reversed(told.events))))
+                result = msgspec.structs.replace(result, progress=in_words(result.progress))
                 more = {"task": result, "events": parts_of(task.EVENTS, newest)}
         return self.page(template, named, view=view, parts=parts_of(view.about, result), **more)
 
     async def _session(self, view: View, shown: ShownSession) -> Given:
-        self._moves = shown.session.verdict.value == "open"
+        self._moves = shown.session.verdict is Verdict.OPEN
         number = self._asked_number("step") or _first_to_see(shown)
         chosen = await step_view(shown, number, self._sources.blob) if shown.steps else None
         if shown.steps and chosen is None:
@@ -231,11 +232,12 @@ class _Asking:
         rest = msgspec.structs.replace(shown, steps=(), described=())
         return self.page(
             view.one,
-            shown.session.title or shown.session.id,
+            _title(shown),
             view=view,
             shown=shown,
             steps=list(zip(shown.steps, shown.described, strict=True)),
             chosen=chosen,
+            look_before=bool(chosen and chosen.before and self._wanted.query.get("look") == "before"),
             before=numbers[place - 1] if place > 0 else 0,
             after=numbers[place + 1] if place + 1 < len(numbers) else 0,
             parts=parts_of(session.SHOW, rest),
@@ -301,6 +303,16 @@ class _Asking:
 
     def _address(self, session_id: str, number: int) -> str:
         return f"{self._wanted.root}sessions/{session_id}/steps/{number}/picture"
+
+
+def _title(shown: ShownSession) -> str:
+    """The title of a session; of one that was given none, that of its last page."""
+    given, ends = shown.session.title, shown.steps[-1].title if shown.steps else ""
+    return given if given and given != shown.session.start_url else ends or given or shown.session.id
+
+
+def _readable(event: task.TaskEvent) -> task.TaskEvent:
+    return msgspec.structs.replace(event, said=in_words(event.said)) if event.kind == "progress" else event
 
 
 def _first_to_see(shown: ShownSession) -> int:

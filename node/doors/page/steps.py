@@ -25,6 +25,8 @@ class StepView(msgspec.Struct, frozen=True, kw_only=True):
     """The lines of the page that this step changed; all that is new, for the first step."""
     sends: tuple[ShownEffect, ...]
     faults: tuple[RequestFault, ...]
+    before: int
+    """The last step before it that has a picture; 0 if none has."""
 
 
 async def step_view(shown: ShownSession, number: int, read: ReadBlob) -> StepView | None:
@@ -41,6 +43,7 @@ async def step_view(shown: ShownSession, number: int, read: ReadBlob) -> StepVie
         changed=compare_lines(before, after) if before is not None and after is not None else (),
         sends=tuple(each for each in shown.sends if each.step == number),
         faults=step.faults,
+        before=next((each.index for each in reversed(shown.steps[:place]) if each.screenshot), 0),
     )
 
 

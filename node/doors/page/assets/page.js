@@ -59,7 +59,7 @@
 
   // A time beside now, for whoever looks at the page; its title has the whole of it.
   const units = [["day", 86400], ["hour", 3600], ["minute", 60], ["second", 1]];
-  const beside = new Intl.RelativeTimeFormat("en", { numeric: "always", style: "short" });
+  const beside = new Intl.RelativeTimeFormat("en", { numeric: "always" });
   const told = new Intl.DateTimeFormat("en-GB", { dateStyle: "medium", timeStyle: "short" });
   const tick = () => {
     for (const each of document.querySelectorAll("time[datetime]")) {
@@ -93,6 +93,8 @@
       });
       line.append(button);
     }
+    const here = document.querySelector("nav [aria-current]");
+    if (here) here.closest("nav").scrollLeft = here.offsetLeft - here.closest("nav").clientWidth / 2;
     const current = document.querySelector(".strip [aria-current]");
     const strip = current?.closest(".strip");
     if (strip) {
@@ -125,6 +127,7 @@
       ArrowRight: document.querySelector(".player a[rel=next]"),
       Home: steps[0],
       End: steps.at(-1),
+      b: document.querySelector(".player .looks a"),
     }[event.key];
     if (!link) return;
     event.preventDefault();
@@ -162,5 +165,7 @@
     }
   };
   dress();
+  const tree = main().querySelector(".trees");
+  if (tree) tree.scrollTop = (tree.scrollHeight - tree.clientHeight) / 2; // its start is in the middle
   follow();
 })();
