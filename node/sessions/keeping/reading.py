@@ -70,9 +70,9 @@ class StoredSessions:
             return session
         # It was created before this process started, so a crash left it open.
         verdict = Verdict.OPEN if session.created_ms >= self._began_ms else Verdict.INTERRUPTED
-        last = await self._store.last_step(session.id)
-        steps, duration_ms = (last.index, last.started_ms + last.duration_ms) if last else (0, 0)
-        return msgspec.structs.replace(session, verdict=verdict, steps=steps, duration_ms=duration_ms)
+        steps = await self._store.steps(session.id)
+        duration_ms = max((step.started_ms + step.duration_ms for step in steps), default=0)
+        return msgspec.structs.replace(session, verdict=verdict, steps=len(steps), duration_ms=duration_ms)
 
     async def remains(self, session_id: str) -> Remains | None:
         """The redacted manifest of a removed session; None if the session exists or never did. Errors: ``id.invalid``."""
