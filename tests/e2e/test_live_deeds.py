@@ -11,7 +11,7 @@ from typing import ClassVar
 
 import pytest
 
-from tests.e2e.test_live import live, ref_of
+from tests.e2e.test_live import live, ref_of, refused
 from tests.mesh_nodes import CONFIG, Node, cli, serving
 
 pytestmark = pytest.mark.browser
@@ -60,6 +60,13 @@ PAGES["/script"] = (
     b"<title>Script</title><h1 id=h>One</h1><ul><li>a<li>b</ul><button>Two</button><input type=password value=hunter2hunter2>"
     b"<script>globalThis.own = 1; JSON.stringify = () => 'forged'; document.querySelector = () => ({textContent: 'forged'});"
     b"</script>"
+)
+PAGES["/told"] = (
+    b"<title>Told</title><style>@media (prefers-color-scheme: dark) {h1 {color: red}}</style><h1>Told</h1>"
+    b'<p id=place></p><button onclick="navigator.geolocation.getCurrentPosition('
+    b"at => place.textContent = 'at ' + at.coords.latitude + ' ' + at.coords.longitude, () => place.textContent = 'refused')\">"
+    b"Where</button><p id=net></p><button onclick=\"fetch('/told').then(() => net.textContent = 'there',"
+    b" () => net.textContent = 'cut off')\">Ask</button>"
 )
 LETTER = "Dear Ann, the offer is 4,711 for all of it. Yours, Bob"
 
@@ -182,3 +189,35 @@ def test_a_recorded_script_is_run_again_by_a_replay(deeds: Node, deeds_url: str)
     live(deeds, "assert", opened["session"], "text", "Three")
     (recorded,) = live(deeds, "close", opened["session"])["recorded"]
     assert deeds.run("session", "replay", recorded["id"])["report"]["verdict"] == "pass"
+
+
+def test_a_page_is_told_of_another_browser_and_a_replay_tells_it_the_same(deeds: Node, deeds_url: str) -> None:
+    opened = live(deeds, "open", f"{deeds_url}/told")
+    session = opened["session"]
+    asks = "['color-scheme: dark', 'reduced-motion: reduce'].map(each => matchMedia(`(prefers-${each})`).matches)"
+    facts = f"[innerWidth, innerHeight, ...{asks}]"
+    assert live(deeds, "evaluate", session, facts)["extracted"] == "[1280,800,false,true]"
+    told = "--width 390 --height 700 --color-scheme dark --reduced-motion no"
+    acted = live(deeds, "emulate", session, *told.split(" "))
+    assert acted["did"] == ["emulate width 390, height 700, color scheme dark, reduced motion no"]
+    assert live(deeds, "evaluate", session, facts)["extracted"] == "[390,700,true,false]"
+    where, ask = (ref_of(opened["observation"], name) for name in ("Where", "Ask"))
+    says = {
+        ("click", where): "refused",
+        ("emulate", "--location", "52.52,-13.405"): "",
+        ("click", where, ""): "at 52.52 -13.405",
+        ("click", ask): "there",
+        ("emulate", "--offline", "yes"): "",
+        ("click", ask, ""): "cut off",
+        ("emulate", "--offline", "no"): "",
+        ("click", ask, "", ""): "there",
+    }
+    for (verb, *words), text in says.items():
+        live(deeds, verb, session, *filter(None, words))
+        if text:
+            live(deeds, "assert", session, "text", text)
+    assert refused(deeds, "emulate", session)[0] == "input.invalid"
+    assert refused(deeds, "emulate", session, "--location", "99,0")[0] == "input.invalid"
+    (recorded,) = live(deeds, "close", session)["recorded"]
+    assert recorded["verdict"] == "partial", "a request failed while it was cut off"
+    assert deeds.run("session", "replay", recorded["id"])["differences"] == []

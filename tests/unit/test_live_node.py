@@ -118,6 +118,7 @@ def test_every_tool_takes_a_live_session_and_has_a_name_of_its_own() -> None:
         "browser_click",
         "browser_close",
         "browser_drag",
+        "browser_emulate",
         "browser_evaluate",
         "browser_extract",
         "browser_file_upload",

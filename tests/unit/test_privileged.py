@@ -152,6 +152,7 @@ _CALLS: dict[str, dict[str, Any]] = {
     "live.fill": {"session": "liv-x", "fields": {"e1": SECRET}, "secret": {"e2": "password"}},
     "live.check": {"session": "liv-x", "ref": "e1"},
     "live.drag": {"session": "liv-x", "ref": "e1", "onto": "e2"},
+    "live.emulate": {"session": "liv-x", "offline": "yes"},
     "live.evaluate": {"session": "liv-x", "script": SECRET},
     "live.upload": {"session": "liv-x", "ref": "e1", "files": [SECRET]},
     "live.scroll": {"session": "liv-x", "to": "down"},

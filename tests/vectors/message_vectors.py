@@ -194,6 +194,12 @@ RIGHT: list[tuple[str, str, Fields, Fields]] = [
     ("Action", "check", {"type": "check", "target": {}}, {"target": LOCATOR, "checked": True}),
     ("Action", "drag", CLICK | {"type": "drag", "onto": {}}, {"target": LOCATOR | CLICK["target"], "onto": LOCATOR}),
     ("Action", "upload", {"type": "upload", "target": {}, "files": ["a.txt"]}, {"target": LOCATOR, "digests": []}),
+    (
+        "Action",
+        "emulate",
+        {"type": "emulate", "location": "52.52,-13.4"},
+        {"width_px": 0, "height_px": 0, "color_scheme": "", "reduced_motion": None, "offline": None},
+    ),
     ("Action", "evaluate", {"type": "evaluate", "script": "1 + 1"}, {"target": None}),
     ("Action", "press", {"type": "press", "key": "Enter"}, {"target": None}),
     ("Action", "scroll", {"type": "scroll"}, {"direction": "down", "amount_px": 600}),

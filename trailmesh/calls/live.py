@@ -607,6 +607,52 @@ class LiveVerbs(Calls):
         )
         return found
 
+    async def emulate(
+        self,
+        *,
+        session: str = "",
+        approve_class: int = 0,
+        timeout: float = 0,
+        width: int = 0,
+        height: int = 0,
+        color_scheme: Literal["", "dark", "light"] = "",
+        reduced_motion: Literal["", "no", "yes"] = "",
+        offline: Literal["", "no", "yes"] = "",
+        location: str = "",
+        progress: Progress | None = None,
+    ) -> Acted:
+        """Change what pages are told of their browser: screen, preferences, network, place.
+
+        session: Id of the live session. [default: $TRAILMESH_SESSION, else that of this terminal, else the only
+        one that is open]
+        approve_class: Approve risk classes up to N for this action (docs/risk.md).
+        timeout: Seconds that the element and the page may take. [default: as configured]
+        width: Width of the viewport.
+        height: Height of the viewport.
+        color_scheme: The preferred colours.
+        reduced_motion: Ask pages to leave out animations.
+        offline: Cut all pages of the live session off from the network.
+        location: Latitude and longitude in degrees. The site of the page is then allowed to ask for it.
+        progress: is told what happens meanwhile.
+        """
+        found: Acted = await self._call(
+            "live.emulate",
+            {
+                "session": session,
+                "approve_class": approve_class,
+                "timeout": timeout,
+                "width": width,
+                "height": height,
+                "color_scheme": color_scheme,
+                "reduced_motion": reduced_motion,
+                "offline": offline,
+                "location": location,
+            },
+            progress,
+            Acted,
+        )
+        return found
+
     async def evaluate(
         self,
         script: str,
@@ -1307,6 +1353,52 @@ class BlockingLiveVerbs(BlockingCalls):
         """
         found: Acted = self._call(
             "live.extract", {"session": session, "name": name, "ref": ref, "kind": kind}, progress, Acted
+        )
+        return found
+
+    def emulate(
+        self,
+        *,
+        session: str = "",
+        approve_class: int = 0,
+        timeout: float = 0,
+        width: int = 0,
+        height: int = 0,
+        color_scheme: Literal["", "dark", "light"] = "",
+        reduced_motion: Literal["", "no", "yes"] = "",
+        offline: Literal["", "no", "yes"] = "",
+        location: str = "",
+        progress: Progress | None = None,
+    ) -> Acted:
+        """Change what pages are told of their browser: screen, preferences, network, place.
+
+        session: Id of the live session. [default: $TRAILMESH_SESSION, else that of this terminal, else the only
+        one that is open]
+        approve_class: Approve risk classes up to N for this action (docs/risk.md).
+        timeout: Seconds that the element and the page may take. [default: as configured]
+        width: Width of the viewport.
+        height: Height of the viewport.
+        color_scheme: The preferred colours.
+        reduced_motion: Ask pages to leave out animations.
+        offline: Cut all pages of the live session off from the network.
+        location: Latitude and longitude in degrees. The site of the page is then allowed to ask for it.
+        progress: is told what happens meanwhile.
+        """
+        found: Acted = self._call(
+            "live.emulate",
+            {
+                "session": session,
+                "approve_class": approve_class,
+                "timeout": timeout,
+                "width": width,
+                "height": height,
+                "color_scheme": color_scheme,
+                "reduced_motion": reduced_motion,
+                "offline": offline,
+                "location": location,
+            },
+            progress,
+            Acted,
         )
         return found
 

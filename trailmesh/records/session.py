@@ -742,6 +742,7 @@ class Step(msgspec.Struct, frozen=True, kw_only=True):
         | Scroll
         | Wait
         | Extract
+        | Emulate
         | Evaluate
         | Assert
     )
@@ -1402,6 +1403,31 @@ class Extract(msgspec.Struct, frozen=True, kw_only=True, tag_field="type", tag="
     """`value`: a replay must read the same value. `none`: it may read any value, for example an id that is new in
     each run.
     """
+
+
+class Emulate(msgspec.Struct, frozen=True, kw_only=True, tag_field="type", tag="emulate"):
+    """Change what the page is told of its browser, from now on. What is left out stays as it is."""
+
+    timeout_ms: int = 0
+    """The time limit, which includes the wait for its element. 0 means the limit of its kind."""
+
+    width_px: int = 0
+    """Width of the viewport; 0 leaves it."""
+
+    height_px: int = 0
+    """Height of the viewport; 0 leaves it."""
+
+    color_scheme: str = ""
+    """The preferred colours."""
+
+    reduced_motion: bool | None = None
+    """True to ask pages to leave out animations."""
+
+    offline: bool | None = None
+    """True to cut all pages of the session off from the network."""
+
+    location: str = ""
+    """Latitude and longitude in degrees, `52.52,13.405`. The site of the page is then allowed to ask for it."""
 
 
 class Evaluate(msgspec.Struct, frozen=True, kw_only=True, tag_field="type", tag="evaluate"):

@@ -16,6 +16,7 @@ from playwright.async_api import TimeoutError as PlaywrightTimeoutError
 from adapters.browser.acting.choosing import choose, payloads
 from adapters.browser.acting.dragging import drag
 from adapters.browser.acting.editors import replace
+from adapters.browser.acting.emulating import emulate
 from adapters.browser.acting.options import choose_options
 from adapters.browser.acting.scripting import Scripting
 from adapters.browser.base.faults import hiding
@@ -40,6 +41,7 @@ from protocol.page.actions.action import (
     Click,
     CloseTab,
     Drag,
+    Emulate,
     Evaluate,
     Extract,
     Fill,
@@ -128,6 +130,8 @@ class ActionPerformer:
                     await self._appears(text, masker(secrets)(text), limit)
             case Press(key=key, target=None):
                 await self._page.keyboard.press(key)
+            case Emulate():
+                await emulate(self._page, action)
             case Evaluate(script=script, target=None):
                 return await self._run(script, None, limit)
             case Extract(target=None):

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 from functools import singledispatch
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 
+import msgspec
+
+from node.config import invalid_in_words
 from node.verbs.live.live_params import (
     AssertParams,
     CheckParams,
     ClickParams,
     DragParams,
+    EmulateParams,
     EvaluateParams,
     ExtractParams,
     FillParams,
@@ -28,6 +32,7 @@ from protocol.page.actions.action import (
     Check,
     Click,
     Drag,
+    Emulate,
     Evaluate,
     Extract,
     Fill,
@@ -45,6 +50,9 @@ from protocol.page.actions.action import (
 from protocol.page.actions.dialogs import DialogAnswer
 from protocol.page.showing.element_ids import by_id
 from protocol.recording.records.session import Expect
+
+_TRUTH: Final = {"yes": True, "no": False}
+_EMULATED: Final = ("color_scheme", "reduced_motion", "offline", "location")
 
 
 class FieldValue(NamedTuple):
@@ -180,6 +188,19 @@ def _(given: WaitParams) -> tuple[Act, ...]:
 @acts_of.register
 def _(given: ExtractParams) -> tuple[Act, ...]:
     return (Act(Extract(name=given.name, target=_maybe(given.ref), kind=given.kind)),)
+
+
+@acts_of.register
+def _(given: EmulateParams) -> tuple[Act, ...]:
+    asked = {name: _TRUTH.get(value, value) for name in _EMULATED if (value := getattr(given, name))}
+    sizes = {f"{name}_px": value for name in ("width", "height") if (value := getattr(given, name))}
+    if not asked and not sizes:
+        raise MeshError("input.invalid", "say what to change")
+    try:
+        action = msgspec.convert({"type": "emulate", **asked, **sizes, "timeout_ms": _ms(given.timeout)}, Emulate)
+    except msgspec.ValidationError as error:
+        raise MeshError("input.invalid", invalid_in_words(error, Emulate)) from error
+    return (Act(action),)
 
 
 @acts_of.register

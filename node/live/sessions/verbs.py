@@ -45,6 +45,7 @@ _ACTING: Final = (
     verbs.SCROLL,
     verbs.WAIT,
     verbs.EXTRACT,
+    verbs.EMULATE,
     verbs.EVALUATE,
     verbs.ASSERT,
 )

@@ -14,6 +14,7 @@ from protocol.page.actions.action import (
     Click,
     CloseTab,
     Drag,
+    Emulate,
     Evaluate,
     Extract,
     Fill,
@@ -107,6 +108,8 @@ def _action(action: Action, known: frozenset[str]) -> str:
             said = {"pattern": pattern} if pattern else {}
             uncompared = {"compare": compare} if compare != "value" else {}
             return _line("extract", maybe, {"as": name, **typed_as, **said, **uncompared})
+        case Emulate():
+            return f"emulate: {{{', '.join(f'{key}: {_scalar(each)}' for key, each in action.asked.items())}}}"
         case Evaluate(script=script, target=None):
             return f"evaluate: {_scalar(script, always=True)}"
         case Evaluate(script=script, target=maybe):

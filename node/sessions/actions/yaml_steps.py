@@ -10,8 +10,8 @@ import msgspec
 
 from node.config import YamlValue, invalid_in_words
 from node.sessions.actions.yaml_asserts import assertion
-from node.sessions.actions.yaml_forms import bad, mapping, targeted, text_in
-from protocol.page.actions.action import Action, Assert, Extract, ValueType, target_of
+from node.sessions.actions.yaml_forms import bad, mapping, targeted, text_in, value_in
+from protocol.page.actions.action import Action, Assert, Emulate, Extract, ValueType, target_of
 from protocol.page.actions.values import references, text_of, with_text
 from protocol.page.secrets.redaction import placeholder
 from protocol.trust.origin import origin_of
@@ -244,6 +244,14 @@ def _extract(node: YamlValue) -> dict[str, Any]:
     return plain
 
 
+def _emulate(node: YamlValue) -> dict[str, Any]:
+    keys = set(Emulate.__struct_fields__) - {"timeout_ms"}
+    fields = {key: value_in(item, key) for key, item in mapping(node, "emulate", keys).items()}
+    if not fields:
+        raise bad(node, f"emulate needs one of {', '.join(sorted(keys))}")
+    return {"type": "emulate", **fields}
+
+
 def _evaluate(node: YamlValue) -> dict[str, Any]:
     if isinstance(node.value, str):
         return {"type": "evaluate", "script": node.value}
@@ -275,6 +283,7 @@ VERBS = {
     "scroll": _scroll,
     "wait": _wait,
     "extract": _extract,
+    "emulate": _emulate,
     "evaluate": _evaluate,
     "assert": assertion,
 }

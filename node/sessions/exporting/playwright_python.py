@@ -21,6 +21,7 @@ from protocol.page.actions.action import (
     Check,
     Click,
     Drag,
+    Emulate,
     Evaluate,
     Extract,
     Fill,
@@ -204,6 +205,12 @@ class _Writer:
                 return self._assertion(action, evidence)
             case Drag(target=target, onto=end):
                 return f"{locator(target, evidence)}.drag_to({locator(end, onto)}{_limit(action)})"
+            case Emulate(width_px=width, height_px=height) if (
+                width and height and action == Emulate(width_px=width, height_px=height)
+            ):
+                return f'page.set_viewport_size({{"width": {width}, "height": {height}}})'
+            case Emulate():
+                raise Unsaid("there a context is made with it")
             case Evaluate():
                 raise Unsaid("a script of Playwright runs among those of the page")
             case Extract():

@@ -17,6 +17,7 @@ from node.verbs.live.live_params import (
     ClickParams,
     DragParams,
     ElementParams,
+    EmulateParams,
     EvaluateParams,
     ExtractParams,
     FillParams,
@@ -426,6 +427,15 @@ WAIT: Final = _acting(
     "Wait for a text, an element or an address, or until the page stops changing.",
 )
 EXTRACT: Final = _acting("extract", ExtractParams, "browser_extract", "Read a value into the recording under a name.")
+EMULATE: Final = _acting(
+    "emulate",
+    EmulateParams,
+    "browser_emulate",
+    """Change what pages are told of their browser: screen, preferences, network, place.
+
+    Language and time zone are those with which the live session was opened.
+    """,
+)
 EVALUATE: Final = _acting(
     "evaluate",
     EvaluateParams,
@@ -524,6 +534,7 @@ VERBS: Final[tuple[Verb, ...]] = (
     SCROLL,
     WAIT,
     EXTRACT,
+    EMULATE,
     EVALUATE,
     ASSERT,
     SCREENSHOT,

@@ -314,6 +314,24 @@ class ExtractParams(LiveParams, frozen=True, kw_only=True):
     kind: Annotated[ValueType, option("The type of value to read from the text.", flag="--as")] = "text"
 
 
+class EmulateParams(TimedParams, frozen=True, kw_only=True):
+    """``live.emulate``"""
+
+    width: Annotated[int, option("Width of the viewport.", metavar="PIXELS", ge=0, le=limits.VIEWPORT_PX_MAX)] = 0
+    height: Annotated[int, option("Height of the viewport.", metavar="PIXELS", ge=0, le=limits.VIEWPORT_PX_MAX)] = 0
+    color_scheme: Annotated[Literal["", "light", "dark"], option("The preferred colours.")] = ""
+    reduced_motion: Annotated[Literal["", "yes", "no"], option("Ask pages to leave out animations.")] = ""
+    offline: Annotated[Literal["", "yes", "no"], option("Cut all pages of the live session off from the network.")] = ""
+    location: Annotated[
+        str,
+        option(
+            "Latitude and longitude in degrees. The site of the page is then allowed to ask for it.",
+            metavar="52.52,13.405",
+            max_length=32,
+        ),
+    ] = ""
+
+
 class EvaluateParams(TimedParams, frozen=True, kw_only=True):
     """``live.evaluate``"""
 

@@ -21,6 +21,7 @@ Url = Annotated[AuthorAddress, msgspec.Meta(max_length=limits.URL_CHARS_MAX)]
 Key = Annotated[Plain, msgspec.Meta(max_length=32, min_length=1)]
 Digest = Annotated[bytes, msgspec.Meta(min_length=32, max_length=32)]
 WITHOUT_TABS: Final = "there are no tabs here: what a page wants to open beside it is opened in the page itself"
+LOCATION_PATTERN: Final = r"^(?:-?\d{1,2}(?:\.\d{1,6})?,-?\d{1,3}(?:\.\d{1,6})?)?\Z"
 SECRET_NAME_PATTERN: Final = r"^[A-Za-z0-9_.-]+\Z"  # noqa: S105 (a form, no secret)
 
 
@@ -229,6 +230,42 @@ class Extract(_Action, frozen=True, kw_only=True, tag="extract", tag_field="type
     """``value``: a replay must read the same value. ``none``: it may read any value, for example an id that is new in each run."""
 
 
+class Emulate(_Action, frozen=True, kw_only=True, tag="emulate", tag_field="type"):
+    """Change what the page is told of its browser, from now on. What is left out stays as it is."""
+
+    width_px: Annotated[int, msgspec.Meta(ge=0, le=limits.VIEWPORT_PX_MAX)] = 0
+    """Width of the viewport; 0 leaves it."""
+    height_px: Annotated[int, msgspec.Meta(ge=0, le=limits.VIEWPORT_PX_MAX)] = 0
+    """Height of the viewport; 0 leaves it."""
+    color_scheme: Literal["", "light", "dark"] = ""
+    """The preferred colours."""
+    reduced_motion: bool | None = None
+    """True to ask pages to leave out animations."""
+    offline: bool | None = None
+    """True to cut all pages of the session off from the network."""
+    location: Annotated[Plain, msgspec.Meta(pattern=LOCATION_PATTERN)] = ""
+    """Latitude and longitude in degrees, ``52.52,13.405``. The site of the page is then allowed to ask for it."""
+
+    def __post_init__(self) -> None:
+        if any(0 < each < limits.VIEWPORT_PX_MIN for each in (self.width_px, self.height_px)):
+            raise ValueError(f"a viewport has at least {limits.VIEWPORT_PX_MIN} pixels")
+        if self.location:
+            latitude, longitude = map(float, self.location.split(","))
+            if abs(latitude) > 90 or abs(longitude) > 180:
+                raise ValueError("a latitude is at most 90, a longitude at most 180 degrees")
+
+    @property
+    def asked(self) -> dict[str, str]:
+        """What it changes, by the names of its fields, as a file writes it."""
+        given = {name: getattr(self, name) for name in self.__struct_fields__ if name != "timeout_ms"}
+        words = {True: "yes", False: "no"}
+        return {
+            name: words[value] if isinstance(value, bool) else str(value)
+            for name, value in given.items()
+            if value or value is False
+        }
+
+
 class Evaluate(_Action, frozen=True, kw_only=True, tag="evaluate", tag_field="type"):
     """Run a script in an isolated world of the page: it sees and changes the document, but no variable of the page's own scripts.
     What it sends is judged as what the page sends. A replay runs it again and does not compare its value.
@@ -310,6 +347,7 @@ Action = (
     | Scroll
     | Wait
     | Extract
+    | Emulate
     | Evaluate
     | Assert
 )
@@ -328,7 +366,7 @@ def target_of(action: Action) -> Locator | None:
             return maybe
         case Evaluate(target=maybe):
             return maybe
-        case Goto() | Back() | Forward() | Reload() | Scroll() | SwitchTab() | CloseTab():
+        case Goto() | Back() | Forward() | Reload() | Scroll() | SwitchTab() | CloseTab() | Emulate():
             return None
 
 
@@ -400,6 +438,9 @@ def describe(action: Action) -> str:
         case Extract(name=name, target=maybe, compare=compare):
             uncompared = ", which no replay compares" if compare == "none" else ""
             return f"extract “{name}”" + (f" from {_named(maybe)}" if maybe else "") + uncompared
+        case Emulate():
+            said = (f"{name.removesuffix('_px').replace('_', ' ')} {value}" for name, value in action.asked.items())
+            return f"emulate {', '.join(said)}"
         case Evaluate(script=script, target=maybe):
             return f"run “{script}”" + (f" on {_named(maybe)}" if maybe else "")
         case Assert():

@@ -26,6 +26,7 @@ from protocol.page.actions.action import (
     Click,
     CloseTab,
     Drag,
+    Emulate,
     Evaluate,
     Extract,
     Fill,
@@ -89,6 +90,8 @@ def _judged(action: Action, element: Element | None, page: Observation) -> Risk:
             return settled(1, "moves the pointer, the focus or the view")
         case Scroll() | Wait() | Extract() | Assert():
             return settled(1, "reads the page")
+        case Emulate():
+            return settled(1, "changes what the page is told of its browser")
         case Evaluate():
             return settled(4, "runs a script")
         case Press(key=key):

@@ -21,6 +21,7 @@ from protocol.page.actions.action import (
     Click,
     CloseTab,
     Drag,
+    Emulate,
     Extract,
     Fill,
     Forward,
@@ -304,7 +305,7 @@ class MemoryPage:
                 self._reload()
             case Wait(text=text):
                 self._wait(text)
-            case Scroll() | Press(target=None) | Assert():
+            case Scroll() | Press(target=None) | Assert() | Emulate():
                 pass
             case Extract(target=None):
                 return "\n".join(self._shown.lines())
