@@ -25,6 +25,14 @@ class Served(NamedTuple):
     token: str
     """Of the agent ``shopper``."""
 
+    doors: ProgramDoors
+
+    @property
+    def connections(self) -> int:
+        """Number of connections to the door."""
+        assert self.doors._http is not None
+        return self.doors._http._listener._connections._users.total()
+
     @property
     def port(self) -> int:
         """The port of the door."""
@@ -46,6 +54,6 @@ async def served(home: Path, *scopes: str, origins: tuple[str, ...] = ()) -> Asy
         asked = msgspec.json.encode({"name": "shopper", "scopes": scopes or ("live", "read"), "origins": origins})
         added = await node.dispatch(agent_verbs.ADD.name, asked, lambda event: None)
         try:
-            yield Served(node, address, added.token)
+            yield Served(node, address, added.token, doors)
         finally:
             await doors.close()

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import asyncio
+import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
 import httpx2
+import msgspec
 import pytest
 from aiohttp import web
 from mcp.client.session import ClientSession
@@ -123,3 +126,51 @@ async def test_two_clients_of_one_agent_each_act_in_the_session_that_they_name(t
         (recorded,) = recorded_in(await call(one, "browser_close", session=live))
         steps = await at.node.dispatch("session.show", f'{{"session": "{recorded}"}}'.encode(), lambda event: None)
         assert len(steps.steps) == 2
+
+
+_CLIENT = """
+import json, sys, threading, urllib.request
+address, token, session, ref = sys.argv[1:]
+def calls(verb, params):
+    body = json.dumps({"session": session, **params}).encode()
+    while True:
+        asked = urllib.request.Request(f"{address}/v1/{verb}", body, {"Authorization": f"Bearer {token}"})
+        try:
+            urllib.request.urlopen(asked).read()
+        except urllib.error.HTTPError as error:
+            assert error.code == 429, error.read()
+        print("called", flush=True)
+for verb, params in (("live.find", {"text": "Mugs"}), ("live.hover", {"ref": ref}), ("live.snapshot", {})) * 2:
+    threading.Thread(target=calls, args=(verb, params)).start()
+"""
+"""Six threads that call all the time."""
+
+
+@pytest.mark.browser
+async def test_clients_that_are_killed_leave_no_call_no_connection_and_no_page(tmp_path: Path, shop_url: str) -> None:
+    async with served(tmp_path / "home", origins=(shop_url,)) as at:
+        node = at.node
+
+        async def owner(verb: str, **params: Any) -> Any:
+            return await node.dispatch(verb, msgspec.json.encode(params), lambda event: None)
+
+        async with client(at) as one:
+            seen = await call(one, "browser_navigate", url=f"{shop_url}/")
+            live, link = session_in(seen), id_of(seen, 'link "Mugs"')
+            for lines in (1, 5, 9):
+                command = [sys.executable, "-c", _CLIENT, at.address, at.token, live, link]
+                killed = await asyncio.create_subprocess_exec(*command, stdout=asyncio.subprocess.PIPE)
+                assert killed.stdout is not None
+                for _ in range(lines):
+                    assert await killed.stdout.readline(), "it calls"
+                killed.kill()
+                await killed.wait()
+                async with asyncio.timeout(60):
+                    while (await owner("agent.list")).agents[0].running:
+                        pass
+            assert live in await call(one, "live_list"), "who has its id goes on with it"
+            (recorded,) = recorded_in(await call(one, "browser_close", session=live))
+        assert (await owner("session.show", session=recorded)).session.verdict == "pass", "and it is signed"
+        async with asyncio.timeout(60):
+            while at.connections or node.rooms.browsers.contexts:  # noqa: ASYNC110 (nobody tells of it)
+                await asyncio.sleep(0)
