@@ -26,7 +26,7 @@ _GROUPS = {
     "demo": ("trailmesh.demo", "See trailmesh at work on a small shop that comes with it."),
     "mcp": ("node.cli.nodes.mcp", "Offer the browser of this node to a client of the Model Context Protocol."),
     "skills": ("node.cli.nodes.skills", "Print instructions for agents that use a shell."),
-    "task": ("node.cli.nodes.task", "Begin what takes long, and look at it later."),
+    "task": ("node.cli.sessions.task", "Begin what takes long, and look at it later."),
     "ui": ("node.cli.nodes.ui", "Open the page of this node in a web browser."),
     "events": ("node.cli.nodes.events", "List what changed on this node, or follow it."),
 }

@@ -25,6 +25,7 @@ from node.explorer.progress import Progress
 from node.explorer.sharing.log_proofs import Demand, LogProofs
 from node.explorer.sharing.replica import Replica
 from node.explorer.working.page_work import PageWork
+from node.live.acting import is_task
 from node.live.browsers import Browsers
 from node.signing import Witness
 from node.trust import Calls
@@ -92,15 +93,14 @@ class Explorer:
     async def start(self) -> None:
         """Reopen the searches that were running when the node last stopped. First finish expulsions that were interrupted.
 
-        Searches of agents and schedules are stopped, because their permissions end with their call.
+        Searches of agents, schedules and tasks are stopped, because their permissions, or bounds, end with their call.
         """
         for node in await self._expulsions.pending():
             await self.drop_peer(node)
         for found in [found async for found in every_search(self._store, status="running")]:
             try:
                 own = found.coordinator == self._witness.node
-                # Also with a login: a call mounted it, and it was returned when the node stopped.
-                ended = found.caller not in ("", OWNER) or bool(_capsule_of(found))
+                ended = found.caller not in ("", OWNER) or _ends_with_call(found)
                 if ended if own else not self._may_go_on(found):
                     await self._mark_stopped(found.id)
                     continue
@@ -180,7 +180,9 @@ class Explorer:
             created_ms=spec.created_ms,
             updated_ms=spec.created_ms,
             spec=signed.envelope,
-            state=cbor.encode(Progress(limit_ms=spec.seconds * 1000, capsule=capsule, login_at=login_at)),
+            state=cbor.encode(
+                Progress(limit_ms=spec.seconds * 1000, capsule=capsule, login_at=login_at, of_task=is_task())
+            ),
             caller=str(current_caller()),
         )
         await put_search(self._store, self._witness.feed, found, FeedKind.SEARCH_STARTED)
@@ -394,6 +396,9 @@ def _owned(found: SearchRecord) -> SearchRecord:
     return found
 
 
-def _capsule_of(found: SearchRecord) -> str:
-    """Id of the capsule that a search of this node begins with; empty for none."""
-    return cbor.decode_as(found.state, Progress).capsule if found.state else ""
+def _ends_with_call(found: SearchRecord) -> bool:
+    """True for the work of a task, and for a search with a login: its call has mounted that, and it was returned meanwhile."""
+    if not found.state:
+        return False
+    progress = cbor.decode_as(found.state, Progress)
+    return progress.of_task or bool(progress.capsule)

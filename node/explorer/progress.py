@@ -39,6 +39,8 @@ class Progress(msgspec.Struct, kw_only=True):
     """Refused requests of this node's own work that would change something; each once."""
     capsule: str = ""
     """Id of the capsule whose login it begins with; empty for none."""
+    of_task: bool = False
+    """True if it is the work of a task: it ends with the task, and so with the node."""
     login_at: str = ""
     """Origin of the first page that asked this node's own work for a login; empty if none did."""
     verified: VerifiedSuccess | None = None

@@ -148,7 +148,7 @@ def _called(path: tuple[str, ...], command: click.Command, seed: int, *, printed
     asked: list[str] = []
     given: list[str] = []
 
-    async def call(home: Path, verb: str, params: dict[str, Any], tell: Any, **more: Any) -> Any:
+    async def call(home: Path, verb: str, params: dict[str, Any], tell: Any = None, **more: Any) -> Any:
         """In place of the node."""
         asked.append(f"  asks {verb} {plain(params)}")
         for event in (*_EVENTS.get(verb, ()), *_EVENTS.get(verb, ())[-1:]):
@@ -162,7 +162,8 @@ def _called(path: tuple[str, ...], command: click.Command, seed: int, *, printed
         raise error
 
     as_person = patch.object(shell_agent, "caller_of", lambda home, *, as_owner: None)  # else an agent is made first
-    with patch.object(client, "call", call), patch.object(common, "_of_defect", uncaught), as_person:
+    asks = patch.object(client, "ask", call)
+    with patch.object(client, "call", call), asks, patch.object(common, "_of_defect", uncaught), as_person:
         done = CliRunner().invoke(
             main,
             [*typed, *(["--json"] if seed == JSON_SEED else [])],

@@ -136,7 +136,8 @@ def words(command: click.Command, chance: random.Random, *, full: bool) -> list[
     """What could be typed for ``command``. full: its options too."""
     found: list[str] = []
     for each in command.params:
-        if each.name in _LEFT_OUT or each.name is None:
+        # An option of all commands that take long (--task) is no parameter of their verbs.
+        if each.name in _LEFT_OUT or each.name is None or not each.expose_value:
             continue
         if not each.required and not (full and chance.random() < 0.7):
             continue

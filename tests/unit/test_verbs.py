@@ -48,6 +48,7 @@ HAND_WRITTEN: dict[str, tuple[str, ...]] = {
     "node pair": ("node.pair_wait", "node.pair_begin", "node.pair_confirm"),
     "events": ("events.list",),
     "task events": ("task.events",),
+    "task follow": (),
     "ui": ("ui.open",),
     "explore run": ("explore.run", "explore.resume"),
     "explore show": ("explore.show", "explore.list"),

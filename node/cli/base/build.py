@@ -17,6 +17,7 @@ from typing import Annotated, Any, Final, Literal, TypeVar, Union, get_args, get
 import click
 import msgspec
 
+from node.cli.base.as_task import task_option
 from node.cli.base.common import Result, agree, common_options, emit, is_session_id, run_verb, utc_seconds
 from node.cli.base.render import shows
 from node.cli.base.secret_sources import only_needed, read_secrets
@@ -118,6 +119,7 @@ def command_of(verb: Verb, look: CommandPresentation) -> click.Command:
     command = takes(verb)(command)
     if look.confirm:
         command = click.option("--yes", is_flag=True, help="Do not ask for confirmation.")(command)
+    command = task_option(verb)(command)
     return click.command(name=verb.command.split()[-1], help=verb.help)(command)
 
 

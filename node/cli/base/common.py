@@ -157,11 +157,15 @@ def run_verb(
     agent: AsAgent | None = None,
 ) -> Any:
     """Call ``verb`` and return its result. Progress goes to standard error through ``show(event) -> line``; equal lines are
-    printed once. person: answers the questions of the verb. agent: the caller, if it is not as ``acting_as`` says.
+    printed once. person: answers the questions of the verb; of a task nobody is asked. agent: the caller, if it is not as
+    ``acting_as`` says.
     """
+    from node.cli.base.as_task import as_task, run_as_task
     from node.process.client import call
 
     path = home_path(home)
+    if as_task(verb):
+        return run_as_task(home, verb, params, show, agent)
     more: dict[str, Any] = {} if person is None else {"person": person}
     return run_async(call(path, verb, params, showing(show), agent=agent or acting_as(path), **more))
 

@@ -7,6 +7,7 @@ from typing import Any, Final
 
 import click
 
+from node.cli.base.as_task import task_option
 from node.cli.base.build import CommandPresentation, commands_of, parameter
 from node.cli.base.common import Result, common_options, emit, run_verb
 from node.cli.base.render import shows
@@ -37,6 +38,7 @@ def group() -> None:
     help="Follow a running search, or resume one that ended without success, for --seconds from now. A search that a "
     "peer coordinates is joined again.",
 )
+@task_option(verbs.RUN)
 @common_options
 def run(
     home: str | None,

@@ -1,6 +1,6 @@
 """Performs an action: judges its risk, asks the gate, and holds requests that need a yes."""
 
-from node.live.acting.allowance import Allowance, Waits, allowed, is_paused, out_of, take_picture, warns_at
+from node.live.acting.allowance import Allowance, Waits, allowed, is_paused, is_task, out_of, take_picture, warns_at
 from node.live.acting.allowing import Quiet
 from node.live.acting.asking import Asks, Sought, seek
 from node.live.acting.codes import NO_CODES, Codes, KeptCodes
@@ -28,6 +28,7 @@ __all__ = [
     "Waits",
     "allowed",
     "is_paused",
+    "is_task",
     "judged",
     "out_of",
     "proposed",

@@ -110,6 +110,11 @@ def waits_of_task() -> Waits | None:
     return allowance.waits if allowance is not None else None
 
 
+def is_task() -> bool:
+    """True if the present work is a task."""
+    return waits_of_task() is not None
+
+
 def is_paused() -> bool:
     """True if the present work waits for a person."""
     waits = waits_of_task()

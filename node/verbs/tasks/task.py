@@ -148,7 +148,7 @@ class Task(msgspec.Struct, frozen=True, kw_only=True):
     """0 until it has begun."""
     ended_ms: Annotated[int, shown("ended", as_="time", unit="ms", column=True)]
     """0 until it has ended."""
-    seconds: Annotated[int, shown("may take", as_="duration", unit="s")]
+    seconds: Annotated[int, shown("may take", words="{} s")]
     """0 for no limit."""
     pictures: Annotated[int, shown("pictures")]
     """Screenshots taken so far."""
