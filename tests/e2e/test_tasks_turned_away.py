@@ -13,6 +13,7 @@ from aiohttp import web
 import trailmesh
 from tests.mesh_nodes import Node
 from tests.sites.loopback import LoopbackSite
+from tests.visitor import entered
 
 pytestmark = pytest.mark.browser
 
@@ -125,6 +126,12 @@ async def test_a_task_shows_a_person_the_page_that_asks_for_one_and_goes_on_afte
         picture = base64.b64decode((await node.verbs.task.picture(task)).png)
         assert picture.startswith(b"\x89PNG")
         assert task in str(served.run("task", "ls", "--open"))
+        async with entered((await node.verbs.ui.open()).link) as visitor:
+            _, start, _ = await visitor.get("")
+            assert shown.asks in start and f"trailmesh task resume {task}" in start, "it needs a person now"
+            status, _, headers = await visitor.get(f"tasks/{task}/picture")
+            assert (status, headers["Content-Type"]) == (200, "image/png")
+            assert shown.asks in (await visitor.get(f"tasks/{task}"))[1]
 
         await node.verbs.task.resume(task)
         again = await paused(node, task, 2)

@@ -45,6 +45,7 @@ from protocol.recording.records.session import Session, Step
 from tests.twins.browser import MemoryBrowser
 from tests.twins.clock import ManualClock
 from tests.unit.test_live_sessions import ORIGIN, shop
+from tests.visitor import Visitor, entered
 
 HOSTILE: Final = "\"'><script>alert(1)</script><img src=x onerror=alert(1)><svg onload=alert(1)>{{ 7*7 }}`x`\u202e"
 READER: Final = Caller(kind=CallerKind.PAGE, name="a")
@@ -226,6 +227,9 @@ class Hostile:
     async def blob(self, digest: bytes) -> bytes:
         return f"- button {HOSTILE}".encode()
 
+    async def asking(self, task_id: str, caller: Caller) -> bytes:
+        return HOSTILE.encode()
+
     async def tree(self, search_id: str) -> Picture:
         child = TreeNode(label=HOSTILE, title=HOSTILE, visits=1, shares=((HOSTILE, 1),))
         return draw(TreeNode(label=HOSTILE, visits=2, children=(child,)), [HOSTILE])
@@ -278,9 +282,9 @@ async def test_a_long_list_has_pages_that_show_each_of_its_rows_once() -> None:
 async def test_a_picture_that_is_none_is_not_served() -> None:
     """Guard: node/doors/page/steps.py, picture_type."""
     hostile = Hostile()
-    wanted = Wanted(path=("sessions", "ses-x", "steps", "1", "picture"), root=ROOT)
-    given = await Pages("anna", hostile.dispatch, hostile).answer(wanted, READER)
-    assert given.status == 404 and HOSTILE.encode() not in given.body
+    for path in (("sessions", "ses-x", "steps", "1", "picture"), ("tasks", "tas-x", "picture")):
+        given = await Pages("anna", hostile.dispatch, hostile).answer(Wanted(path=path, root=ROOT), READER)
+        assert given.status == 404 and HOSTILE.encode() not in given.body
 
 
 async def test_an_error_is_a_page_that_escapes_its_message() -> None:
@@ -314,35 +318,14 @@ async def ask(node: Node, verb: str, **given: Any) -> Any:
     return await node.dispatch(verb, msgspec.json.encode(given), lambda event: None, OWNER)
 
 
-@dataclass
-class Visitor:
-    """A web browser that has used a link."""
-
-    client: aiohttp.ClientSession
-    host: str
-    root: str
-    cookie: str
-
-    async def get(self, path: str, **headers: str) -> tuple[int, str, Any]:
-        url = f"{self.host}{path if path.startswith('/') else self.root + path}"
-        async with self.client.get(url, headers={"Cookie": self.cookie} | headers, allow_redirects=False) as answer:
-            return answer.status, await answer.text(errors="replace"), answer.headers
-
-
 @pytest.fixture
 async def visitor(node: Node) -> AsyncIterator[Visitor]:
     link = (await ask(node, "ui.open")).link
-    entrance, _, token = link.partition("#")
-    host = entrance.removesuffix("/ui/enter")
-    async with aiohttp.ClientSession(cookie_jar=aiohttp.DummyCookieJar()) as client:
-        async with client.post(entrance, data=token, headers={"Origin": host}) as answer:
-            assert answer.status == 200
-            given = answer.headers["Set-Cookie"]
-            root = (await answer.json())["root"]
-        assert {"HttpOnly", "SameSite=Strict", f"Path={root}"} <= {part.strip() for part in given.split(";")}
-        async with client.post(entrance, data=token, headers={"Origin": host}) as answer:
+    async with entered(link) as visitor:
+        entrance, _, token = link.partition("#")
+        async with visitor.client.post(entrance, data=token, headers={"Origin": visitor.host}) as answer:
             assert answer.status == 401 and "Set-Cookie" not in answer.headers
-        yield Visitor(client, host, root, given.partition(";")[0])
+        yield visitor
 
 
 async def test_a_session_is_shown_step_by_step(node: Node, visitor: Visitor) -> None:

@@ -9,7 +9,7 @@ from node.doors.page.listener import PageListener
 from node.doors.page.pages import Dispatch, Pages
 from node.explorer import Parts, Picture, draw_search
 from node.rooms import Rooms
-from node.verbs import Bound, NoParams, Tell
+from node.verbs import Bound, Caller, NoParams, Tell
 from node.verbs.nodes import ui
 from protocol import limits
 from protocol.recording.records.session import Session, Step
@@ -53,7 +53,7 @@ class _Stored:
     """Pictures, texts and trees from the rooms of a node."""
 
     def __init__(self, rooms: Rooms) -> None:
-        self._store = rooms.store
+        self._store, self._tasks = rooms.store, rooms.tasks
         self._parts = Parts(
             rooms.explorer, rooms.sessions, rooms.trust.peers, rooms.store, rooms.clock, rooms.config.name
         )
@@ -69,6 +69,10 @@ class _Stored:
 
     async def blob(self, digest: bytes) -> bytes:
         return await self._store.blob(digest)
+
+    async def asking(self, task_id: str, caller: Caller) -> bytes:
+        question = await self._tasks.question(caller, task_id)
+        return question.picture if question is not None else b""
 
     async def tree(self, search_id: str) -> Picture:
         return await draw_search(self._parts, search_id)

@@ -16,6 +16,7 @@ from markupsafe import Markup, escape
 
 from node.base.plain import counted, plain
 from node.verbs import Verb
+from node.verbs.nodes.node import Status
 from node.verbs.written import ShownItem, TextTable, laid_out
 from protocol import ids
 from protocol.wire.line import without_controls
@@ -35,7 +36,19 @@ _CODE: Final = re.compile(r"`([^`\n]{1,200})`")
 _STATES: Final = {
     "good": {"pass", "done", "valid", "active", "ok", "succeeded", "yes", "sent", "serving", "reached", "true"},
     "bad": {"fail", "failed", "cancelled", "refused", "bad", "revoked", "distrusted", "crashed", "no", "error"},
-    "warn": {"open", "queued", "partial", "interrupted", "held", "running", "expired", "over", "warning", "unknown"},
+    "warn": {
+        "open",
+        "paused",
+        "queued",
+        "partial",
+        "interrupted",
+        "held",
+        "running",
+        "expired",
+        "over",
+        "warning",
+        "unknown",
+    },
 }
 _STATE_HEADS: Final = {"state", "status", "verdict", "standing", "outcome", "ok"}
 ASSETS: Final = {
@@ -58,7 +71,9 @@ def environment() -> jinja2.Environment:
         lstrip_blocks=True,
     )
     env.filters.update(linked=linked, moment=_moment, iso=_iso, duration=_duration, counted=counted, tone=tone)
-    env.filters.update(first_word=_first_word, caller=_caller, groupby_kind=_by_kind, in_words=in_words)
+    env.filters.update(
+        first_word=_first_word, caller=_caller, groupby_kind=_by_kind, in_words=in_words, attention=attention
+    )
     env.globals.update(state_heads=_STATE_HEADS)
     return env
 
@@ -85,6 +100,23 @@ def linked(context: jinja2.runtime.Context, text: Any) -> Markup:
     # Ids and backticks have no character that escaping changes.
     safe = str(escape(without_controls(str(text))))
     return Markup(_ID.sub(link, _CODE.sub(r"<code>\1</code>", safe)))  # noqa: S704 - escaped above
+
+
+def attention(status: Status) -> list[tuple[str, str]]:
+    """The things about the node at which its owner should look, each with the line that shows them."""
+    found = []
+    if status.revoked_s:
+        found.append(("This node has revoked its key: peers turn it away.", "trailmesh node status"))
+    if status.log_rollback:
+        found.append(("A peer holds a later state of the log of this node.", "trailmesh log audit"))
+    if status.peers_frozen:
+        found.append(
+            (
+                f"{counted(status.peers_frozen, 'peer')} cannot do anything until you have looked.",
+                "trailmesh node peers",
+            )
+        )
+    return found
 
 
 def in_words(progress: str) -> str:

@@ -43,6 +43,9 @@ class Sources(Protocol):
     async def blob(self, digest: bytes) -> bytes:
         """Errors: ``blob.missing``."""
 
+    async def asking(self, task_id: str, caller: Caller) -> bytes:
+        """The picture of the page before which a task waits for a person; empty if there is none. Errors: ``input.not_found``."""
+
     async def tree(self, search_id: str) -> Picture:
         """Errors: ``input.not_found``."""
 
@@ -88,6 +91,8 @@ class _Asking:
         """True if it shows work that goes on, of which the feed does not tell each step."""
         self._asked: tuple[approve.Asked, ...] = ()
         """The questions that are open."""
+        self._tasks: tuple[task.Task, ...] = ()
+        """The tasks that have not ended."""
 
     async def answer(self) -> Given:
         """The page. Errors: ``input.not_found``, those of the verbs."""
@@ -96,6 +101,8 @@ class _Asking:
                 return await self._changes()
             case ("sessions", session_id, "steps", number, "picture"):
                 return await self._picture(session_id, number)
+            case ("tasks", task_id, "picture"):
+                return _seen(await self._sources.asking(task_id, self._caller))
             case _:
                 return await self._framed()
 
@@ -103,6 +110,7 @@ class _Asking:
         # Before anything is read: a change meanwhile is then told once more, not missed.
         self._since = (await self._ask(events.LIST, limit=1)).last
         self._asked = tuple(one for one in (await self._ask(approve.LIST)).questions if one.state == "open")
+        self._tasks = (await self._ask(task.LIST, open=True)).tasks
         match self._wanted.path:
             case ():
                 return await self._home()
@@ -127,6 +135,7 @@ class _Asking:
                 since=self._since,
                 moves=self._moves,
                 waiting=len(self._asked),
+                paused=[one for one in self._tasks if one.asks],
                 **values,
             )
         )
@@ -140,15 +149,14 @@ class _Asking:
     async def _home(self) -> Given:
         newest = (await self._ask(session.LIST, limit=_HOME_SESSIONS)).sessions
         status = await self._ask(node.STATUS)
-        tasks = (await self._ask(task.LIST, open=True)).tasks
-        self._moves = bool(tasks)
+        self._moves = bool(self._tasks)
         return self.page(
             "home.html.j2",
             self._name,
             questions=await self._questions(),
             enrolled=await self._enrolled(),
             running=await self._running(),
-            tasks=tasks,
+            tasks=self._tasks,
             sessions=await self._covered(one for one in newest if one.verdict is not Verdict.OPEN),
             about=status,
             facts=parts_of(node.STATUS, status),
@@ -265,11 +273,7 @@ class _Asking:
 
     async def _picture(self, session_id: str, number: str) -> Given:
         step = await self._sources.step(session_id, int(number)) if number.isdecimal() and len(number) < 10 else None
-        data = await blob(step.screenshot, self._sources.blob) if step else None
-        kind = picture_type(data)
-        if data is None or not kind:
-            raise MeshError("input.not_found", "this step has no picture")
-        return Given(body=data, content_type=kind)
+        return _seen(await blob(step.screenshot, self._sources.blob) if step else None)
 
     async def _pictured(self, session_id: str, number: int) -> str:
         """The address of the picture of a step; empty if it has none."""
@@ -319,6 +323,14 @@ def _first_to_see(shown: ShownSession) -> int:
     """The first step that failed, else the first; 0 without steps."""
     failed = (step.index for step in shown.steps if not step.ok)
     return next(failed, shown.steps[0].index if shown.steps else 0)
+
+
+def _seen(data: bytes | None) -> Given:
+    """A picture. Errors: ``input.not_found`` (it is none)."""
+    kind = picture_type(data)
+    if data is None or not kind:
+        raise MeshError("input.not_found", "there is no picture of this")
+    return Given(body=data, content_type=kind)
 
 
 def asset_of(name: str, types: Mapping[str, str]) -> Given | None:

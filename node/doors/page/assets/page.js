@@ -120,15 +120,16 @@
   });
   addEventListener("popstate", () => turn(location.href, false));
   document.addEventListener("keydown", (event) => {
-    if (event.metaKey || event.ctrlKey || event.shiftKey || event.altKey || event.target.closest(".scroll, .diff")) return;
-    const steps = [...document.querySelectorAll(".strip a")];
-    const link = {
-      ArrowLeft: document.querySelector(".player a[rel=prev]"),
-      ArrowRight: document.querySelector(".player a[rel=next]"),
-      Home: steps[0],
-      End: steps.at(-1),
-      b: document.querySelector(".player .looks a"),
-    }[event.key];
+    if (event.metaKey || event.ctrlKey || event.altKey || event.target.closest(".scroll, .diff")) return;
+    const steps = event.target.closest(".player") ? [...document.querySelectorAll(".strip a")] : [];
+    const link = event.shiftKey
+      ? { ArrowLeft: document.querySelector(".looks a[rel=before]"), ArrowRight: document.querySelector(".looks a[rel=after]") }[event.key]
+      : {
+          ArrowLeft: document.querySelector(".player a[rel=prev]"),
+          ArrowRight: document.querySelector(".player a[rel=next]"),
+          Home: steps[0],
+          End: steps.at(-1),
+        }[event.key];
     if (!link) return;
     event.preventDefault();
     turn(link.href, true);
