@@ -507,6 +507,9 @@ READ_ELEMENT_US: Final = (
 READ_MORE_MS_MAX: Final = 180_000  # that they add together
 ACTION_TIMEOUT_MS_MAX: Final = 120_000  # that an action may have of its own
 SETTLE_QUIET_MS: Final = 80
+SETTLE_FIELD_MS: Final = (
+    32  # two pictures of a screen: for a field to which the page does not react, when the next is filled at once
+)
 SETTLE_BUSY_MS: Final = 3_000  # a page that says for longer that it is at work may always say so
 SETTLE_BLANK_MS: Final = 2_000
 """For how long a page with scripts is not believed to stay empty."""

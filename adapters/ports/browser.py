@@ -158,6 +158,8 @@ class Given(msgspec.Struct, frozen=True, kw_only=True):
     """True if the outcome must report how much of the shown text the awaited text matches."""
     arrival_ms: int = 0
     """How long the next document of the page may take; 0: as long as the action itself allows."""
+    followed: bool = False
+    """True if the caller has given the next action too: a field to which the page does not react is then left sooner."""
     grave: bool = False
     """True if a control with grave words is pressed: until 10 s after the action each GET of the page is examined, and
     unreadable requests are refused."""

@@ -10,6 +10,7 @@ import time
 import tomllib
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 from urllib.parse import urlsplit
@@ -20,6 +21,7 @@ from benchmarks.agents.sites import FORM, Sites, serving
 from benchmarks.agents.tools import (
     AgentBrowser,
     Call,
+    OurServer,
     PlaywrightCommand,
     PlaywrightServer,
     Refused,
@@ -29,7 +31,8 @@ from benchmarks.agents.tools import (
 )
 
 TASKS: Final[list[dict[str, Any]]] = tomllib.loads((Path(__file__).parent / "tasks.toml").read_text())["task"]
-OURS: Final = "trailmesh"
+OURS: Final = (OurServer.name, Trailmesh.name)
+"""As a server of tools, and by commands."""
 FILE: Final = "report.txt"
 
 
@@ -79,9 +82,9 @@ def perform(tool: Tool, task: dict[str, Any], sites: Sites) -> Done:
 
 
 @contextmanager
-def _ours(folder: Path, sites: Sites) -> Iterator[Trailmesh]:
+def _ours(make: Callable[..., Tool], folder: Path, sites: Sites) -> Iterator[Tool]:
     """A node as its owner has prepared it: the sites may be visited and what the tasks send may leave."""
-    command = str(Path(sys.executable).parent / OURS)
+    command = str(Path(sys.executable).parent / "trailmesh")
     home, config, token = folder / "home", folder / "config.yaml", folder / "agent.token"
     sends = [
         f"{sites.addresses['shop']}/cart/add",
@@ -108,7 +111,11 @@ def _ours(folder: Path, sites: Sites) -> Iterator[Trailmesh]:
         assert node.stdout.readline(), "the node serves"
         token.touch(mode=0o600)
         token.write_text(json.loads(run("agent", "add", "bench", "--scope", "live", *origins, "--json"))["token"])
-        yield Trailmesh(folder, sites.secrets, command=command, home=home, token=token)
+        tool = make(folder, sites.secrets, command=command, home=home, token=token)
+        try:
+            yield tool
+        finally:
+            tool.close()
     finally:
         node.terminate()
         node.wait(timeout=60)
@@ -116,11 +123,16 @@ def _ours(folder: Path, sites: Sites) -> Iterator[Trailmesh]:
 
 @contextmanager
 def _opened(make: Callable[..., Tool], folder: Path, sites: Sites, program: Path) -> Iterator[Tool]:
-    yield make(folder, sites.secrets, program=program, chromium=chromium())
+    tool = make(folder, sites.secrets, program=program, chromium=chromium())
+    try:
+        yield tool
+    finally:
+        tool.close()
 
 
 TOOLS: Final[dict[str, Callable[[Path, Sites], Any]]] = {
-    OURS: _ours,
+    Trailmesh.name: partial(_ours, Trailmesh),
+    OurServer.name: partial(_ours, OurServer),
     PlaywrightServer.name: lambda folder, sites: _opened(PlaywrightServer, folder, sites, installing.SERVER),
     PlaywrightCommand.name: lambda folder, sites: _opened(PlaywrightCommand, folder, sites, installing.COMMAND),
     AgentBrowser.name: lambda folder, sites: _opened(AgentBrowser, folder, sites, installing.NATIVE),
@@ -159,6 +171,5 @@ def _all(names: Sequence[str], work: Path, sites: Sites) -> Iterator[list[Tool]]
             (work / name).mkdir()
             (work / name / FILE).write_text("a report\n")
             tool = stack.enter_context(TOOLS[name](work / name, sites))
-            stack.callback(tool.close)
             tools.append(tool)
         yield tools

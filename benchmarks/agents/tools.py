@@ -356,24 +356,21 @@ class PlaywrightCommand(CommandLine):
         self.run("close", fails=False)
 
 
-class PlaywrightServer(Tool):
-    """``@playwright/mcp`` over standard input and output."""
+class Server(Tool):
+    """A server of MCP tools over standard input and output."""
 
-    name = "playwright-mcp"
-
-    def __init__(self, folder: Path, secrets: dict[str, Path], *, program: Path, chromium: str) -> None:
-        super().__init__(folder, secrets)
-        options = ["--headless", "--no-sandbox", "--isolated", "--executable-path", chromium]
-        self._process = subprocess.Popen(
-            ["node", str(program), *options], stdin=subprocess.PIPE, stdout=subprocess.PIPE, cwd=folder
-        )
-        self._count = 0
-        client = {"name": "benchmark", "version": "1"}
-        self._ask("initialize", {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": client})
-        self._send({"jsonrpc": "2.0", "method": "notifications/initialized"})
+    _count = 0
 
     def preamble(self) -> str:
         return json.dumps(self._ask("tools/list", {})["tools"])
+
+    def _start(self, command: Sequence[str], env: dict[str, str] | None = None) -> None:
+        self._process = subprocess.Popen(
+            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, cwd=self.folder, env={**os.environ, **(env or {})}
+        )
+        client = {"name": "benchmark", "version": "1"}
+        self._ask("initialize", {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": client})
+        self._send({"jsonrpc": "2.0", "method": "notifications/initialized"})
 
     def _send(self, message: dict[str, Any]) -> None:
         assert self._process.stdin is not None
@@ -400,6 +397,97 @@ class PlaywrightServer(Tool):
         if answer.get("isError"):
             raise Refused(printed)
         return printed
+
+    def _end(self) -> None:
+        assert self._process.stdin is not None
+        self._process.stdin.close()
+        self._process.wait(timeout=60)
+
+
+class OurServer(Server):
+    """Ours, by ``trailmesh mcp``."""
+
+    name = "trailmesh-mcp"
+    lasting = True
+    _ref = Trailmesh._ref
+    _session = re.compile(r"liv-[A-Z0-9]+")
+
+    def __init__(self, folder: Path, secrets: dict[str, Path], *, command: str, home: Path, token: Path) -> None:
+        super().__init__(folder, secrets)
+        self._command, self._home, self._token = command, home, token
+        self._opened, self._secret = "", ""
+        self._begin_with()
+
+    def _begin_with(self, *options: str) -> None:
+        """Start it anew. A secret is the owner's to give."""
+        env = {} if options else {"TRAILMESH_TOKEN_FILE": str(self._token)}
+        self._start([self._command, "mcp", "--home", str(self._home), *options], env)
+
+    def begin(self, secret: str, origin: str) -> None:
+        if secret == self._secret:
+            return
+        self.close()
+        self._secret = secret
+        if not secret:
+            self._begin_with()
+            return
+        named = f"{secret}@{origin}=@{self.secrets[secret]}"
+        self._begin_with("--as-owner", "--secret", named, "--allow", f"POST {origin}/**", "--approve-class", "6")
+
+    def call(self, tool: str, **arguments: Any) -> str:
+        if self._opened:
+            arguments = {"session": self._opened, **arguments}
+        return super().call(tool, **arguments)
+
+    def open(self, url: str) -> str:
+        answer = self.call("browser_navigate", url=url)
+        self._opened = self._opened or self._session.findall(answer)[0]
+        return answer
+
+    def look(self) -> str:
+        return self.call("browser_snapshot", interactive=True)
+
+    def find(self, words: str) -> str | None:
+        return self.call("browser_find", text=words)
+
+    def more(self) -> Iterator[str]:
+        yield self.call("browser_snapshot")
+
+    def fill(self, entries: Sequence[Entry], submit: bool) -> str:
+        fields = [
+            {"target": each.ref, **({"secret": each.secret} if each.secret else {"value": each.value or "on"})}
+            for each in entries
+        ]
+        return self.call("browser_fill_form", fields=fields, **({"submit": True} if submit else {}))
+
+    def click(self, ref: str) -> str:
+        return self.call("browser_click", target=ref)
+
+    def press(self, key: str) -> str:
+        return self.call("browser_press_key", key=key)
+
+    def upload(self, ref: str, file: str) -> str:
+        return self.call("browser_act", action=f"upload: {{ref: {ref}, files: [{file}]}}")
+
+    def wait(self, words: str) -> str:
+        return self.call("browser_wait_for", text=words)
+
+    def close(self) -> None:
+        if self._opened:
+            self.call("browser_close")
+        self._opened = ""
+        self._end()
+
+
+class PlaywrightServer(Server):
+    """``@playwright/mcp``."""
+
+    name = "playwright-mcp"
+
+    def __init__(self, folder: Path, secrets: dict[str, Path], *, program: Path, chromium: str) -> None:
+        super().__init__(folder, secrets)
+        options = ["--headless", "--no-sandbox", "--isolated", "--executable-path", chromium]
+        self._start(["node", str(program), *options])
 
     def open(self, url: str) -> str:
         return self.call("browser_navigate", url=url)
@@ -445,9 +533,7 @@ class PlaywrightServer(Tool):
         try:
             self.call("browser_close")
         finally:
-            assert self._process.stdin is not None
-            self._process.stdin.close()
-            self._process.wait(timeout=30)
+            self._end()
 
 
 def chromium() -> str:

@@ -10,10 +10,10 @@ import pytest
 import pytest_asyncio
 
 from adapters.browser.page.page import ChromiumPage
-from adapters.ports.browser import ActionOutcome, Page
+from adapters.ports.browser import ActionOutcome, Given, Page
 from protocol import limits
 from protocol.errors import MeshError
-from protocol.page.actions.action import Click, Extract, Goto, Locator, Scroll, Wait
+from protocol.page.actions.action import Click, Extract, Fill, Goto, Locator, Scroll, Wait
 from tests.sites.pages.server import LATE_S, PageServer
 from tests.sites.pages.visits import element
 
@@ -82,6 +82,23 @@ async def test_what_a_script_asks_of_a_host_whose_name_takes_long_to_look_up_is_
     outcome = await page.perform(Goto(url=f"{site.origin}/asks.html"))
     assert "an answer" in outcome.observation.text
     assert outcome.settled
+
+
+_REACTS = """<label>Town <input oninput="state.textContent = 'one letter'; setTimeout(() => {
+  state.textContent = 'two letters' }, 60)"></label><p id=state></p>"""
+
+
+async def test_a_page_that_reacts_to_a_field_is_waited_for_though_the_next_field_is_filled_at_once(
+    page: Page, site: PageServer
+) -> None:
+    """Taken out: ``changed`` in the first ``arm`` of ``still_scripts.QUIET``: the page has reacted before it is watched."""
+    site.extra["/reacts.html"] = _REACTS
+    opened = await page.perform(Goto(url=f"{site.origin}/reacts.html"))
+    town = element(opened.observation, "textbox", "Town")
+    filled = await page.perform(
+        Fill(target=Locator(role="textbox", name="Town"), value="Y"), ref=town.ref, given=Given(followed=True)
+    )
+    assert "two letters" in filled.observation.text
 
 
 _FADES = """<style>p {transition: opacity 400ms, color 30s} p.going {opacity: 0; color: red}</style>

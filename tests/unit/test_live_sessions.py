@@ -219,6 +219,9 @@ async def test_a_form_is_filled_in_one_call_whatever_its_fields_are(bench: Bench
     assert (refused.code, refused.message) == ("input.invalid", "e7 is a checkbox: give on or off")
     both = await bench.refused("fill", opened.session, fields={"e3": "x"}, secret={"e3": "password"})
     assert both.code == "input.invalid"
+    closed: LiveClosed = await bench.call("close", opened.session)
+    pictures = [bool(step.screenshot) for step in await bench.store.steps(closed.recorded[0].id)]
+    assert pictures[:5] == [True, False, False, False, True], "fields of one call share the picture of the last"
 
 
 async def test_an_action_names_its_element_by_locator_too(bench: Bench) -> None:

@@ -141,7 +141,8 @@ QUIET: Final = (
   });
   const options = {subtree: true, childList: true, characterData: true, attributes: true};
   for (const root of trees(document)) { roots.push(root); observer.observe(root, options); }
-  arm();
+  // The page may have reacted to an action before it was watched.
+  arm(Math.max(FIRST_MS - QUIET_MS, Math.min(0, changed - began)));
   const before = held(), told = () => changes + (held() !== before);
   globalThis.__trailmesh_watch?.end();
   // The watch goes on, so that a later caller learns without reading the page that nothing has changed.

@@ -33,6 +33,8 @@ class Stillness:
         """The number of times it was still: a document that was loaded since the last time is still being built."""
         self.quiet_ms = limits.SETTLE_QUIET_MS
         """The time without a change that counts as still."""
+        self.first_ms = limits.SETTLE_QUIET_MS
+        """The same for a page that has not changed at all since it is watched."""
         self.arrival_ms = limits.NAVIGATION_TIMEOUT_MS
         """How long the next document of the page may take."""
 
@@ -51,6 +53,7 @@ class Stillness:
     def _quiet(self) -> str:
         told = {
             "QUIET_MS": self.quiet_ms,
+            "FIRST_MS": self.first_ms,
             "BUSY_MS": limits.SETTLE_BUSY_MS,
             "BLANK_MS": limits.SETTLE_BLANK_MS,
             "ANSWER_MS": limits.SETTLE_ANSWER_MS,

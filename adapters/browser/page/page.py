@@ -24,7 +24,7 @@ from adapters.ports.browser import NOTHING, ActionOutcome, Blocked, Given, Leavi
 from protocol import limits
 from protocol.approval.leaving import Fate
 from protocol.errors import MeshError
-from protocol.page.actions.action import Action, Assert, Back, Extract, Forward, Goto, Reload, Wait
+from protocol.page.actions.action import Action, Assert, Back, Check, Extract, Fill, Forward, Goto, Reload, Select, Wait
 from protocol.page.actions.downloads import Download
 from protocol.page.actions.fits import Grade
 from protocol.page.secrets.secrets import Secrets
@@ -216,6 +216,8 @@ class ChromiumPage(ReadablePage):
             await self._stillness.dialog()
         still_ms = action.still_ms if isinstance(action, Wait) else 0
         self._stillness.quiet_ms = still_ms or limits.SETTLE_QUIET_MS
+        leaves = given.followed and isinstance(action, Check | Fill | Select)
+        self._stillness.first_ms = limits.SETTLE_FIELD_MS if leaves else self._stillness.quiet_ms
         settled = await self._settle(None if still_ms else expect, self._settling_ms(action, timeout_ms), seen=seen)
         if await self._guard.sending.rest(_LISTED_S):
             settled = await self._settle(None, self._settling_ms(action, timeout_ms))

@@ -168,13 +168,14 @@ class Driver:
         answer: DialogAnswer | None = None,
         said: Grade = "part",
         lists: Callable[[Prepared], StepRequests] | None = None,
+        followed: bool = False,
     ) -> ActionOutcome:
         """Do one action: observe, find its element, ask the gate, perform.
 
         ``expect``: the state hash to wait for, if one is known. ``evidence``: the recorded evidence of the element.
         ``evidence_onto``: that of the element that a drag ends on. ``answer``: the dialog that the action should cause, and the
         answer to it. ``said``: how closely the dialog's text must match the expected text. ``lists``: returns the requests that a
-        recording lists for the action.
+        recording lists for the action. ``followed``: as in ``Given``.
         Errors: those of ``prepare``, ``Gate.admit`` and ``Page.perform``, ``action.not_of_type``, ``action.dialog``.
         """
         self.prepared = None
@@ -220,6 +221,7 @@ class Driver:
             given,
             covers=(*covers, *(self._allowing.covers if self._allowing else ())),
             holds=holds,
+            followed=followed,
             decides=partial(self._decides, self._allowing, action, risk) if holds and self._allowing else None,
             grave=grave,
             level_min=risk.gravest,

@@ -100,6 +100,7 @@ class Recorder:
         )
         self._driver.values.update(values_of(plan.inputs))
         self._end: Callable[[MeshError], None] | None = None
+        self._pictured = True
         self._masking = Masking(page, self._secrets)
         self.sightings = Sightings(page)
         self._console = Console(page)
@@ -183,12 +184,14 @@ class Recorder:
         arrival: Arrival | None = None,
         expect: Expect | None = None,
         evidence: ElementEvidence | None = None,
+        *,
+        followed: bool = False,
     ) -> ActionOutcome:
         """Do one action and store it as the next step, whether it succeeded or not. With ``arrival``, the action must lead to that
         page.
 
         expect: the requests of the step that are expected to fail, and the dialog that it should cause. evidence: the evidence of
-        its element in an earlier recording.
+        its element in an earlier recording. followed: as in ``Given``; no picture is kept then, as the next step shows the same.
 
         In order: check that the address is unambiguous; reserve a step index; perform the action (``Driver.act``); check the page
         that it led to; store snapshot, screenshot and step.
@@ -201,12 +204,12 @@ class Recorder:
             require_plain(action.url)
         if len(self.steps) >= limits.SESSION_STEPS_MAX:
             raise MeshError("input.too_large", f"a session has at most {limits.SESSION_STEPS_MAX} steps")
-        started_ms = self.elapsed_ms
+        started_ms, self._pictured = self.elapsed_ms, not followed
         try:
             async with interruptible() as self._end:
                 answer = expect.dialog if expect else None
                 self._driver.step = (self.session.id, len(self.steps))
-                outcome = await self._driver.act(action, evidence=evidence, answer=answer)
+                outcome = await self._driver.act(action, evidence=evidence, answer=answer, followed=followed)
             if arrival is not None:
                 check_arrival(arrival, outcome.observation, self._plan.secrets)
         except MeshError as error:
@@ -377,7 +380,7 @@ class Recorder:
         return masks, page
 
     async def _screenshot(self) -> bytes:
-        if not self._plan.screenshots:
+        if not (self._plan.screenshots and self._pictured):
             return b""
         cover = await asyncio.to_thread(covering_on, self.observation, self._plan.secrets, self._plan.sites)
         try:

@@ -75,6 +75,11 @@ class Act(NamedTuple):
         return self.action.target if isinstance(self.action, FieldValue) else target_of(self.action)
 
 
+def fills(action: Action | FieldValue) -> bool:
+    """True for an action that puts a value into a field."""
+    return isinstance(action, FieldValue | Fill | Select | Check)
+
+
 @singledispatch
 def acts_of(given: Any) -> tuple[Act, ...]:
     """The actions that a verb with these parameters performs, in order. Errors: ``input.invalid``."""

@@ -30,7 +30,7 @@ from node.live.finding.personal import by_stored_name
 from node.live.recording.keeping import Recording, covering_on
 from node.live.recording.recorder import Recorder
 from node.live.recording.signer import Signer
-from node.live.sessions.acts import Act, FieldValue
+from node.live.sessions.acts import Act, FieldValue, fills
 from node.live.sessions.caller_view import CallerView
 from node.live.sessions.endings import ended, kept
 from node.live.sessions.kept_downloads import told
@@ -195,14 +195,15 @@ class LiveSession:
         held: list[HeldRequest] = []
         outcomes: list[ActionOutcome] = []
         notes: list[str] = []
-        for act in acts:
+        for act, next_act in zip(acts, [*acts[1:], None], strict=True):
             try:
                 await self._need_room(recorder)
                 action = await self._placed(page, recorder, act.action)
                 self.record = msgspec.structs.replace(self.record, actions=self.record.actions + 1)
                 # Shielded: an action that has begun is always recorded, even if the caller disconnects.
                 stop, patience_s = recorder.stopping(action)
-                work = recorder.perform(action, expect=act.expect)
+                followed = fills(act.action) and next_act is not None and fills(next_act.action)
+                work = recorder.perform(action, expect=act.expect, followed=followed)
                 outcomes.append(await to_its_end(work, stop=stop, patience_s=patience_s))
             except MeshError as error:
                 if did:
