@@ -12,7 +12,7 @@ from typing import Any
 from nacl.signing import SigningKey
 
 from adapters.cosigned_records import COSIGNED
-from adapters.ports.browser import OpenBrowser, OpenPersistent, no_persistent
+from adapters.ports.browser import OpenBrowser, OpenPersistent, OpenProxied, no_persistent, no_proxied
 from adapters.ports.clock import Clock, Notifier
 from adapters.ports.discovery import Discovery
 from adapters.ports.keys import KeyStore
@@ -60,6 +60,8 @@ class Ports:
     open_browser: OpenBrowser
     open_persistent: OpenPersistent = no_persistent
     """A browser of its own for a login with a slice of its profile."""
+    open_proxied: OpenProxied = no_proxied
+    """A browser of its own that goes through a proxy."""
     server: PeerServer
     client: PeerClient
     pairing_server: Callable[[], PairingServer]
@@ -223,6 +225,7 @@ def assemble(home: Path, config: Config, own: Identity, ports: Ports) -> Rooms:
         config,
         ports.open_browser,
         ports.open_persistent,
+        ports.open_proxied,
         metering=agents,
         codes=KeptCodes(store, clock),
         uploads=Uploads((*config.browser.upload_folders, str(home / handed_files.FOLDER))),

@@ -486,6 +486,18 @@ Errors: ``browser.missing``, ``browser.launch``; ``browser.no_profile`` (browser
 """
 
 
+OpenProxied = Callable[[str], Awaitable[Browser]]
+"""Starts a browser of its own that contacts all sites through the proxy of this name.
+
+Errors: ``browser.missing``, ``browser.launch``, ``config.invalid``; ``input.not_found`` (there is no such proxy).
+"""
+
+
+async def no_proxied(proxy: str) -> Browser:
+    """An ``OpenProxied`` for nodes without proxies."""
+    raise MeshError("input.not_found", "`browser.proxies` names no proxy of this name", proxy=proxy[:64])
+
+
 async def no_persistent(profile: Profile, given: Slice) -> Browser:
     """An ``OpenPersistent`` for nodes whose browsers have no profile of ours."""
     raise MeshError("browser.no_profile")

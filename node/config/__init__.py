@@ -15,6 +15,7 @@ from node.config.settings import (
     HttpConfig,
     PageConfig,
     PolicyConfig,
+    ProxyConfig,
     home_directory,
     starting,
 )
@@ -28,6 +29,7 @@ __all__ = [
     "HttpConfig",
     "PageConfig",
     "PolicyConfig",
+    "ProxyConfig",
     "YamlValue",
     "home_directory",
     "invalid_in_words",

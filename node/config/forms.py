@@ -18,11 +18,17 @@ from protocol.trust.agent_token import NAME_PATTERN as AGENT_NAME_PATTERN
 _SAID_CHARS_MAX: Final = 300
 
 FOLDER_PATTERN: Final = r"^/"
+PROXY_PATTERN: Final = r"^(http|socks5)://([a-z0-9.-]+|\[[0-9a-f:.]+\]):[1-9][0-9]{0,4}\Z"
+USER_PATTERN: Final = r"^[^\x00-\x1f\x7f:]*\Z"
+OPTIONAL_FILE_PATTERN: Final = r"^(/.*)?\Z"
 NAME_PATTERN: Final = r"^[\w][\w .-]*\Z"
 ORIGIN_PATTERN: Final = r"^https?://(\*\.)?([a-z0-9.-]+|\[[0-9a-f:.]+\])(:[1-9][0-9]{0,4})?\Z"
 
 _WORDS: Final[Mapping[str, str]] = {
     FOLDER_PATTERN: "an absolute path, such as /srv/uploads",
+    PROXY_PATTERN: "http:// or socks5://, a host and a port, without user and password, such as http://proxy.example:3128",
+    USER_PATTERN: "a name without : and control characters",
+    OPTIONAL_FILE_PATTERN: "an absolute path, such as /etc/proxy-password",
     NAME_PATTERN: "letters, digits, spaces and . _ - (starting with a letter, a digit or _)",
     ORIGIN_PATTERN: "an origin in lower case, such as https://shop.example, https://*.shop.example or http://127.0.0.1:8080",
     LOCALE_PATTERN: "a language, such as de, en-GB or zh-Hant-TW",

@@ -11,7 +11,15 @@ import platformdirs
 import yaml
 
 from node.base.ownership import check_private
-from node.config.forms import FOLDER_PATTERN, NAME_PATTERN, ORIGIN_PATTERN, invalid_in_words
+from node.config.forms import (
+    FOLDER_PATTERN,
+    NAME_PATTERN,
+    OPTIONAL_FILE_PATTERN,
+    ORIGIN_PATTERN,
+    PROXY_PATTERN,
+    USER_PATTERN,
+    invalid_in_words,
+)
 from node.config.safe_yaml import check_events, check_keys
 from node.config.site_rules import check_sites
 from protocol import limits
@@ -75,6 +83,23 @@ class DiscoveryConfig(_Record, frozen=True, kw_only=True):
     """IP addresses of the interfaces to use; empty uses all."""
 
 
+class ProxyConfig(_Record, frozen=True, kw_only=True):
+    """A proxy of the network. This node looks names up itself, and tells the proxy addresses only. Addresses of private networks
+    are contacted directly.
+    """
+
+    name: Name
+    """Its name for `trailmesh live open --proxy`."""
+    address: Annotated[str, msgspec.Meta(max_length=300, pattern=PROXY_PATTERN)]
+    """``http://HOST:PORT`` or ``socks5://HOST:PORT``."""
+    user: Annotated[str, msgspec.Meta(max_length=128, pattern=USER_PATTERN)] = ""
+    """The user at the proxy."""
+    password_file: Annotated[str, msgspec.Meta(max_length=4096, pattern=OPTIONAL_FILE_PATTERN)] = ""
+    """Absolute path of a file with the password of the user."""
+    sites: Annotated[tuple[Origin, ...], msgspec.Meta(max_length=limits.SITE_RULES_MAX)] = ()
+    """The sites that are always contacted through it."""
+
+
 class BrowserConfig(_Record, frozen=True, kw_only=True):
     """Which Chromium to use, and limits on its use."""
 
@@ -110,6 +135,8 @@ class BrowserConfig(_Record, frozen=True, kw_only=True):
     """Folders whose files an action may upload: absolute paths. Without one, only files that a command hands over are uploaded.
     Links in them are not followed.
     """
+    proxies: Annotated[tuple[ProxyConfig, ...], msgspec.Meta(max_length=32)] = ()
+    """Proxies of the network, for a browser that this node starts."""
     profile: Profile = Profile()
     """The screen and the preferences that are reported to pages, unless a session says otherwise."""
 
@@ -240,6 +267,7 @@ def parse(text: str, *, source: str = CONFIG_FILE) -> Config:
             raise MeshError("config.invalid", "the file is empty; write {} to use all defaults")
         config = msgspec.convert(plain, Config)
         check_sites(config.policy.sites)
+        _check_proxies(config.browser)
         return config
     except MeshError as error:
         raise MeshError("config.invalid", f"{source}, {error.message}", source=source) from error
@@ -285,6 +313,17 @@ def starting(given: str) -> Path:
 def is_example(path: Path) -> bool:
     """True if it is a configuration that belongs to the program: whoever can change that can change the program too."""
     return path.parent == _EXAMPLES
+
+
+def _check_proxies(browser: BrowserConfig) -> None:
+    """Errors: ``input.invalid``."""
+    names = [proxy.name for proxy in browser.proxies]
+    if names and browser.cdp_url:
+        raise MeshError(
+            "input.invalid", "`browser.proxies` are for a browser that this node starts, and not for `browser.cdp_url`"
+        )
+    if twice := next((name for name in names if names.count(name) > 1), ""):
+        raise MeshError("input.invalid", f"two of `browser.proxies` have the name {twice}")
 
 
 def load(home: Path) -> Config:

@@ -10,15 +10,17 @@ import contextlib
 import functools
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
+from urllib.parse import urlsplit
 
+from adapters.browser.base.proxy_settings import ProxySettings
 from adapters.browser.launch.settings import BrowserSettings
 from adapters.clock.system import SystemClock
 from adapters.ports.browser import no_persistent
 
 if TYPE_CHECKING:
-    from adapters.ports.browser import Browser, OpenBrowser, OpenPersistent
+    from adapters.ports.browser import Browser, OpenBrowser, OpenPersistent, OpenProxied
     from adapters.ports.clock import Clock
-    from node.config import BrowserConfig
+    from node.config import BrowserConfig, ProxyConfig
     from protocol.capsule.slices import Slice
     from protocol.recording.records.session import Profile
 
@@ -40,19 +42,43 @@ def machine_id() -> str:
     return ""
 
 
-def browser_settings(config: BrowserConfig) -> BrowserSettings:
-    """The settings of the browser adapter, from the configuration."""
+def browser_settings(config: BrowserConfig, *, proxy: str = "") -> BrowserSettings:
+    """The settings of the browser adapter, from the configuration. proxy: the name of the proxy for all sites."""
     return BrowserSettings(
         executable=config.executable,
         cdp_url=config.cdp_url,
         headless=config.headless,
         sandbox=config.sandbox,
+        proxies=tuple(map(_proxy, config.proxies)),
+        proxy=proxy,
     )
 
 
 def browser_of(config: BrowserConfig) -> OpenBrowser:
     """Opens the browser that ``config`` names. Errors of the call: ``browser.*``, ``config.invalid``."""
     return functools.partial(opened, browser_settings(config))
+
+
+def _proxy(config: ProxyConfig) -> ProxySettings:
+    parts = urlsplit(config.address)
+    return ProxySettings(
+        name=config.name,
+        scheme=parts.scheme,
+        host=parts.hostname or "",
+        port=parts.port or 0,
+        user=config.user,
+        password_file=config.password_file,
+        sites=config.sites,
+    )
+
+
+def proxied_of(config: BrowserConfig) -> OpenProxied:
+    """Opens a browser of its own that goes through a proxy. Errors of the call: those of ``OpenProxied``."""
+
+    async def proxied(proxy: str) -> Browser:
+        return await opened(browser_settings(config, proxy=proxy))
+
+    return proxied
 
 
 def persistent_of(config: BrowserConfig) -> OpenPersistent:

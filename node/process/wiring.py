@@ -19,7 +19,7 @@ from adapters.keys.file import FileKeyStore
 from adapters.keys.passphrase import PassphraseKeyStore
 from adapters.keys.seeds import read_lines
 from adapters.notify.sender import OutsideNotifier
-from adapters.ports.browser import OpenBrowser, OpenPersistent, no_persistent
+from adapters.ports.browser import OpenBrowser, OpenPersistent, no_persistent, no_proxied
 from adapters.ports.clock import Clock
 from adapters.ports.keys import KeyStore
 from adapters.ports.login_signs import HearPage, ReadSigns
@@ -39,7 +39,15 @@ from node.base.files import STORE_FILE, write_private
 from node.config import settings as configuration
 from node.health import doctor
 from node.live.browsers import open_browsers
-from node.process.machine import browser_of, browser_settings, machine_id, opened, persistent_of, system_clock
+from node.process.machine import (
+    browser_of,
+    browser_settings,
+    machine_id,
+    opened,
+    persistent_of,
+    proxied_of,
+    system_clock,
+)
 from node.process.passphrase import AskPassphrase, passphrase_source
 from node.rooms import Ports, assemble
 from node.signing import contents, identity
@@ -261,6 +269,7 @@ def _ports(
         keys=keys,
         open_browser=open_browser or browser_of(config.browser),
         # If browsers are given, no others are started.
+        open_proxied=no_proxied if open_browser else proxied_of(config.browser),
         open_persistent=open_persistent or (no_persistent if open_browser else persistent_of(config.browser)),
         server=server,
         client=MeshClient(

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import http.server
 import json
+import socketserver
 import threading
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import ClassVar
 
@@ -221,3 +223,61 @@ def test_a_page_is_told_of_another_browser_and_a_replay_tells_it_the_same(deeds:
     (recorded,) = live(deeds, "close", session)["recorded"]
     assert recorded["verdict"] == "partial", "a request failed while it was cut off"
     assert deeds.run("session", "replay", recorded["id"])["differences"] == []
+
+
+PROXIED = "http://93.184.215.14"
+"""A public address: what is asked of it goes through a proxy of the test, which answers in its place."""
+
+
+@contextmanager
+def answering_proxy(heads: list[str]) -> Iterator[int]:
+    """A proxy that answers in the place of every site. heads: what it was asked."""
+
+    class Answers(socketserver.StreamRequestHandler):
+        def handle(self) -> None:
+            for _ in range(2):
+                lines = iter(lambda: self.rfile.readline().decode().rstrip(), "")
+                heads.append("\n".join(lines))
+                body = b"" if heads[-1].startswith("CONNECT") else b"<title>Proxied</title><h1>Through</h1>"
+                length = f"Content-Type: text/html\r\nContent-Length: {len(body)}\r\n" if body else ""
+                self.wfile.write(f"HTTP/1.1 200 OK\r\n{length}\r\n".encode() + body)
+
+    with socketserver.ThreadingTCPServer(("127.0.0.1", 0), Answers) as server:
+        server.daemon_threads = True
+        thread = threading.Thread(target=server.serve_forever)
+        thread.start()
+        try:
+            yield server.server_address[1]
+        finally:
+            server.shutdown()
+            thread.join()
+
+
+def test_a_session_or_a_site_goes_through_a_proxy_and_the_wall_still_judges(tmp_path: Path, deeds_url: str) -> None:
+    (tmp_path / "password").write_text("correct-horse-battery")
+    named: list[str] = []
+    chosen: list[str] = []
+    with answering_proxy(named) as one, answering_proxy(chosen) as other:
+        proxies = (
+            f"{{name: site, address: 'http://127.0.0.1:{one}', sites: ['{PROXIED}']}}, {{name: all, address: "
+            f"'http://127.0.0.1:{other}', user: anna, password_file: {tmp_path / 'password'}}}"
+        )
+        config = CONFIG.replace("browser: {", f"browser: {{proxies: [{proxies}], ")
+        with serving(tmp_path, "anna", config=config) as (node,):
+            opened = live(node, "open", f"{PROXIED}/")
+            assert opened["observation"]["title"] == "Proxied"
+            assert named[0].startswith("CONNECT 93.184.215.14:80")
+            live(node, "close", opened["session"])
+            named.clear()
+            opened = live(node, "open", f"{PROXIED}/", "--proxy", "all")
+            assert (opened["observation"]["title"], named) == ("Proxied", [])
+            assert "Proxy-Authorization: Basic YW5uYTpjb3JyZWN0LWhvcnNlLWJhdHRlcnk=" in chosen[0]
+            # What this node may reach itself is no business of a proxy, and what nobody may reach is refused before.
+            for url, answer in ((deeds_url, '"there"'), ("http://169.254.169.254", '"refused"')):
+                script = f"fetch('{url}/', {{mode: 'no-cors'}}).then(() => 'there', () => 'refused')"
+                assert live(node, "evaluate", opened["session"], script)["extracted"] == answer
+            live(node, "close", opened["session"])
+            assert refused(node, "open", f"{PROXIED}/", "--proxy", "none")[0] == "input.not_found"
+            told = cli("node", "logs", "--json", home=node.home)[1]
+        assert "correct-horse" not in told
+    assert not any("127.0.0.1" in head or "169.254" in head for head in (*named, *chosen))

@@ -37,6 +37,7 @@ class LiveVerbs(Calls):
         allow: Sequence[str] = (),
         approve_class: int = 0,
         capsule: str = "",
+        proxy: str = "",
         hold: int = 20,
         progress: Progress | None = None,
     ) -> Opened:
@@ -55,6 +56,7 @@ class LiveVerbs(Calls):
         allow: A request other than GET that may be sent, for example 'POST https://shop.example/login'.
         approve_class: Approve risk classes up to N for the whole live session (docs/risk.md).
         capsule: Begin with the login of this capsule. Only its origins are contacted then (docs/capsules.md).
+        proxy: Contact all sites through this proxy of `browser.proxies`, in a browser of its own.
         hold: Seconds that a request which changes something waits for the owner's yes; 0 refuses it at once
         (docs/approvals.md). At a terminal the default is 60.
         progress: is told what happens meanwhile.
@@ -73,6 +75,7 @@ class LiveVerbs(Calls):
                 "allow": allow,
                 "approve_class": approve_class,
                 "capsule": capsule,
+                "proxy": proxy,
                 "hold": hold,
             },
             progress,
@@ -792,6 +795,7 @@ class BlockingLiveVerbs(BlockingCalls):
         allow: Sequence[str] = (),
         approve_class: int = 0,
         capsule: str = "",
+        proxy: str = "",
         hold: int = 20,
         progress: Progress | None = None,
     ) -> Opened:
@@ -810,6 +814,7 @@ class BlockingLiveVerbs(BlockingCalls):
         allow: A request other than GET that may be sent, for example 'POST https://shop.example/login'.
         approve_class: Approve risk classes up to N for the whole live session (docs/risk.md).
         capsule: Begin with the login of this capsule. Only its origins are contacted then (docs/capsules.md).
+        proxy: Contact all sites through this proxy of `browser.proxies`, in a browser of its own.
         hold: Seconds that a request which changes something waits for the owner's yes; 0 refuses it at once
         (docs/approvals.md). At a terminal the default is 60.
         progress: is told what happens meanwhile.
@@ -828,6 +833,7 @@ class BlockingLiveVerbs(BlockingCalls):
                 "allow": allow,
                 "approve_class": approve_class,
                 "capsule": capsule,
+                "proxy": proxy,
                 "hold": hold,
             },
             progress,

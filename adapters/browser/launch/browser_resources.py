@@ -14,7 +14,7 @@ from adapters.browser.launch.profile_directory import (
     remove_abandoned,
     remove_profile_directory,
 )
-from adapters.browser.wall import Destinations, Entries, Tunnel, Wall
+from adapters.browser.wall import NO_PROXIES, Destinations, Entries, Proxies, Tunnel, Wall
 from protocol.errors import MeshError
 
 
@@ -38,8 +38,8 @@ class BrowserResources:
         """None without a tunnel: names are then resolved elsewhere, and only literal addresses can be judged."""
 
     @classmethod
-    async def made(cls, *, tunnel: bool) -> BrowserResources:
-        """Fresh resources. Errors: ``browser.launch``."""
+    async def made(cls, *, tunnel: bool, proxies: Proxies = NO_PROXIES) -> BrowserResources:
+        """Fresh resources. proxies: those of the tunnel. Errors: ``browser.launch``."""
         await asyncio.to_thread(remove_abandoned)
         with contextlib.ExitStack() as undo:
             profile_directory = make_profile_directory()
@@ -47,7 +47,7 @@ class BrowserResources:
             lock = lock_profile_directory(profile_directory)
             undo.callback(lock.release)
             destinations = Destinations() if tunnel else None
-            opened = Tunnel(destinations) if destinations is not None else None
+            opened = Tunnel(destinations, proxies) if destinations is not None else None
             try:
                 entries = await opened.start() if opened is not None else None
             except OSError as error:

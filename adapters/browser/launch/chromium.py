@@ -14,7 +14,7 @@ from adapters.browser.launch.arguments import launch_args, own_way
 from adapters.browser.launch.browser import ChromiumBrowser, connected
 from adapters.browser.launch.browser_resources import BrowserResources
 from adapters.browser.launch.profile_directory import environment
-from adapters.browser.launch.settings import BrowserSettings, find_executable
+from adapters.browser.launch.settings import BrowserSettings, find_executable, proxies_of
 from adapters.ports.browser import OpenBrowser
 
 _LEASH: Final = str(Path(leash.__file__))
@@ -56,7 +56,7 @@ def launcher(settings: BrowserSettings) -> OpenBrowser:
 
     async def launch() -> ChromiumBrowser:
         launch_args(settings, profile_directory="")  # refuse before any file is created
-        ground = await BrowserResources.made(tunnel=not own_way(settings))
+        ground = await BrowserResources.made(tunnel=not own_way(settings), proxies=await proxies_of(settings))
 
         async def connect(driver: Playwright) -> Browser:
             return await driver.chromium.launch(**launch_options(settings, ground, driver))

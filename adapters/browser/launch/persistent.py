@@ -20,7 +20,7 @@ from adapters.browser.launch.browser import ChromiumBrowser, connected, context_
 from adapters.browser.launch.browser_resources import BrowserResources
 from adapters.browser.launch.chromium import launch_options
 from adapters.browser.launch.profile_directory import browser_processes
-from adapters.browser.launch.settings import BrowserSettings
+from adapters.browser.launch.settings import BrowserSettings, proxies_of
 from adapters.browser.page.context import ChromiumContext
 from adapters.browser.state.profile_files import read_slice, write_slice
 from adapters.browser.state.state import StoredState
@@ -96,7 +96,7 @@ def persistent_launcher(settings: BrowserSettings) -> OpenPersistent:
 
     async def launch(profile: Profile, given: Slice) -> ChromiumBrowser:
         launch_args(settings, profile_directory="")  # refuse before any file is created
-        ground = await BrowserResources.made(tunnel=not own_way(settings))
+        ground = await BrowserResources.made(tunnel=not own_way(settings), proxies=await proxies_of(settings))
         try:
             await asyncio.to_thread(write_slice, ground.profile_directory, given)
         except BaseException:

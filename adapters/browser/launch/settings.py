@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import shutil
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import msgspec
 
+from adapters.browser.base.proxy_settings import ProxySettings
 from protocol.errors import MeshError
+
+if TYPE_CHECKING:
+    from adapters.browser.wall import Proxies
 
 _SYSTEM_NAMES: Final = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 _SYSTEM_PATHS: Final = (
@@ -35,7 +40,18 @@ class BrowserSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_
     """False starts Chromium without its sandbox: needed as root, and never set automatically."""
     extra_args: tuple[str, ...] = ()
     """Further launch arguments, out of the allowed ones. A proxy must be named here: the system's proxy is not used."""
+    proxies: tuple[ProxySettings, ...] = ()
+    """Proxies of the network, for a browser that is started here."""
+    proxy: str = ""
+    """The name of the proxy for all sites; empty goes by ``sites`` of ``proxies``."""
     launch_timeout_ms: int = 15_000
+
+
+async def proxies_of(settings: BrowserSettings) -> Proxies:
+    """The proxies of ``settings``, with their passwords. Errors: ``config.invalid``, ``input.not_found``."""
+    from adapters.browser.wall import Proxies  # only a browser that is started needs it
+
+    return await asyncio.to_thread(Proxies, settings.proxies, settings.proxy)
 
 
 def find_executable(settings: BrowserSettings, bundled: str = "") -> str:

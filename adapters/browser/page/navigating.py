@@ -30,6 +30,7 @@ _ATTEMPTS: Final = {
     "no_name": "no host has this name",
     "refused": "the connection was refused: no server listens at this address and port",
     "unreachable": "the address cannot be reached",
+    "proxy": "the proxy of this site does not connect to it (`browser.proxies`)",
     "late": "no connection to the site came about in time",
 }
 

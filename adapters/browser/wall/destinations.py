@@ -19,8 +19,8 @@ from protocol.risk.requests.destinations import judge_destination, literal_addre
 from protocol.risk.requests.requests import GuardPolicy
 from protocol.wire.destination import NetworkZone, place_of
 
-Attempt = Literal["connected", "no_name", "refused", "unreachable", "late"]
-"""How an attempt to connect ended. ``late``: no answer came in time."""
+Attempt = Literal["connected", "no_name", "refused", "unreachable", "late", "proxy"]
+"""How an attempt to connect ended. ``late``: no answer came in time. ``proxy``: a proxy did not connect."""
 K = TypeVar("K")
 V = TypeVar("V")
 

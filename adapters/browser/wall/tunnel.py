@@ -21,9 +21,8 @@ from collections.abc import Iterator
 from functools import partial
 from typing import Final, NamedTuple, cast
 
-from aiohappyeyeballs import start_connection
-
 from adapters.browser.wall.destinations import Attempt, Destinations
+from adapters.browser.wall.proxies import NO_PROXIES, Proxies, ProxyError
 from adapters.browser.wall.relays import Entrance, Relay, checked
 from protocol import limits
 
@@ -44,7 +43,9 @@ class Entries(NamedTuple):
 class Tunnel:
     """Connects where it is asked to, if its wall permits."""
 
-    def __init__(self, destinations: Destinations) -> None:
+    def __init__(self, destinations: Destinations, proxies: Proxies = NO_PROXIES) -> None:
+        """proxies: those through which it connects to some sites."""
+        self._proxies = proxies
         self._destinations = destinations
         self._wall = destinations.wall
         self._servers: list[asyncio.Server] = []
@@ -101,7 +102,7 @@ class Tunnel:
             try:
                 async with asyncio.timeout(limits.NAVIGATION_TIMEOUT_MS / 1000):
                     ways = await self._destinations.ways(*wanted)
-                    connected = await start_connection(ways, happy_eyeballs_delay=0.25)
+                    connected = await self._proxies.connected(scheme, *wanted, ways)
                     there, _ = await loop.create_connection(lambda: outward, sock=connected)
             except (OSError, TimeoutError, UnicodeError) as error:  # UnicodeError: a malformed host name
                 self._destinations.note(*wanted, _end_of(error))
@@ -157,6 +158,8 @@ def _end_of(error: BaseException) -> Attempt:
             return "late"
         case socket.gaierror() | UnicodeError():
             return "no_name"
+        case ProxyError():
+            return "proxy"
         case ConnectionRefusedError():
             return "refused"
         case _:

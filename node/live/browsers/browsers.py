@@ -16,8 +16,10 @@ from adapters.ports.browser import (
     Given,
     OpenBrowser,
     OpenPersistent,
+    OpenProxied,
     Page,
     no_persistent,
+    no_proxied,
 )
 from node.live.acting.codes import NO_CODES, Codes
 from node.live.acting.uploads import NO_UPLOADS, Uploads
@@ -54,6 +56,7 @@ class Browsers:
         queue_s: float = limits.CONTEXT_QUEUE_S,
         idle_s: float = limits.BROWSER_IDLE_S,
         open_persistent: OpenPersistent = no_persistent,
+        open_proxied: OpenProxied = no_proxied,
         attached: bool = False,
         metering: Metering = UNMETERED,
         codes: Codes = NO_CODES,
@@ -65,6 +68,7 @@ class Browsers:
         opens capsules in these browsers.
         """
         self._open_browser, self._open_persistent = open_browser, open_persistent
+        self._open_proxied = open_proxied
         self._attached = attached
         """True if the browsers were started by somebody else: some of their requests do not pass the guard."""
         self._step_timeout_ms = step_timeout_ms
@@ -80,6 +84,11 @@ class Browsers:
 
     async def _start(self) -> Browser:
         browser = await self._open_browser()
+        self._info = browser.info
+        return browser
+
+    async def _start_proxied(self, proxy: str) -> Browser:
+        browser = await self._open_proxied(proxy)
         self._info = browser.info
         return browser
 
@@ -131,10 +140,12 @@ class Browsers:
         wait_s: float | None = None,
         tabs: bool = False,
         persistent: bool = False,
+        proxy: str = "",
     ) -> Lent:
         """A fresh isolated context. The caller closes it, which frees its place.
 
-        persistent: give the context a browser and a profile of its own; a ``state`` with a slice implies it.
+        persistent: give the context a browser and a profile of its own; a ``state`` with a slice implies it. proxy: give it a
+        browser of its own that goes through the proxy of this name.
 
         A caller without browser time left gets no place; waiting for a place is not counted. A browser that turns out to be gone
         is replaced once. wait_s: time limit of the wait for a place; None for the configured one. tabs: as ``Browser.open``.
@@ -144,21 +155,25 @@ class Browsers:
         free = await self._places.take(wait_s)
         try:
             try:
-                seat, context = await self._seated(profile, guard, state, tabs, persistent)
+                seat, context = await self._seated(profile, guard, state, tabs, persistent, proxy)
             except MeshError as error:
                 if error.code != "browser.crashed":
                     raise
-                seat, context = await self._seated(profile, guard, state, tabs, persistent)
+                seat, context = await self._seated(profile, guard, state, tabs, persistent, proxy)
         except BaseException:
             free()
             raise
         return Lent(context, seat.gone, self._patient, [seat.leave, free])
 
     async def _seated(
-        self, profile: Profile, guard: GuardPolicy, state: BrowserState | None, tabs: bool, persistent: bool
+        self, profile: Profile, guard: GuardPolicy, state: BrowserState | None, tabs: bool, persistent: bool, proxy: str
     ) -> tuple[Seat, Context]:
         given = state.slice if state is not None else NO_SLICE
         own = partial(self._start_persistent, profile, given) if persistent or given else None
+        if proxy and own is not None:
+            raise MeshError("input.invalid", "a login with a profile of its own takes no proxy for one session")
+        if proxy:
+            own = partial(self._start_proxied, proxy)
         seat = await self._pool.seat(own)
         try:
             return seat, await seat.browser.open(profile, guard, state=state, tabs=tabs)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from adapters.ports.browser import OpenBrowser, OpenPersistent, no_persistent
+from adapters.ports.browser import OpenBrowser, OpenPersistent, OpenProxied, no_persistent, no_proxied
 from node.config import Config
 from node.live.acting.codes import NO_CODES, Codes
 from node.live.acting.uploads import NO_UPLOADS, Uploads
@@ -17,6 +17,7 @@ def open_browsers(
     config: Config,
     open_browser: OpenBrowser,
     open_persistent: OpenPersistent = no_persistent,
+    open_proxied: OpenProxied = no_proxied,
     *,
     metering: Metering = UNMETERED,
     codes: Codes = NO_CODES,
@@ -37,6 +38,7 @@ def open_browsers(
         queue_s=browser.queue_seconds,
         idle_s=browser.idle_seconds,
         open_persistent=open_persistent,
+        open_proxied=open_proxied,
         attached=bool(browser.cdp_url),
         metering=metering,
         codes=codes,

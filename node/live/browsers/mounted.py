@@ -68,8 +68,11 @@ class HeldContext:
             await self._held.aclose()
 
 
-async def held_context(browsers: Browsers, profile: Profile, capsule: str, wish: Wish, over: End) -> HeldContext:
-    """A fresh context with ``capsule`` mounted, which outlives the call. over: as in ``Mounts.mount``.
+async def held_context(
+    browsers: Browsers, profile: Profile, capsule: str, wish: Wish, over: End, *, proxy: str = ""
+) -> HeldContext:
+    """A fresh context with ``capsule`` mounted, which outlives the call. over: as in ``Mounts.mount``. proxy: as in
+    ``Browsers.context``.
 
     Errors: those of ``Mounts.mount`` and ``Browsers.context``.
     """
@@ -77,7 +80,7 @@ async def held_context(browsers: Browsers, profile: Profile, capsule: str, wish:
         mount = Mount(guard=wish.guard)
         if capsule:
             mount = await held.enter_async_context(browsers.mounts.mount(capsule, wish, over))
-        context = await browsers.context(profile, mount.guard, state=mount.state)
+        context = await browsers.context(profile, mount.guard, state=mount.state, proxy=proxy)
         context.login = mount.login
         try:
             await mount.ready()

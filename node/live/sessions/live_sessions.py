@@ -174,7 +174,7 @@ class LiveSessions:
         )
         await asyncio.to_thread(remove_old, self._serving.home, self._clock)
         await asyncio.to_thread(remove_unused, self._serving.home, self._clock.now_ms())
-        context = await held_context(self._browsers, profile, params.capsule, wish, meter.end)
+        context = await held_context(self._browsers, profile, params.capsule, wish, meter.end, proxy=params.proxy)
         try:
             await meter.start(
                 self._browsers.metering

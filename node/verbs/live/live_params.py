@@ -75,6 +75,14 @@ class OpenParams(Params, frozen=True, kw_only=True):
         int, option("Approve risk classes up to N for the whole live session (docs/risk.md).", metavar="N", ge=0, le=7)
     ] = 0
     capsule: Annotated[str, CAPSULE] = ""
+    proxy: Annotated[
+        str,
+        option(
+            "Contact all sites through this proxy of `browser.proxies`, in a browser of its own.",
+            metavar="NAME",
+            max_length=64,
+        ),
+    ] = ""
     hold: Annotated[
         int,
         option(
