@@ -211,6 +211,14 @@ async def test_the_page_is_reached_by_its_link_and_keeps_to_its_policy(tmp_path:
             "() => [...document.querySelectorAll('.stage img')].map(each => each.complete && each.naturalWidth > 0)"
         )
         assert await page.evaluate(pictures) == [True]
+        # A session is found by its title.
+        await page.goto(f"{root}sessions")
+        for text, count in (("shop.test", 1), ("no such", 0)):
+            await page.get_by_label("Find").fill(text)
+            await page.get_by_label("Find").press("Enter")
+            await page.wait_for_url(re.compile("text=" + text[:2]))
+            assert await page.get_by_label("Find").input_value() == text
+            assert await page.locator("article").count() == count, text
         # Another web browser without the cookie, with the used link, sees nothing.
         other = await (await chromium.new_context()).new_page()
         await other.goto(link)

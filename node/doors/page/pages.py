@@ -26,6 +26,7 @@ from protocol.recording.records.session import Session, Step, Verdict
 Dispatch = Callable[[str, bytes, Callable[[dict[str, Any]], None], Caller], Awaitable[Any]]
 """``(verb, JSON body, tell, caller) -> result record``."""
 _HOME_SESSIONS: Final = 8
+_FOUND_CHARS_MAX: Final = 200
 _HOME_QUESTIONS: Final = 20
 """How many open questions are shown with everything about them; the others follow when these are answered."""
 
@@ -176,7 +177,8 @@ class _Asking:
         page = self._asked_number("page") or 1
         most = page * view.size + 1
         limit = {"limit": min(most, view.rows_max)} if "limit" in view.verb.takes.__struct_fields__ else {}
-        result = await self._ask(view.verb, **view.given, **limit)
+        text = self._wanted.query.get("text", "")[:_FOUND_CHARS_MAX] if view.path == "sessions" else ""
+        result = await self._ask(view.verb, **view.given, **limit, **({"text": text} if text else {}))
         rows = list(getattr(result, view.rows))
         if view.path == "audit":
             rows.reverse()
@@ -194,7 +196,7 @@ class _Asking:
                 more = {"sessions": await self._covered(rows)}
         kind = type(getattr(result, view.rows))
         parts = parts_of(view.verb, msgspec.structs.replace(result, **{view.rows: kind(rows)}))
-        turns = {"page": page, "later": later, "rows": len(rows)}
+        turns: dict[str, Any] = {"page": page, "later": later, "rows": len(rows), "text": text}
         return self.page(view.template, view.title, view=view, parts=parts, **turns, **more)
 
     async def _one(self, view: View, named: str) -> Given:
@@ -261,7 +263,8 @@ class _Asking:
     async def _changes(self) -> Given:
         """Waits for a change of the node; says the number of the last one."""
         since = self._wanted.query.get("since", "")
-        wait_s = limits.PAGE_MOVES_S if "moves" in self._wanted.query else limits.PAGE_WAIT_S
+        waits = {"moves": limits.PAGE_MOVES_S, "now": 0}
+        wait_s = waits.get(self._wanted.query.get("when", ""), limits.PAGE_WAIT_S)
         wait = {"since": int(since), "wait_s": wait_s} if since.isdecimal() and len(since) < 16 else {}
         try:
             found = await self._ask(events.LIST, limit=1, **wait)

@@ -44,9 +44,11 @@
       pictures.delete(each.getAttribute("src") + each.className);
       each.replaceWith(document.adoptNode(same));
     }
+    const [typed, field] = [main().querySelector("#find"), next.querySelector("#find")];
     const focus = main().contains(document.activeElement) && document.activeElement !== main() ? place(document.activeElement) : null;
     const scrolled = [...main().querySelectorAll(".scroll, .strip, .diff")].map((each) => [each.scrollLeft, each.scrollTop]);
     const open = [...main().querySelectorAll("details")].map((each) => each.open);
+    if (typed && field) field.replaceWith(typed); // what is being typed stays
     main().replaceWith(document.adoptNode(next));
     [...main().querySelectorAll("details")].forEach((each, index) => (each.open = Boolean(open[index])));
     document.title = fresh.title;
@@ -120,7 +122,7 @@
   });
   addEventListener("popstate", () => turn(location.href, false));
   document.addEventListener("keydown", (event) => {
-    if (event.metaKey || event.ctrlKey || event.altKey || event.target.closest(".scroll, .diff")) return;
+    if (event.metaKey || event.ctrlKey || event.altKey || event.target.closest(".scroll, .diff, input")) return;
     const steps = event.target.closest(".player") ? [...document.querySelectorAll(".strip a")] : [];
     const link = event.shiftKey
       ? { ArrowLeft: document.querySelector(".looks a[rel=before]"), ArrowRight: document.querySelector(".looks a[rel=after]") }[event.key]
@@ -135,28 +137,38 @@
     turn(link.href, true);
   });
 
+  // No form: the policy allows none.
+  document.addEventListener("change", (event) => {
+    if (event.target.id !== "find") return;
+    const text = event.target.value.trim();
+    location.assign(location.pathname + (text ? `?text=${encodeURIComponent(text)}` : ""));
+  });
+
+  const seen = (ms) =>
+    new Promise((done) => {
+      document.addEventListener("visibilitychange", done, { once: true });
+      setTimeout(done, ms);
+    });
   const follow = async () => {
     for (;;) {
-      if (document.hidden) {
-        await new Promise((done) => document.addEventListener("visibilitychange", done, { once: true }));
-        continue;
-      }
+      // A page that nobody looks at holds no connection, since a web browser opens only six to a node. Its title still counts.
+      if (document.hidden) await seen(20000);
       const { root, since, moves } = main().dataset;
+      const when = document.hidden ? "now" : moves === undefined ? "" : "moves";
       const hidden = new AbortController();
       const hide = () => document.hidden && hidden.abort();
       document.addEventListener("visibilitychange", hide);
       try {
-        const answer = await fetch(`${root}changes?since=${since}${moves === undefined ? "" : "&moves"}`, { signal: hidden.signal });
+        const answer = await fetch(`${root}changes?since=${since}&when=${when}`, { signal: hidden.signal });
         if (answer.status === 401) {
           tell("This page is closed. `trailmesh ui` opens it again.");
           return;
         }
         if (!answer.ok) throw new Error();
         tell("");
-        if (String((await answer.json()).last) !== since || moves !== undefined) put(await read(location.href));
+        if (String((await answer.json()).last) !== since || when === "moves") put(await read(location.href));
         await pause(700);
       } catch {
-        // A page that nobody looks at holds no connection: a web browser opens only six to a node.
         if (hidden.signal.aborted) continue;
         tell("The node does not answer. What is shown may be old.");
         await pause(3000);
