@@ -346,6 +346,8 @@ async def test_a_session_is_shown_step_by_step(node: Node, visitor: Visitor) -> 
 
 async def test_a_change_is_told_while_the_page_waits(node: Node, visitor: Visitor) -> None:
     since = msgspec.json.decode((await visitor.get("changes"))[1])["last"]
+    told = (await visitor.get(f"changes?since={since}&when=now"))[1]
+    assert msgspec.json.decode(told)["last"] == since, "a tab in the background holds no connection"
     opened = await ask(node, "live.open", url=f"{ORIGIN}/")
     status, told, _ = await visitor.get(f"changes?since={since}")
     assert status == 200 and msgspec.json.decode(told)["last"] > since
