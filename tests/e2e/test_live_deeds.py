@@ -165,6 +165,8 @@ def test_a_script_reads_the_page_apart_from_its_scripts_and_what_it_sends_is_hel
     button = ref_of(live(deeds, "table", session), "Two")
     assert live(deeds, "evaluate", session, "e => e.tagName", "--element", button)["extracted"] == '"BUTTON"'
     assert live(deeds, "evaluate", session, "element.textContent", "--element", button)["extracted"] == '"Two"'
+    steps = f"[{{evaluate: {{ref: {button}, script: element.id}}}}, {{emulate: {{color_scheme: dark}}}}]"
+    assert live(deeds, "act", session, steps)["did"][1] == "emulate color scheme dark"
     cut = live(deeds, "evaluate", session, "'x'.repeat(10**6)")["extracted"]
     assert (len(cut) < 20_000, cut.endswith("… (cut: 1000002 characters)")) == (True, True)
     for script, why in (("nothing.here", "ReferenceError"), ("}{", "SyntaxError"), ("for (;;);", "did not end")):

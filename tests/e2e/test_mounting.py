@@ -129,6 +129,10 @@ async def test_a_live_session_keeps_to_its_capsule_and_ends_with_it(logins: Kept
             node, "live.act", session=opened.session, action="goto: 'https://e.example/‹secret:capsule.1›'"
         )
         assert typed.code in ("action.secret_missing", "action.secret_elsewhere", "browser.refused")
+        script = await refusal(
+            node, "live.evaluate", session=opened.session, script="[...localStorage.token].reverse()"
+        )
+        assert script.code == "action.script_refused", "no search would find what it tells"
         await ask(node, "capsule.revoke", capsule="shop")
         ended = await refusal(node, "live.snapshot", session=opened.session)
         assert (ended.code, ended.detail["reason"]) == ("live.ended", "capsule")
