@@ -121,7 +121,7 @@ def records_module(group: str, verbs: Iterable[Verb]) -> str:
         "from __future__ import annotations",
         "",
     ]
-    lines += ["from typing import Any", "", "import msgspec", ""]
+    lines += ["from typing import Any", "", "import msgspec", "", "from trailmesh.client.record import Record", ""]
     for record in _records(verbs):
         lines += ["", *_record(record), ""]
     return "\n".join(lines) + "\n"
@@ -144,7 +144,7 @@ def _record(record: type[msgspec.Struct]) -> Iterator[str]:
         options += f", tag_field={told.tag_field!r}, tag={told.tag!r}"
     if told.array_like:
         options += ", array_like=True"
-    yield f"class {record.__name__}(msgspec.Struct, {options}):"
+    yield f"class {record.__name__}(Record, {options}):"
     yield from _docstring(inspect.getdoc(record) or record.__name__, 4)
     notes = field_notes(record)
     for field in told.fields:

@@ -12,6 +12,7 @@ _WORDS: Final = {
     "__aenter__": "__enter__",
     "__aexit__": "__exit__",
     "AsyncIterator": "Iterator",
+    "Awaited": "BlockingAwaited",
     "Connection": "BlockingConnection",
     "Running": "BlockingRunning",
     "trailmesh.connect": "trailmesh.sync.connect",

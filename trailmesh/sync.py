@@ -15,9 +15,10 @@ from types import TracebackType
 from typing import Any, Final, Literal, Self
 
 from trailmesh.calls import BlockingVerbs, Verbs
-from trailmesh.client.base import BlockingConnection, asked
+from trailmesh.client.base import BlockingAwaited, BlockingConnection, asked
 from trailmesh.client.calling import NOTHING, BlockingRunning, Progress
 from trailmesh.client.errors import MeshError
+from trailmesh.client.record import Picture
 from trailmesh.records.approve import Asked, Stand
 from trailmesh.records.capsule import KeptCapsule
 from trailmesh.records.events import FeedChange
@@ -37,7 +38,7 @@ Checked = Literal[
 ]
 
 
-class Page:
+class Page(BlockingAwaited):
     """A live session. ``with`` opens it, and closes it at the end, which signs what was recorded.
 
     An element is named by its id (``e17``), which an observation shows, for as long as the element is on the page.
@@ -54,11 +55,15 @@ class Page:
         self.recorded: tuple[RecordedPage, ...] = ()
         """The signed recordings, one for each page that was used; empty until it is closed."""
 
-    def __enter__(self) -> Self:
+    def open(self) -> Self:
+        """Open it, if it is not open."""
         if self._asked is not None and not self.session:
             self.opened = self._verbs.live.open(**self._asked)
             self.session = self.opened.session
         return self
+
+    def __enter__(self) -> Self:
+        return self.open()
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
@@ -69,15 +74,22 @@ class Page:
             if kind is None:
                 raise
 
+    def _live(self) -> str:
+        """The id of its live session. Without one a verb would take the one that is open, whosever it is."""
+        return (self.open()).session
+
+    def __repr__(self) -> str:
+        return f"<Page {self.session or 'not open yet'}>"
+
     # --- looking -----------------------------------------------------------------------------------------------------
 
     def table(self, part: int = 1) -> Observed:
         """The controls of the page, a line for each."""
-        return self._verbs.live.table(session=self.session, part=part)
+        return self._verbs.live.table(session=self._live(), part=part)
 
     def find(self, text: str, part: int = 1) -> Observed:
         """The lines with ``text``, or the elements of a role such as ``button``."""
-        return self._verbs.live.find(text, session=self.session, part=part)
+        return self._verbs.live.find(text, session=self._live(), part=part)
 
     def one(self, text: str, *, role: str = "") -> str:
         """The id of the only element with ``text`` in its line, and of this role; if there are several, the one with that name.
@@ -96,35 +108,35 @@ class Page:
     def snapshot(self, part: int = 1, *, focus: str = "", delta: bool = False, interactive: bool = False) -> Observed:
         """The whole page; one element (``focus``); or what has changed since it was shown last (``delta``)."""
         return self._verbs.live.snapshot(
-            session=self.session, part=part, focus=focus, delta=delta, interactive=interactive
+            session=self._live(), part=part, focus=focus, delta=delta, interactive=interactive
         )
 
-    def screenshot(self) -> bytes:
+    def screenshot(self) -> Picture:
         """The picture of the page as a PNG, with password fields and secrets covered."""
-        return base64.b64decode((self._verbs.live.screenshot(session=self.session)).png)
+        return Picture(base64.b64decode((self._verbs.live.screenshot(session=self._live())).png))
 
     # --- acting ------------------------------------------------------------------------------------------------------
 
     def act(self, steps: str | Mapping[str, Any] | Sequence[Mapping[str, Any] | str]) -> Acted:
         """One or several steps as in an action file, with elements by id: ``[{"fill": {"ref": "e7", "value": "mug"}}]``."""
         text = steps if isinstance(steps, str) else json.dumps(steps)
-        return self._verbs.live.act(text, session=self.session)
+        return self._verbs.live.act(text, session=self._live())
 
     def goto(self, url: str, *, timeout: float = 0) -> Acted:
         """Open an address."""
-        return self._verbs.live.navigate(url, session=self.session, timeout=timeout)
+        return self._verbs.live.navigate(url, session=self._live(), timeout=timeout)
 
     def back(self) -> Acted:
         """Go back in the history of the page."""
-        return self._verbs.live.back(session=self.session)
+        return self._verbs.live.back(session=self._live())
 
     def forward(self) -> Acted:
         """Go forward in the history of the page."""
-        return self._verbs.live.forward(session=self.session)
+        return self._verbs.live.forward(session=self._live())
 
     def reload(self) -> Acted:
         """Load the page anew."""
-        return self._verbs.live.reload(session=self.session)
+        return self._verbs.live.reload(session=self._live())
 
     def click(
         self,
@@ -137,68 +149,68 @@ class Page:
     ) -> Acted:
         """Click an element. accept: the kind of dialog that the click opens and that is accepted, with ``reply`` to a prompt."""
         return self._verbs.live.click(
-            ref, session=self.session, double=double, button=button, accept=accept, reply=reply
+            ref, session=self._live(), double=double, button=button, accept=accept, reply=reply
         )
 
     def hover(self, ref: str) -> Acted:
         """Move the mouse over an element."""
-        return self._verbs.live.hover(ref, session=self.session)
+        return self._verbs.live.hover(ref, session=self._live())
 
     def fill(
         self, fields: Mapping[str, str], *, secret: Mapping[str, str] | None = None, submit: bool = False
     ) -> Acted:
         """Fill fields by id: a text, the option to choose, or on and off for a box. secret: names of secrets to type, by id."""
-        return self._verbs.live.fill(fields, session=self.session, secret=secret or {}, submit=submit)
+        return self._verbs.live.fill(fields, session=self._live(), secret=secret or {}, submit=submit)
 
     def type(self, ref: str, text: str | None = None, *, secret: str = "", submit: bool = False) -> Acted:
         """Type a text, or the secret of this name, into a field."""
-        return self._verbs.live.type(ref, text, session=self.session, secret=secret, submit=submit)
+        return self._verbs.live.type(ref, text, session=self._live(), secret=secret, submit=submit)
 
     def select(self, ref: str, *values: str) -> Acted:
         """Choose options of a list, each by its label or its value."""
-        return self._verbs.live.select(ref, values, session=self.session)
+        return self._verbs.live.select(ref, values, session=self._live())
 
     def check(self, ref: str, *, off: bool = False) -> Acted:
         """Mark a box, or take its mark out."""
-        return self._verbs.live.check(ref, session=self.session, off=off)
+        return self._verbs.live.check(ref, session=self._live(), off=off)
 
     def press(self, key: str, *, ref: str = "") -> Acted:
         """Press a key: ``Enter``, ``Control+A``. ref: in this element, and not in the one that has the focus."""
-        return self._verbs.live.press(key, session=self.session, ref=ref)
+        return self._verbs.live.press(key, session=self._live(), ref=ref)
 
     def drag(self, ref: str, onto: str) -> Acted:
         """Drag an element onto another one."""
-        return self._verbs.live.drag(ref, onto, session=self.session)
+        return self._verbs.live.drag(ref, onto, session=self._live())
 
     def upload(self, ref: str, *files: str) -> Acted:
         """Choose files of the folders in ``browser.upload_folders`` of the node."""
-        return self._verbs.live.upload(ref, files, session=self.session)
+        return self._verbs.live.upload(ref, files, session=self._live())
 
     def scroll(self, to: str = "down", *, amount: int = 600) -> Acted:
         """Scroll up or down by ``amount`` pixels, or bring an element into view."""
-        return self._verbs.live.scroll(to, session=self.session, amount=amount)
+        return self._verbs.live.scroll(to, session=self._live(), amount=amount)
 
     def wait(
         self, *, text: str = "", ref: str = "", gone: bool = False, address: str = "", seconds: float = 5.0
     ) -> Acted:
         """Wait for a text, an element or an address; without one, until the page stops changing."""
-        return self._verbs.live.wait(session=self.session, text=text, ref=ref, gone=gone, address=address, time=seconds)
+        return self._verbs.live.wait(session=self._live(), text=text, ref=ref, gone=gone, address=address, time=seconds)
 
     # --- keeping -----------------------------------------------------------------------------------------------------
 
     def extract(self, name: str, ref: str = "", *, kind: Extracted = "text") -> str:
         """The value of an element, which the recording keeps under ``name``; without an element, of the whole page."""
-        return (self._verbs.live.extract(name, session=self.session, ref=ref, kind=kind)).extracted
+        return (self._verbs.live.extract(name, session=self._live(), ref=ref, kind=kind)).extracted
 
     def check_that(self, what: Checked, expected: str = "", *, ref: str = "", whole: bool = False) -> Acted:
         """Check the page or an element; a replay of the recording checks it again. Errors: ``assert.failed``."""
-        return self._verbs.live.assert_(what, expected, session=self.session, ref=ref, whole=whole)
+        return self._verbs.live.assert_(what, expected, session=self._live(), ref=ref, whole=whole)
 
     def tabs(
         self, action: Literal["list", "new", "close", "select"] = "list", *, index: int | None = None, url: str = ""
     ) -> PageList:
         """List the pages of the live session, open one, close one, or make one the current page."""
-        return self._verbs.live.pages(action=action, session=self.session, index=index, url=url)
+        return self._verbs.live.pages(action=action, session=self._live(), index=index, url=url)
 
     def close(self) -> tuple[RecordedPage, ...]:
         """Close the live session. Returns its signed recordings; those of one that has ended by itself too."""
@@ -229,20 +241,23 @@ def connect(
     as_owner: bool = False,
     token_file: str | os.PathLike[str] | None = None,
     socket: str | os.PathLike[str] | None = None,
+    origins: Sequence[str] = (),
 ) -> Node:
-    """The running node of ``home``: ``with trailmesh.sync.connect() as node``.
+    """The running node of ``home``: ``with trailmesh.sync.connect() as node``. Without a block it is looked for with the first
+    call.
 
     A program calls as an agent: the one of ``token_file``, else of ``TRAILMESH_TOKEN_FILE``, else the agent ``python``, which is
     made with the first connection. One account is no boundary: as_owner is for what an agent may not do.
 
     home: the data directory; by default ``TRAILMESH_HOME``, else that of the user. start: start a node in the background if none
-    runs, and make one if there is none. socket: where an agent reaches the node, if not in ``home``.
+    runs, and make one if there is none. socket: where an agent reaches the node, if not in ``home``. origins: the only sites that
+    the agent may visit, which can be on this machine: ``["http://127.0.0.1:8000"]``; without them, all public sites.
     """
-    return Node(home, start=start, as_owner=as_owner, token_file=token_file, socket=socket)
+    return Node(home, start=start, as_owner=as_owner, token_file=token_file, socket=socket, origins=origins)
 
 
 class Node(BlockingConnection):
-    """A running node. Its methods are valid within ``with``."""
+    """A running node."""
 
     def __init__(
         self,
@@ -252,9 +267,10 @@ class Node(BlockingConnection):
         as_owner: bool = False,
         token_file: str | os.PathLike[str] | None = None,
         socket: str | os.PathLike[str] | None = None,
+        origins: Sequence[str] = (),
     ) -> None:
         """As for ``connect``."""
-        super().__init__(asked(home, start, as_owner, token_file, socket))
+        super().__init__(asked(home, start, as_owner, token_file, socket, origins))
 
     def __enter__(self) -> Self:
         self._open()
@@ -263,7 +279,7 @@ class Node(BlockingConnection):
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self._close()
+        self.close()
 
     def open(
         self,
@@ -277,7 +293,9 @@ class Node(BlockingConnection):
         hold: int | None = None,
         **limits: int,
     ) -> Page:
-        """A page at ``url``: ``with node.open(url) as page``. Every parameter of ``live.open`` can be given."""
+        """A page at ``url``: ``with node.open(url) as page`` closes it at the end. Every parameter of ``live.open`` can be
+        given. Without a block, as in a notebook, it opens with its first call (or ``node.open(url)``), until ``close``.
+        """
         asked: dict[str, Any] = {"url": url, "title": title, "profile": profile, "secrets": secrets, "allow": allow}
         held = {} if hold is None else {"hold": hold}
         return Page(self.verbs, asked={**asked, "capsule": capsule, **held, **limits})

@@ -64,7 +64,7 @@ PAGES: Final[dict[str, Code]] = {
         _C,
         False,
         "The network guard did not let the browser open the address: a rule of this node, no fault of the network.",
-        "The message gives the rule. The owner can name the site: for an agent with `agent add --origin`, for all callers with"
+        "The message gives the rule. The owner can name the site: for an agent with `agent add --origin` (in Python `connect(origins=[…])`), for all callers with"
         " `policy.origins` in the configuration. `--allow` helps only where the rule is the method or what the address says.",
     ),
     "browser.no_passkeys": Code(

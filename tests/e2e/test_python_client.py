@@ -77,6 +77,43 @@ def test_the_same_without_an_event_loop(served: Node, shop_url: str, token_file:
         assert again == [found.status, found.search]
 
 
+async def test_a_page_without_a_block_opens_with_its_first_call_and_never_acts_in_another_one(
+    served: Node, shop_url: str, token_file: Path
+) -> None:
+    node = trailmesh.connect(served.home, token_file=token_file)
+    other = await node.open(f"{shop_url}/products")
+    page = node.open(f"{shop_url}/")
+    assert (page.session, repr(page)) == ("", "<Page not open yet>")
+    await page.click(await page.one("Show mugs"))
+    assert page.session not in ("", other.session)
+    assert len((await other.close())[0].title) > 0
+    (recorded,) = await page.close()
+    assert recorded.steps == 2, "nothing was done in the other one"
+    with pytest.raises(trailmesh.MeshError) as caught:
+        await page.table()
+    assert caught.value.code == "live.ended"
+    assert f"→ {caught.value.remedy}" in str(caught.value)
+
+
+def test_a_notebook_needs_no_block_and_an_agent_for_a_site_of_this_machine(served: Node, shop_url: str) -> None:
+    node = trailmesh.sync.connect(served.home, origins=[shop_url])
+    myself = node.verbs.node.whoami()
+    assert myself.caller.startswith("agent:python-")
+    assert myself.origins == (shop_url,)
+    page = node.open(f"{shop_url}/")
+    shown = str(page.table())
+    assert 'e1 link "Skip to content"' in shown
+    assert "unconfirmed" not in shown, "what says nothing is left out"
+    assert page.screenshot()._repr_png_().startswith(b"\x89PNG")
+    assert page.close()[0].verdict == "pass"
+    node.close()
+    assert trailmesh.sync.connect(served.home, origins=[shop_url]).verbs.node.whoami().caller == myself.caller
+    with pytest.raises(trailmesh.MeshError) as caught:
+        trailmesh.sync.connect(served.home, origins=[shop_url], as_owner=True)
+    assert caught.value.code == "input.invalid"
+    served.run("agent", "rm", myself.caller.removeprefix("agent:"))
+
+
 async def test_a_call_that_is_cancelled_ends_at_the_node_and_a_page_left_by_an_error_is_closed(
     served: Node, shop_url: str, token_file: Path
 ) -> None:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import contextlib
+import hashlib
 import os
 import stat
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Final, NamedTuple
 
@@ -15,7 +17,6 @@ from trailmesh.client.errors import MeshError, not_serving
 _CONTROL_FILE: Final = "control.json"
 _SOCKET_FILE: Final = "control.sock"
 _AGENTS_SOCKET: Final = Path("control", "agents.sock")
-_MADE_TOKEN_FILE: Final = "python-agent.token"  # noqa: S105 - the name of a file
 _TOKEN_CHARS_MAX: Final = 4_096
 
 
@@ -73,19 +74,22 @@ def of_agent(home: Path, token_file: Path, socket: str | os.PathLike[str] | None
     return Address(Path(socket).absolute() if socket else home / _AGENTS_SOCKET, token)
 
 
-def made_token_file(home: Path) -> Path:
-    """The file with the token of the agent that is made for Python programs."""
-    return home / _MADE_TOKEN_FILE
+def agent_for(origins: Sequence[str]) -> str:
+    """The name of the agent that is made for Python programs which visit these origins; none: all public sites."""
+    return f"python-{hashlib.sha256(' '.join(origins).encode()).hexdigest()[:8]}" if origins else "python"
 
 
-def keep_token(home: Path, token: str) -> Address:
+def made_token_file(home: Path, agent: str) -> Path:
+    """The file with the token of an agent that is made for Python programs."""
+    return home / f"{agent}-agent.token"
+
+
+def keep_token(file: Path, token: str) -> None:
     """Write the token of the agent that was just made, for this account alone."""
-    file = made_token_file(home)
     with contextlib.suppress(FileNotFoundError):
         file.unlink()
     with os.fdopen(os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w", encoding="ascii") as out:
         out.write(token)
-    return Address(home / _AGENTS_SOCKET, token)
 
 
 def _check_own(path: Path) -> None:

@@ -6,9 +6,9 @@ import asyncio
 import os
 import subprocess
 import sys
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Generator, Sequence
 from pathlib import Path
-from typing import Any, Final, NamedTuple, TypeVar
+from typing import Any, Final, NamedTuple, Self, TypeVar
 
 from trailmesh.calls import BlockingVerbs, Verbs
 from trailmesh.client import address
@@ -17,7 +17,6 @@ from trailmesh.client.errors import MeshError, not_serving
 from trailmesh.client.wire import Wire
 
 T = TypeVar("T")
-_NAME: Final = "python"
 _SCOPES: Final = ("explore", "live", "read", "record", "replay")
 _TOKEN_S: Final = 30 * 86_400
 _WITHDRAWN: Final = frozenset({"control.unauthorised", "agent.expired"})
@@ -31,6 +30,7 @@ class Asked(NamedTuple):
     as_owner: bool
     token_file: Path | None
     socket: Path | None
+    origins: tuple[str, ...] = ()
 
 
 def asked(
@@ -39,15 +39,20 @@ def asked(
     as_owner: bool,
     token_file: str | os.PathLike[str] | None,
     socket: str | os.PathLike[str] | None,
+    origins: Sequence[str],
 ) -> Asked:
     """The arguments, with those of the environment. Errors: ``input.invalid``."""
     if as_owner and token_file:
         raise MeshError(
             "input.invalid", "an agent with a token is not the owner: token_file or as_owner", blame="caller"
         )
-    file = token_file or ("" if as_owner else os.environ.get("TRAILMESH_TOKEN_FILE", ""))
+    if origins and (as_owner or token_file):
+        raise MeshError("input.invalid", "origins are those of the agent that is made: without a token", blame="caller")
+    file = token_file or ("" if as_owner or origins else os.environ.get("TRAILMESH_TOKEN_FILE", ""))
     at = socket or os.environ.get("TRAILMESH_SOCKET", "")
-    return Asked(address.data_directory(home), start, as_owner, Path(file) if file else None, Path(at) if at else None)
+    own = tuple(sorted({origins} if isinstance(origins, str) else set(origins)))
+    home = address.data_directory(home)
+    return Asked(home, start, as_owner, Path(file) if file else None, Path(at) if at else None, own)
 
 
 async def found(given: Asked) -> Wire:
@@ -68,7 +73,8 @@ async def _answering(wire: Wire) -> Wire:
 
 async def _as_made_agent(given: Asked, owner: Wire) -> Wire:
     """The wire of the agent that is made for programs in Python. A token that was withdrawn or has expired is made anew."""
-    file = address.made_token_file(given.home)
+    name = address.agent_for(given.origins)
+    file = address.made_token_file(given.home, name)
     wire = Wire(lambda: address.of_agent(given.home, file, given.socket))
     if file.exists():
         try:
@@ -77,12 +83,13 @@ async def _as_made_agent(given: Asked, owner: Wire) -> Wire:
             if error.code not in _WITHDRAWN:
                 raise
     try:
-        await owner.call("agent.remove", {"name": _NAME}, None)
+        await owner.call("agent.remove", {"name": name}, None)
     except MeshError as error:
         if error.code != "input.not_found":
             raise
-    made = await owner.call("agent.add", {"name": _NAME, "scopes": _SCOPES, "expires_s": _TOKEN_S}, None)
-    address.keep_token(given.home, made["token"])
+    asked = {"name": name, "scopes": _SCOPES, "expires_s": _TOKEN_S, "origins": given.origins}
+    made = await owner.call("agent.add", asked, None)
+    address.keep_token(file, made["token"])
     return wire
 
 
@@ -99,32 +106,50 @@ def _start(home: Path) -> None:
             raise not_serving(f"the node did not start: {done.stderr.strip() or done.stdout.strip()}") from None
 
 
+class FoundLater(Wire):
+    """A wire to a node that is looked for with the first call."""
+
+    def __init__(self, given: Asked) -> None:
+        super().__init__(lambda: address.of_owner(given.home))
+        self._given = given
+        self._found: Wire | None = None
+        self._finding = asyncio.Lock()
+
+    async def find(self) -> Wire:
+        """The wire itself. Errors: those of ``found``."""
+        async with self._finding:
+            self._found = self._found or await found(self._given)
+            return self._found
+
+    async def call(self, verb: str, params: dict[str, Any], progress: Progress | None) -> Any:
+        """As ``Wire.call``."""
+        return await (await self.find()).call(verb, params, progress)
+
+
 class Connection:
     """A connection to a node, within an event loop."""
 
     def __init__(self, given: Asked) -> None:
-        self._given = given
-        self._verbs: Verbs | None = None
+        self._wire = FoundLater(given)
+        self._verbs = Verbs(self._wire)
 
     async def _open(self) -> None:
-        self._verbs = Verbs(await found(self._given))
-
-    async def _close(self) -> None:
-        self._verbs = None
+        await self._wire.find()
 
     @property
     def verbs(self) -> Verbs:
         """Every verb of the node as a method, by group: ``node.verbs.session.replay(…)``."""
-        if self._verbs is None:
-            raise _unopened()
         return self._verbs
+
+    async def close(self) -> None:
+        """Nothing has to be ended: each call has a connection of its own. For programs that close what they open."""
 
     def _begin(self, work: Callable[[Verbs, Progress], Coroutine[Any, Any, T]]) -> Running[T]:
         return Running(lambda progress: work(self.verbs, progress))
 
 
 class BlockingConnection:
-    """A connection to a node, for programs without an event loop: one runs in a thread."""
+    """A connection to a node, for programs without an event loop: one runs in a thread from the first call to ``close``."""
 
     def __init__(self, given: Asked) -> None:
         self._given = given
@@ -133,15 +158,18 @@ class BlockingConnection:
         self._portal: Portal | None = None
 
     def _open(self) -> None:
-        portal = Portal()
+        if self._portal is not None:
+            return
+        portal, wire = Portal(), FoundLater(self._given)
         try:
-            wire = portal.run(found(self._given))
+            portal.run(wire.find())
         except BaseException:
             portal.close()
             raise
         self._portal, self._verbs, self._in_loop = portal, BlockingVerbs(wire, portal), Verbs(wire)
 
-    def _close(self) -> None:
+    def close(self) -> None:
+        """End the event loop; what still runs is cancelled. Another call begins anew."""
         if self._portal is not None:
             self._portal.close()
         self._portal = self._verbs = self._in_loop = None
@@ -149,16 +177,28 @@ class BlockingConnection:
     @property
     def verbs(self) -> BlockingVerbs:
         """Every verb of the node as a method, by group: ``node.verbs.session.replay(…)``."""
-        if self._verbs is None:
-            raise _unopened()
+        self._open()
+        assert self._verbs is not None
         return self._verbs
 
     def _begin(self, work: Callable[[Verbs, Progress], Coroutine[Any, Any, T]]) -> BlockingRunning[T]:
+        self._open()
         verbs, portal = self._in_loop, self._portal
-        if verbs is None or portal is None:
-            raise _unopened()
+        assert verbs is not None
+        assert portal is not None
         return BlockingRunning(portal, lambda progress: work(verbs, progress))
 
 
-def _unopened() -> MeshError:
-    return MeshError("input.invalid", "not connected: `with trailmesh.connect() as node`", blame="caller")
+class Awaited:
+    """What ``await`` opens, and ``async with`` too."""
+
+    async def open(self) -> Self:
+        """Open it, if it is not open."""
+        raise NotImplementedError
+
+    def __await__(self) -> Generator[Any, None, Self]:
+        return self.open().__await__()
+
+
+class BlockingAwaited:
+    """Its twin without an event loop: ``open`` and ``with``."""

@@ -19,7 +19,7 @@ class MeshError(Exception):
         remedy: str = "",
         detail: Mapping[str, Any] | None = None,
     ) -> None:
-        super().__init__(f"{code}: {message}")
+        super().__init__(f"{code}: {message}" + (f"\n  → {remedy}" if remedy else ""))
         self.code = code
         self.message = message
         self.blame = blame

@@ -28,20 +28,23 @@ def connect(
     as_owner: bool = False,
     token_file: str | os.PathLike[str] | None = None,
     socket: str | os.PathLike[str] | None = None,
+    origins: Sequence[str] = (),
 ) -> Node:
-    """The running node of ``home``: ``async with trailmesh.connect() as node``.
+    """The running node of ``home``: ``async with trailmesh.connect() as node``. Without a block it is looked for with the first
+    call.
 
     A program calls as an agent: the one of ``token_file``, else of ``TRAILMESH_TOKEN_FILE``, else the agent ``python``, which is
     made with the first connection. One account is no boundary: as_owner is for what an agent may not do.
 
     home: the data directory; by default ``TRAILMESH_HOME``, else that of the user. start: start a node in the background if none
-    runs, and make one if there is none. socket: where an agent reaches the node, if not in ``home``.
+    runs, and make one if there is none. socket: where an agent reaches the node, if not in ``home``. origins: the only sites that
+    the agent may visit, which can be on this machine: ``["http://127.0.0.1:8000"]``; without them, all public sites.
     """
-    return Node(home, start=start, as_owner=as_owner, token_file=token_file, socket=socket)
+    return Node(home, start=start, as_owner=as_owner, token_file=token_file, socket=socket, origins=origins)
 
 
 class Node(Connection):
-    """A running node. Its methods are valid within ``async with``."""
+    """A running node."""
 
     def __init__(
         self,
@@ -51,9 +54,10 @@ class Node(Connection):
         as_owner: bool = False,
         token_file: str | os.PathLike[str] | None = None,
         socket: str | os.PathLike[str] | None = None,
+        origins: Sequence[str] = (),
     ) -> None:
         """As for ``connect``."""
-        super().__init__(asked(home, start, as_owner, token_file, socket))
+        super().__init__(asked(home, start, as_owner, token_file, socket, origins))
 
     async def __aenter__(self) -> Self:
         await self._open()
@@ -62,7 +66,7 @@ class Node(Connection):
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        await self._close()
+        await self.close()
 
     def open(
         self,
@@ -76,7 +80,9 @@ class Node(Connection):
         hold: int | None = None,
         **limits: int,
     ) -> Page:
-        """A page at ``url``: ``async with node.open(url) as page``. Every parameter of ``live.open`` can be given."""
+        """A page at ``url``: ``async with node.open(url) as page`` closes it at the end. Every parameter of ``live.open`` can be
+        given. Without a block, as in a notebook, it opens with its first call (or ``await node.open(url)``), until ``close``.
+        """
         asked: dict[str, Any] = {"url": url, "title": title, "profile": profile, "secrets": secrets, "allow": allow}
         held = {} if hold is None else {"hold": hold}
         return Page(self.verbs, asked={**asked, "capsule": capsule, **held, **limits})

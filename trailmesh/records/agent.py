@@ -5,8 +5,10 @@ from __future__ import annotations
 
 import msgspec
 
+from trailmesh.client.record import Record
 
-class Added(msgspec.Struct, frozen=True, kw_only=True):
+
+class Added(Record, frozen=True, kw_only=True):
     """The new agent and its token. The token is not shown again."""
 
     name: str
@@ -49,13 +51,13 @@ class Added(msgspec.Struct, frozen=True, kw_only=True):
     token: str
 
 
-class AgentList(msgspec.Struct, frozen=True, kw_only=True):
+class AgentList(Record, frozen=True, kw_only=True):
     """Agents, by name."""
 
     agents: tuple[Agent, ...]
 
 
-class RemovedAgent(msgspec.Struct, frozen=True, kw_only=True):
+class RemovedAgent(Record, frozen=True, kw_only=True):
     """The agent that was removed."""
 
     name: str
@@ -64,7 +66,7 @@ class RemovedAgent(msgspec.Struct, frozen=True, kw_only=True):
     """Number of its calls, browser runs and live sessions that were in progress and have been ended."""
 
 
-class Agent(msgspec.Struct, frozen=True, kw_only=True):
+class Agent(Record, frozen=True, kw_only=True):
     """An agent and its usage."""
 
     name: str

@@ -3,16 +3,16 @@
 
 from __future__ import annotations
 
-import msgspec
+from trailmesh.client.record import Record
 
 
-class AskedList(msgspec.Struct, frozen=True, kw_only=True):
+class AskedList(Record, frozen=True, kw_only=True):
     """Questions, newest first."""
 
     questions: tuple[Asked, ...]
 
 
-class ShownQuestion(msgspec.Struct, frozen=True, kw_only=True):
+class ShownQuestion(Record, frozen=True, kw_only=True):
     """A question with everything that is known about it."""
 
     id: str
@@ -75,7 +75,7 @@ class ShownQuestion(msgspec.Struct, frozen=True, kw_only=True):
     """The digest that an approval signs, in hexadecimal."""
 
 
-class Stand(msgspec.Struct, frozen=True, kw_only=True):
+class Stand(Record, frozen=True, kw_only=True):
     """The standing of a question, for its caller. Some of its text was chosen by a page."""
 
     id: str
@@ -96,7 +96,7 @@ class Stand(msgspec.Struct, frozen=True, kw_only=True):
     """The fate of the request that waits for the answer (docs/approvals.md); empty if no request waits."""
 
 
-class Asked(msgspec.Struct, frozen=True, kw_only=True):
+class Asked(Record, frozen=True, kw_only=True):
     """A question to the owner. Some of its text was chosen by a page."""
 
     id: str
@@ -137,7 +137,7 @@ class Asked(msgspec.Struct, frozen=True, kw_only=True):
     """
 
 
-class GivenAnswer(msgspec.Struct, frozen=True, kw_only=True):
+class GivenAnswer(Record, frozen=True, kw_only=True):
     """The answer to a question."""
 
     yes: bool

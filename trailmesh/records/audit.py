@@ -5,8 +5,10 @@ from __future__ import annotations
 
 import msgspec
 
+from trailmesh.client.record import Record
 
-class AuditListing(msgspec.Struct, frozen=True, kw_only=True):
+
+class AuditListing(Record, frozen=True, kw_only=True):
     """Rows of the trail, oldest first."""
 
     rows: tuple[Row, ...]
@@ -21,7 +23,7 @@ class AuditListing(msgspec.Struct, frozen=True, kw_only=True):
     """SHA-256 of the last row, hex."""
 
 
-class AuditExportEnd(msgspec.Struct, frozen=True, kw_only=True):
+class AuditExportEnd(Record, frozen=True, kw_only=True):
     """The last line of the written export."""
 
     node: str
@@ -37,7 +39,7 @@ class AuditExportEnd(msgspec.Struct, frozen=True, kw_only=True):
     """Path of the file."""
 
 
-class TrailVerification(msgspec.Struct, frozen=True, kw_only=True):
+class TrailVerification(Record, frozen=True, kw_only=True):
     """Result of checking a trail."""
 
     sound: bool
@@ -72,7 +74,7 @@ class TrailVerification(msgspec.Struct, frozen=True, kw_only=True):
     """Actions that are still running or were interrupted by a crash. Only the newest are listed."""
 
 
-class Row(msgspec.Struct, frozen=True, kw_only=True):
+class Row(Record, frozen=True, kw_only=True):
     """One row of the trail."""
 
     at_ms: int
@@ -114,7 +116,7 @@ class Row(msgspec.Struct, frozen=True, kw_only=True):
     """SHA-256 of the line before this one, hex; zeros before the first."""
 
 
-class Unfinished(msgspec.Struct, frozen=True, kw_only=True):
+class Unfinished(Record, frozen=True, kw_only=True):
     """A row that begins an action whose end row is missing."""
 
     row: int

@@ -3,10 +3,10 @@
 
 from __future__ import annotations
 
-import msgspec
+from trailmesh.client.record import Record
 
 
-class CapturedCapsule(msgspec.Struct, frozen=True, kw_only=True):
+class CapturedCapsule(Record, frozen=True, kw_only=True):
     """A newly captured capsule."""
 
     id: str
@@ -70,19 +70,19 @@ class CapturedCapsule(msgspec.Struct, frozen=True, kw_only=True):
     """Number of cookies, entries and databases that were left out because the page was the same without them."""
 
 
-class CapsuleList(msgspec.Struct, frozen=True, kw_only=True):
+class CapsuleList(Record, frozen=True, kw_only=True):
     """The capsules on this node, oldest first."""
 
     capsules: tuple[KeptCapsule, ...]
 
 
-class GrantedList(msgspec.Struct, frozen=True, kw_only=True):
+class GrantedList(Record, frozen=True, kw_only=True):
     """The logins with which the caller may begin its work, oldest first."""
 
     capsules: tuple[GrantedCapsule, ...]
 
 
-class ShownCapsule(msgspec.Struct, frozen=True, kw_only=True):
+class ShownCapsule(Record, frozen=True, kw_only=True):
     """A capsule, with a list of its state if that was requested."""
 
     id: str
@@ -142,7 +142,7 @@ class ShownCapsule(msgspec.Struct, frozen=True, kw_only=True):
     """The state that the capture could not take."""
 
 
-class CapsuleTerms(msgspec.Struct, frozen=True, kw_only=True):
+class CapsuleTerms(Record, frozen=True, kw_only=True):
     """The terms that a person signs to consent."""
 
     capsule: str
@@ -166,7 +166,7 @@ class CapsuleTerms(msgspec.Struct, frozen=True, kw_only=True):
     """Origins for which it holds a user name and a password for HTTP basic authentication."""
 
 
-class KeptCapsule(msgspec.Struct, frozen=True, kw_only=True):
+class KeptCapsule(Record, frozen=True, kw_only=True):
     """A capsule on this node, without secrets."""
 
     id: str
@@ -218,7 +218,7 @@ class KeptCapsule(msgspec.Struct, frozen=True, kw_only=True):
     """The only version of the browser that can mount it; empty for any version."""
 
 
-class ExportedCapsule(msgspec.Struct, frozen=True, kw_only=True):
+class ExportedCapsule(Record, frozen=True, kw_only=True):
     """A capsule that was exported for a peer."""
 
     id: str
@@ -240,13 +240,13 @@ class ExportedCapsule(msgspec.Struct, frozen=True, kw_only=True):
     """The only version of the browser that can mount it; empty for any version."""
 
 
-class RemovedCapsule(msgspec.Struct, frozen=True, kw_only=True):
+class RemovedCapsule(Record, frozen=True, kw_only=True):
     """A capsule that was removed."""
 
     id: str
 
 
-class ChangedPolicy(msgspec.Struct, frozen=True, kw_only=True):
+class ChangedPolicy(Record, frozen=True, kw_only=True):
     """The capsule under its new policy, and the grants that ended with the old policy."""
 
     capsule: KeptCapsule
@@ -261,7 +261,7 @@ class ChangedPolicy(msgspec.Struct, frozen=True, kw_only=True):
     """Names of the peers whose copies can no longer be used; export it to them again."""
 
 
-class LoggedIn(msgspec.Struct, frozen=True, kw_only=True):
+class LoggedIn(Record, frozen=True, kw_only=True):
     """A capsule of a login that was just performed."""
 
     id: str
@@ -331,7 +331,7 @@ class LoggedIn(msgspec.Struct, frozen=True, kw_only=True):
     """Number of passkeys that the site registered for this node during the login."""
 
 
-class WorkDone(msgspec.Struct, frozen=True, kw_only=True):
+class WorkDone(Record, frozen=True, kw_only=True):
     """The verdict about work that another node did with its own login."""
 
     work: str
@@ -367,7 +367,7 @@ class WorkDone(msgspec.Struct, frozen=True, kw_only=True):
     """SHA-256 of the signed verdict, which this node keeps."""
 
 
-class OfferedCapsule(msgspec.Struct, frozen=True, kw_only=True):
+class OfferedCapsule(Record, frozen=True, kw_only=True):
     """The peers that may request the cookies of a capsule."""
 
     id: str
@@ -381,7 +381,7 @@ class OfferedCapsule(msgspec.Struct, frozen=True, kw_only=True):
     """Names of all peers that may request them now."""
 
 
-class RequestedCapsule(msgspec.Struct, frozen=True, kw_only=True):
+class RequestedCapsule(Record, frozen=True, kw_only=True):
     """A capsule of cookies that was requested from a peer."""
 
     id: str
@@ -439,7 +439,7 @@ class RequestedCapsule(msgspec.Struct, frozen=True, kw_only=True):
     """Findings of both scans, by number and host."""
 
 
-class CheckedCapsule(msgspec.Struct, frozen=True, kw_only=True):
+class CheckedCapsule(Record, frozen=True, kw_only=True):
     """The result of opening the site with this login in a fresh browser."""
 
     id: str
@@ -464,7 +464,7 @@ class CheckedCapsule(msgspec.Struct, frozen=True, kw_only=True):
     uses_left: int
 
 
-class RefreshedCapsule(msgspec.Struct, frozen=True, kw_only=True):
+class RefreshedCapsule(Record, frozen=True, kw_only=True):
     """A capsule with its newest state."""
 
     id: str
@@ -524,7 +524,7 @@ class RefreshedCapsule(msgspec.Struct, frozen=True, kw_only=True):
     """Nodes whose copy now has an older generation: it is refused until they get the newer one."""
 
 
-class RevokedCapsule(msgspec.Struct, frozen=True, kw_only=True):
+class RevokedCapsule(Record, frozen=True, kw_only=True):
     """A revoked capsule."""
 
     id: str
@@ -548,7 +548,7 @@ class RevokedCapsule(msgspec.Struct, frozen=True, kw_only=True):
     """Name of the control that was pressed to log out; empty if the page has none. Only with `kill`."""
 
 
-class UnsealedCapsule(msgspec.Struct, frozen=True, kw_only=True):
+class UnsealedCapsule(Record, frozen=True, kw_only=True):
     """A login that was written in clear. This answer contains no secret."""
 
     id: str
@@ -575,7 +575,7 @@ class UnsealedCapsule(msgspec.Struct, frozen=True, kw_only=True):
     """The consequences of writing the login in clear."""
 
 
-class GivenSecret(msgspec.Struct, frozen=True, kw_only=True):
+class GivenSecret(Record, frozen=True, kw_only=True):
     """A value, and the sites at which it may be typed."""
 
     value: str
@@ -593,7 +593,7 @@ class GivenSecret(msgspec.Struct, frozen=True, kw_only=True):
     """True if it is `user:password` for HTTP basic authentication of its origins. It is never typed."""
 
 
-class BrowserInfo(msgspec.Struct, frozen=True, kw_only=True):
+class BrowserInfo(Record, frozen=True, kw_only=True):
     """The browser, and the backend that controls it."""
 
     backend: str
@@ -606,7 +606,7 @@ class BrowserInfo(msgspec.Struct, frozen=True, kw_only=True):
     version: str
 
 
-class Profile(msgspec.Struct, frozen=True, kw_only=True):
+class Profile(Record, frozen=True, kw_only=True):
     """Settings that are fixed so that a page looks the same on every machine."""
 
     width_px: int = 1280
@@ -628,7 +628,7 @@ class Profile(msgspec.Struct, frozen=True, kw_only=True):
     """The preferred colours as reported to pages (`prefers-color-scheme`)."""
 
 
-class StateOf(msgspec.Struct, frozen=True, kw_only=True):
+class StateOf(Record, frozen=True, kw_only=True):
     """The amount of state of one origin."""
 
     origin: str
@@ -648,7 +648,7 @@ class StateOf(msgspec.Struct, frozen=True, kw_only=True):
     """1 if it holds a user name and a password for HTTP basic authentication."""
 
 
-class Rules(msgspec.Struct, frozen=True, kw_only=True):
+class Rules(Record, frozen=True, kw_only=True):
     """The policy of a capsule."""
 
     purpose: str
@@ -676,7 +676,7 @@ class Rules(msgspec.Struct, frozen=True, kw_only=True):
     probes: bool
 
 
-class GrantedCapsule(msgspec.Struct, frozen=True, kw_only=True):
+class GrantedCapsule(Record, frozen=True, kw_only=True):
     """A login with which the caller may begin its work. Nothing of the login is told."""
 
     id: str
@@ -692,7 +692,7 @@ class GrantedCapsule(msgspec.Struct, frozen=True, kw_only=True):
     expires_ms: int
 
 
-class StateItem(msgspec.Struct, frozen=True, kw_only=True):
+class StateItem(Record, frozen=True, kw_only=True):
     """One item of the state, without its value."""
 
     kind: str
@@ -707,7 +707,7 @@ class StateItem(msgspec.Struct, frozen=True, kw_only=True):
     """0 if it ends with the browser session, or never."""
 
 
-class Noted(msgspec.Struct, frozen=True, kw_only=True):
+class Noted(Record, frozen=True, kw_only=True):
     """One fact that decides whether, or how long, a login works in another browser."""
 
     kind: str

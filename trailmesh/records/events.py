@@ -3,10 +3,10 @@
 
 from __future__ import annotations
 
-import msgspec
+from trailmesh.client.record import Record
 
 
-class EventListing(msgspec.Struct, frozen=True, kw_only=True):
+class EventListing(Record, frozen=True, kw_only=True):
     """Result of ``events.list``."""
 
     changes: tuple[FeedChange, ...]
@@ -19,7 +19,7 @@ class EventListing(msgspec.Struct, frozen=True, kw_only=True):
     """The smallest number still stored."""
 
 
-class FeedChange(msgspec.Struct, frozen=True, kw_only=True):
+class FeedChange(Record, frozen=True, kw_only=True):
     """One change in the feed: its place, and the fields of ``News``."""
 
     number: int

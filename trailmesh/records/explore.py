@@ -5,8 +5,10 @@ from __future__ import annotations
 
 import msgspec
 
+from trailmesh.client.record import Record
 
-class Summary(msgspec.Struct, frozen=True, kw_only=True):
+
+class Summary(Record, frozen=True, kw_only=True):
     """A search in numbers."""
 
     search: str
@@ -64,7 +66,7 @@ class Summary(msgspec.Struct, frozen=True, kw_only=True):
     spend: tuple[PeerSpend, ...]
 
 
-class SearchList(msgspec.Struct, frozen=True, kw_only=True):
+class SearchList(Record, frozen=True, kw_only=True):
     """The searches in which this node takes or took part."""
 
     searches: tuple[ListedSearch, ...]
@@ -73,7 +75,7 @@ class SearchList(msgspec.Struct, frozen=True, kw_only=True):
     """Names of the coordinators, by node id. This node is called `this node`."""
 
 
-class RemovedSearch(msgspec.Struct, frozen=True, kw_only=True):
+class RemovedSearch(Record, frozen=True, kw_only=True):
     """Result of removing a search."""
 
     search: str
@@ -84,7 +86,7 @@ class RemovedSearch(msgspec.Struct, frozen=True, kw_only=True):
     freed: tuple[Freed, ...]
 
 
-class PeerSpend(msgspec.Struct, frozen=True, kw_only=True):
+class PeerSpend(Record, frozen=True, kw_only=True):
     """The work of one node in a search."""
 
     name: str
@@ -108,7 +110,7 @@ class PeerSpend(msgspec.Struct, frozen=True, kw_only=True):
     claims_false: int
 
 
-class ListedSearch(msgspec.Struct, frozen=True, kw_only=True):
+class ListedSearch(Record, frozen=True, kw_only=True):
     """One search of a list."""
 
     id: str
@@ -124,7 +126,7 @@ class ListedSearch(msgspec.Struct, frozen=True, kw_only=True):
     created_ms: int
 
 
-class Freed(msgspec.Struct, frozen=True, kw_only=True):
+class Freed(Record, frozen=True, kw_only=True):
     """Disk space of a peer that was freed."""
 
     name: str

@@ -3,10 +3,10 @@
 
 from __future__ import annotations
 
-import msgspec
+from trailmesh.client.record import Record
 
 
-class Opened(msgspec.Struct, frozen=True, kw_only=True):
+class Opened(Record, frozen=True, kw_only=True):
     """The live session that was opened."""
 
     session: str
@@ -31,7 +31,7 @@ class Opened(msgspec.Struct, frozen=True, kw_only=True):
     observation: Observed
 
 
-class Observed(msgspec.Struct, frozen=True, kw_only=True):
+class Observed(Record, frozen=True, kw_only=True):
     """A part of the current page in lines. An id in it names its element as long as the element is on the page."""
 
     session: str
@@ -66,7 +66,7 @@ class Observed(msgspec.Struct, frozen=True, kw_only=True):
     """Which part this is, if there are several."""
 
 
-class Acted(msgspec.Struct, frozen=True, kw_only=True):
+class Acted(Record, frozen=True, kw_only=True):
     """Result of an action, with the page after it."""
 
     session: str
@@ -115,7 +115,7 @@ class Acted(msgspec.Struct, frozen=True, kw_only=True):
     observation: Observed
 
 
-class Pictured(msgspec.Struct, frozen=True, kw_only=True):
+class Pictured(Record, frozen=True, kw_only=True):
     """A screenshot of the current page."""
 
     session: str
@@ -128,7 +128,7 @@ class Pictured(msgspec.Struct, frozen=True, kw_only=True):
     out: str = ""
 
 
-class PageList(msgspec.Struct, frozen=True, kw_only=True):
+class PageList(Record, frozen=True, kw_only=True):
     """The open pages."""
 
     session: str
@@ -139,7 +139,7 @@ class PageList(msgspec.Struct, frozen=True, kw_only=True):
     """Observation of the current page, if the call made another page current."""
 
 
-class LiveClosed(msgspec.Struct, frozen=True, kw_only=True):
+class LiveClosed(Record, frozen=True, kw_only=True):
     """Result of closing a live session."""
 
     session: str
@@ -148,13 +148,13 @@ class LiveClosed(msgspec.Struct, frozen=True, kw_only=True):
     """The signed sessions, one for each page that was used: `session verify`, `replay` and `export` take their ids."""
 
 
-class LiveList(msgspec.Struct, frozen=True, kw_only=True):
+class LiveList(Record, frozen=True, kw_only=True):
     """Live sessions, newest first."""
 
     sessions: tuple[LiveSummary, ...]
 
 
-class LiveShown(msgspec.Struct, frozen=True, kw_only=True):
+class LiveShown(Record, frozen=True, kw_only=True):
     """A live session, open or ended."""
 
     live: LiveSummary
@@ -164,7 +164,7 @@ class LiveShown(msgspec.Struct, frozen=True, kw_only=True):
     pages: tuple[PageInfo, ...]
 
 
-class GivenSecret(msgspec.Struct, frozen=True, kw_only=True):
+class GivenSecret(Record, frozen=True, kw_only=True):
     """A value, and the sites at which it may be typed."""
 
     value: str
@@ -182,7 +182,7 @@ class GivenSecret(msgspec.Struct, frozen=True, kw_only=True):
     """True if it is `user:password` for HTTP basic authentication of its origins. It is never typed."""
 
 
-class HeldRequest(msgspec.Struct, frozen=True, kw_only=True):
+class HeldRequest(Record, frozen=True, kw_only=True):
     """A request that is held until the owner says yes. Most of its text was chosen by the page and its site."""
 
     question: str
@@ -215,7 +215,7 @@ class HeldRequest(msgspec.Struct, frozen=True, kw_only=True):
     """Seconds for which it is held. After that, a yes lets the request through when the action is repeated."""
 
 
-class Downloaded(msgspec.Struct, frozen=True, kw_only=True):
+class Downloaded(Record, frozen=True, kw_only=True):
     """A file that an action has downloaded. The recording has its name, size and hash."""
 
     name: str
@@ -232,7 +232,7 @@ class Downloaded(msgspec.Struct, frozen=True, kw_only=True):
     """The file, on the machine of the node, for a week; empty if it is not kept."""
 
 
-class PageInfo(msgspec.Struct, frozen=True, kw_only=True):
+class PageInfo(Record, frozen=True, kw_only=True):
     """One page."""
 
     index: int
@@ -247,7 +247,7 @@ class PageInfo(msgspec.Struct, frozen=True, kw_only=True):
     """Id of the session that records the page; empty until it has opened an address."""
 
 
-class RecordedPage(msgspec.Struct, frozen=True, kw_only=True):
+class RecordedPage(Record, frozen=True, kw_only=True):
     """The recorded session of one page."""
 
     id: str
@@ -262,7 +262,7 @@ class RecordedPage(msgspec.Struct, frozen=True, kw_only=True):
     start_url: str
 
 
-class LiveSummary(msgspec.Struct, frozen=True, kw_only=True):
+class LiveSummary(Record, frozen=True, kw_only=True):
     """A live session in numbers."""
 
     session: str

@@ -3,10 +3,10 @@
 
 from __future__ import annotations
 
-import msgspec
+from trailmesh.client.record import Record
 
 
-class ShownLog(msgspec.Struct, frozen=True, kw_only=True):
+class ShownLog(Record, frozen=True, kw_only=True):
     """A log as this node knows it."""
 
     log: str
@@ -35,7 +35,7 @@ class ShownLog(msgspec.Struct, frozen=True, kw_only=True):
     """File of the proof of equivocation."""
 
 
-class Proven(msgspec.Struct, frozen=True, kw_only=True):
+class Proven(Record, frozen=True, kw_only=True):
     """A proof and the file it was written to."""
 
     proof: InclusionProof
@@ -46,7 +46,7 @@ class Proven(msgspec.Struct, frozen=True, kw_only=True):
     """Path of the file; empty if none was requested."""
 
 
-class OwnAudit(msgspec.Struct, frozen=True, kw_only=True):
+class OwnAudit(Record, frozen=True, kw_only=True):
     """Result of auditing all logs of this node."""
 
     sound: bool
@@ -68,7 +68,7 @@ class OwnAudit(msgspec.Struct, frozen=True, kw_only=True):
     """Signed records about keys of owners, answers or capsules that were removed or changed in the store."""
 
 
-class PeerAudit(msgspec.Struct, frozen=True, kw_only=True):
+class PeerAudit(Record, frozen=True, kw_only=True):
     """The peer's answer about its log, when this audit asked for it."""
 
     sound: bool
@@ -108,7 +108,7 @@ class PeerAudit(msgspec.Struct, frozen=True, kw_only=True):
     """Name of the peer on this node."""
 
 
-class ShownCosignature(msgspec.Struct, frozen=True, kw_only=True):
+class ShownCosignature(Record, frozen=True, kw_only=True):
     """A peer's cosignature of this node's log at one size."""
 
     node: str
@@ -120,7 +120,7 @@ class ShownCosignature(msgspec.Struct, frozen=True, kw_only=True):
     time_s: int
 
 
-class InclusionProof(msgspec.Struct, frozen=True, kw_only=True):
+class InclusionProof(Record, frozen=True, kw_only=True):
     """An artefact is number ``index`` of the log at ``checkpoint``."""
 
     format: str = "trailmesh-log-inclusion-v1"
@@ -140,7 +140,7 @@ class InclusionProof(msgspec.Struct, frozen=True, kw_only=True):
     cosigners: tuple[KeyOf, ...] = ()
 
 
-class ProvenEntry(msgspec.Struct, frozen=True, kw_only=True):
+class ProvenEntry(Record, frozen=True, kw_only=True):
     """The facts that a checked proof shows."""
 
     shows: str
@@ -172,7 +172,7 @@ class ProvenEntry(msgspec.Struct, frozen=True, kw_only=True):
     """Equivocation: root of the first checkpoint, hex."""
 
 
-class LogAudit(msgspec.Struct, frozen=True, kw_only=True):
+class LogAudit(Record, frozen=True, kw_only=True):
     """Result of auditing one log."""
 
     log: str
@@ -186,7 +186,7 @@ class LogAudit(msgspec.Struct, frozen=True, kw_only=True):
     faults: tuple[str, ...]
 
 
-class KeyOf(msgspec.Struct, frozen=True, kw_only=True):
+class KeyOf(Record, frozen=True, kw_only=True):
     """A node and its public key."""
 
     node: str
@@ -197,7 +197,7 @@ class KeyOf(msgspec.Struct, frozen=True, kw_only=True):
     """The node's key log, encoded; empty while its first key is the one."""
 
 
-class Cosignature(msgspec.Struct, frozen=True, kw_only=True):
+class Cosignature(Record, frozen=True, kw_only=True):
     """A peer's statement that at this time it had seen the checkpoint, and nothing that contradicts it."""
 
     node: str

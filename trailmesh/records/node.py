@@ -5,8 +5,10 @@ from __future__ import annotations
 
 import msgspec
 
+from trailmesh.client.record import Record
 
-class Status(msgspec.Struct, frozen=True, kw_only=True):
+
+class Status(Record, frozen=True, kw_only=True):
     """Identity of this node, its state, and its current work."""
 
     node: str
@@ -62,7 +64,7 @@ class Status(msgspec.Struct, frozen=True, kw_only=True):
     """Names of these peers, by node id."""
 
 
-class Myself(msgspec.Struct, frozen=True, kw_only=True):
+class Myself(Record, frozen=True, kw_only=True):
     """The caller, and the verbs that it may call."""
 
     caller: str
@@ -80,13 +82,13 @@ class Myself(msgspec.Struct, frozen=True, kw_only=True):
     verbs: tuple[str, ...]
 
 
-class PeerList(msgspec.Struct, frozen=True, kw_only=True):
+class PeerList(Record, frozen=True, kw_only=True):
     """The peers of this node, distrusted ones last."""
 
     peers: tuple[Peer, ...]
 
 
-class Metrics(msgspec.Struct, frozen=True, kw_only=True):
+class Metrics(Record, frozen=True, kw_only=True):
     """The metrics at one moment."""
 
     text: str
@@ -95,7 +97,7 @@ class Metrics(msgspec.Struct, frozen=True, kw_only=True):
     metrics: tuple[Measured, ...]
 
 
-class Health(msgspec.Struct, frozen=True, kw_only=True):
+class Health(Record, frozen=True, kw_only=True):
     """All results; healthy if none is a fault."""
 
     healthy: bool
@@ -103,13 +105,13 @@ class Health(msgspec.Struct, frozen=True, kw_only=True):
     checks: tuple[CheckResult, ...]
 
 
-class NearbyList(msgspec.Struct, frozen=True, kw_only=True):
+class NearbyList(Record, frozen=True, kw_only=True):
     """The nodes that announce themselves on the local network."""
 
     nodes: tuple[Nearby, ...]
 
 
-class Knocked(msgspec.Struct, frozen=True, kw_only=True):
+class Knocked(Record, frozen=True, kw_only=True):
     """The answer of the other node."""
 
     refused: bool
@@ -121,7 +123,7 @@ class Knocked(msgspec.Struct, frozen=True, kw_only=True):
     message: str
 
 
-class MadeBackup(msgspec.Struct, frozen=True, kw_only=True):
+class MadeBackup(Record, frozen=True, kw_only=True):
     """A backup that was written."""
 
     out: str
@@ -142,7 +144,7 @@ class MadeBackup(msgspec.Struct, frozen=True, kw_only=True):
     made_ms: int
 
 
-class ChangedKey(msgspec.Struct, frozen=True, kw_only=True):
+class ChangedKey(Record, frozen=True, kw_only=True):
     """This node after a change of its key log."""
 
     node: str
@@ -160,7 +162,7 @@ class ChangedKey(msgspec.Struct, frozen=True, kw_only=True):
     not_told: tuple[str, ...]
 
 
-class RecoveredKey(msgspec.Struct, frozen=True, kw_only=True):
+class RecoveredKey(Record, frozen=True, kw_only=True):
     """This node after its recovery."""
 
     node: str
@@ -181,7 +183,7 @@ class RecoveredKey(msgspec.Struct, frozen=True, kw_only=True):
     """File of the new recovery key; empty if the existing one was kept."""
 
 
-class RevokedKey(msgspec.Struct, frozen=True, kw_only=True):
+class RevokedKey(Record, frozen=True, kw_only=True):
     """This node after it revoked itself."""
 
     node: str
@@ -201,7 +203,7 @@ class RevokedKey(msgspec.Struct, frozen=True, kw_only=True):
     revoked_s: int | None
 
 
-class AcceptedClock(msgspec.Struct, frozen=True, kw_only=True):
+class AcceptedClock(Record, frozen=True, kw_only=True):
     """The accepted time, and its consequences."""
 
     from_ms: int
@@ -220,7 +222,7 @@ class AcceptedClock(msgspec.Struct, frozen=True, kw_only=True):
     """Number of answers to questions that have ended."""
 
 
-class Invited(msgspec.Struct, frozen=True, kw_only=True):
+class Invited(Record, frozen=True, kw_only=True):
     """A new invite."""
 
     invite: str
@@ -232,7 +234,7 @@ class Invited(msgspec.Struct, frozen=True, kw_only=True):
     """Granted scopes that no part of trailmesh uses yet."""
 
 
-class MetNode(msgspec.Struct, frozen=True, kw_only=True):
+class MetNode(Record, frozen=True, kw_only=True):
     """The other side of a pairing, and its grants here before this pairing."""
 
     node: str
@@ -262,7 +264,7 @@ class MetNode(msgspec.Struct, frozen=True, kw_only=True):
     """None if it was no peer before."""
 
 
-class Met(msgspec.Struct, frozen=True, kw_only=True):
+class Met(Record, frozen=True, kw_only=True):
     """A pairing in progress. The two nodes trust each other when the people at both have confirmed."""
 
     meeting: str
@@ -277,7 +279,7 @@ class Met(msgspec.Struct, frozen=True, kw_only=True):
     other: MetNode
 
 
-class OtherNode(msgspec.Struct, frozen=True, kw_only=True):
+class OtherNode(Record, frozen=True, kw_only=True):
     """The other side of a pairing: its identity, its requested scopes, and the grants in both directions."""
 
     node: str
@@ -304,7 +306,7 @@ class OtherNode(msgspec.Struct, frozen=True, kw_only=True):
     """Scopes of `grants` that no part of trailmesh uses yet."""
 
 
-class Regranted(msgspec.Struct, frozen=True, kw_only=True):
+class Regranted(Record, frozen=True, kw_only=True):
     """A peer whose grants were changed."""
 
     node: str
@@ -325,7 +327,7 @@ class Regranted(msgspec.Struct, frozen=True, kw_only=True):
     """Granted scopes that no part of trailmesh uses yet."""
 
 
-class Distrusted(msgspec.Struct, frozen=True, kw_only=True):
+class Distrusted(Record, frozen=True, kw_only=True):
     """Result of distrusting a peer."""
 
     node: str
@@ -348,7 +350,7 @@ class Distrusted(msgspec.Struct, frozen=True, kw_only=True):
     not_told: tuple[str, ...]
 
 
-class Trusted(msgspec.Struct, frozen=True, kw_only=True):
+class Trusted(Record, frozen=True, kw_only=True):
     """A peer that is trusted again."""
 
     node: str
@@ -364,7 +366,7 @@ class Trusted(msgspec.Struct, frozen=True, kw_only=True):
     not_told: tuple[str, ...]
 
 
-class NoticeList(msgspec.Struct, frozen=True, kw_only=True):
+class NoticeList(Record, frozen=True, kw_only=True):
     """The notices in force."""
 
     received: tuple[ShownNotice, ...]
@@ -374,7 +376,7 @@ class NoticeList(msgspec.Struct, frozen=True, kw_only=True):
     """Notices from this node."""
 
 
-class RefusalCounts(msgspec.Struct, frozen=True, kw_only=True):
+class RefusalCounts(Record, frozen=True, kw_only=True):
     """Counts of refused requests; they are kept across restarts."""
 
     since_ms: int
@@ -390,7 +392,7 @@ class RefusalCounts(msgspec.Struct, frozen=True, kw_only=True):
     """By node id or `agent:NAME`, then by error code."""
 
 
-class Peer(msgspec.Struct, frozen=True, kw_only=True):
+class Peer(Record, frozen=True, kw_only=True):
     """A peer, as this node knows it."""
 
     node: str
@@ -424,7 +426,7 @@ class Peer(msgspec.Struct, frozen=True, kw_only=True):
     log: PeerLog
 
 
-class Measured(msgspec.Struct, frozen=True, kw_only=True):
+class Measured(Record, frozen=True, kw_only=True):
     """One metric with its values; the fields are named as in Prometheus."""
 
     name: str
@@ -436,7 +438,7 @@ class Measured(msgspec.Struct, frozen=True, kw_only=True):
     samples: tuple[Sample, ...]
 
 
-class CheckResult(msgspec.Struct, frozen=True, kw_only=True):
+class CheckResult(Record, frozen=True, kw_only=True):
     """The result of one check."""
 
     name: str
@@ -448,7 +450,7 @@ class CheckResult(msgspec.Struct, frozen=True, kw_only=True):
     remedy: str = ""
 
 
-class Nearby(msgspec.Struct, frozen=True, kw_only=True):
+class Nearby(Record, frozen=True, kw_only=True):
     """A node that announces itself on the local network. The announcement is not authenticated."""
 
     short: str
@@ -462,7 +464,7 @@ class Nearby(msgspec.Struct, frozen=True, kw_only=True):
     """The suggested next step."""
 
 
-class StillBlocked(msgspec.Struct, frozen=True, kw_only=True):
+class StillBlocked(Record, frozen=True, kw_only=True):
     """A capsule that still cannot be used."""
 
     id: str
@@ -470,7 +472,7 @@ class StillBlocked(msgspec.Struct, frozen=True, kw_only=True):
     why: str
 
 
-class ShownNotice(msgspec.Struct, frozen=True, kw_only=True):
+class ShownNotice(Record, frozen=True, kw_only=True):
     """A notice, for display."""
 
     about: str
@@ -488,7 +490,7 @@ class ShownNotice(msgspec.Struct, frozen=True, kw_only=True):
     reason: str
 
 
-class PeerConnections(msgspec.Struct, frozen=True, kw_only=True):
+class PeerConnections(Record, frozen=True, kw_only=True):
     """Facts about the connections between this node and a peer."""
 
     way: str
@@ -508,7 +510,7 @@ class PeerConnections(msgspec.Struct, frozen=True, kw_only=True):
     """Milliseconds by which the peer's clock is ahead of this node's clock."""
 
 
-class PeerLog(msgspec.Struct, frozen=True, kw_only=True):
+class PeerLog(Record, frozen=True, kw_only=True):
     """The peer's standing according to its witness log."""
 
     number: int | None
@@ -535,7 +537,7 @@ class PeerLog(msgspec.Struct, frozen=True, kw_only=True):
     """Description of the fault; empty if there is none."""
 
 
-class Sample(msgspec.Struct, frozen=True, kw_only=True):
+class Sample(Record, frozen=True, kw_only=True):
     """One value of a metric."""
 
     name: str
@@ -545,7 +547,7 @@ class Sample(msgspec.Struct, frozen=True, kw_only=True):
     value: float
 
 
-class Hold(msgspec.Struct, frozen=True, kw_only=True):
+class Hold(Record, frozen=True, kw_only=True):
     """A connection to a peer that this node keeps open or tries to open."""
 
     state: str

@@ -3,10 +3,10 @@
 
 from __future__ import annotations
 
-import msgspec
+from trailmesh.client.record import Record
 
 
-class OwnerList(msgspec.Struct, frozen=True, kw_only=True):
+class OwnerList(Record, frozen=True, kw_only=True):
     """The owners' keys in the order of their addition, and the chain of changes that the next change must continue."""
 
     owners: tuple[OwnerKey, ...]
@@ -20,7 +20,7 @@ class OwnerList(msgspec.Struct, frozen=True, kw_only=True):
     """SHA-256 of the last change, in hexadecimal; empty before the first."""
 
 
-class Changed(msgspec.Struct, frozen=True, kw_only=True):
+class Changed(Record, frozen=True, kw_only=True):
     """The key after the change."""
 
     id: str
@@ -47,7 +47,7 @@ class Changed(msgspec.Struct, frozen=True, kw_only=True):
     """Number of its approvals that have ended."""
 
 
-class OwnerKey(msgspec.Struct, frozen=True, kw_only=True):
+class OwnerKey(Record, frozen=True, kw_only=True):
     """A key of an owner."""
 
     id: str

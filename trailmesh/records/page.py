@@ -3,10 +3,10 @@
 
 from __future__ import annotations
 
-import msgspec
+from trailmesh.client.record import Record
 
 
-class PageSnapshot(msgspec.Struct, frozen=True, kw_only=True):
+class PageSnapshot(Record, frozen=True, kw_only=True):
     """The elements of a page that an action file can name."""
 
     url: str
@@ -30,7 +30,7 @@ class PageSnapshot(msgspec.Struct, frozen=True, kw_only=True):
     """Requests that failed, in words: `GET / was answered with 500`."""
 
 
-class NamedElement(msgspec.Struct, frozen=True, kw_only=True):
+class NamedElement(Record, frozen=True, kw_only=True):
     """An element, with the lines of an action file that name it and no other element."""
 
     ref: str

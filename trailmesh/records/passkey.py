@@ -3,16 +3,16 @@
 
 from __future__ import annotations
 
-import msgspec
+from trailmesh.client.record import Record
 
 
-class PasskeyList(msgspec.Struct, frozen=True, kw_only=True):
+class PasskeyList(Record, frozen=True, kw_only=True):
     """The passkeys of this node, by site."""
 
     passkeys: tuple[ShownPasskey, ...]
 
 
-class RemovedPasskey(msgspec.Struct, frozen=True, kw_only=True):
+class RemovedPasskey(Record, frozen=True, kw_only=True):
     """A passkey that was removed."""
 
     id: str
@@ -20,7 +20,7 @@ class RemovedPasskey(msgspec.Struct, frozen=True, kw_only=True):
     site: str
 
 
-class ShownPasskey(msgspec.Struct, frozen=True, kw_only=True):
+class ShownPasskey(Record, frozen=True, kw_only=True):
     """A passkey of this node, without its key."""
 
     id: str

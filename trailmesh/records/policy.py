@@ -3,10 +3,10 @@
 
 from __future__ import annotations
 
-import msgspec
+from trailmesh.client.record import Record
 
 
-class Explained(msgspec.Struct, frozen=True, kw_only=True):
+class Explained(Record, frozen=True, kw_only=True):
     """The decision of this node about a request or an action, and the rule behind it."""
 
     what: str

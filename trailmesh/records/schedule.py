@@ -3,10 +3,10 @@
 
 from __future__ import annotations
 
-import msgspec
+from trailmesh.client.record import Record
 
 
-class Scheduled(msgspec.Struct, frozen=True, kw_only=True):
+class Scheduled(Record, frozen=True, kw_only=True):
     """A schedule."""
 
     schedule: str
@@ -70,13 +70,13 @@ class Scheduled(msgspec.Struct, frozen=True, kw_only=True):
     """Newest first."""
 
 
-class ScheduleList(msgspec.Struct, frozen=True, kw_only=True):
+class ScheduleList(Record, frozen=True, kw_only=True):
     """The schedules of this node, each with its next due time and its last run."""
 
     schedules: tuple[Scheduled, ...]
 
 
-class DueRun(msgspec.Struct, frozen=True, kw_only=True):
+class DueRun(Record, frozen=True, kw_only=True):
     """The record of one due time."""
 
     due_ms: int
@@ -104,7 +104,7 @@ class DueRun(msgspec.Struct, frozen=True, kw_only=True):
     spend: tuple[NodeWork, ...]
 
 
-class NodeWork(msgspec.Struct, frozen=True, kw_only=True):
+class NodeWork(Record, frozen=True, kw_only=True):
     """The work of one node in a run."""
 
     name: str

@@ -5,8 +5,10 @@ from __future__ import annotations
 
 import msgspec
 
+from trailmesh.client.record import Record
 
-class RecordedSession(msgspec.Struct, frozen=True, kw_only=True):
+
+class RecordedSession(Record, frozen=True, kw_only=True):
     """The recorded session."""
 
     id: str
@@ -94,7 +96,7 @@ class RecordedSession(msgspec.Struct, frozen=True, kw_only=True):
     """Everything that the file needs, if that was requested."""
 
 
-class SessionList(msgspec.Struct, frozen=True, kw_only=True):
+class SessionList(Record, frozen=True, kw_only=True):
     """Sessions, newest first."""
 
     sessions: tuple[Session, ...]
@@ -109,7 +111,7 @@ class SessionList(msgspec.Struct, frozen=True, kw_only=True):
     """Names of these nodes, by node id. This node is called `this node`."""
 
 
-class ShownSession(msgspec.Struct, frozen=True, kw_only=True):
+class ShownSession(Record, frozen=True, kw_only=True):
     """A session with everything that is known about it."""
 
     session: Session
@@ -167,7 +169,7 @@ class ShownSession(msgspec.Struct, frozen=True, kw_only=True):
     """The digest of `sends`, with which `session.replay` is told to send them again; empty if there are none."""
 
 
-class WasRemoved(msgspec.Struct, frozen=True, kw_only=True):
+class WasRemoved(Record, frozen=True, kw_only=True):
     """Result of ``session.show`` for a removed session."""
 
     removed: Remains
@@ -176,7 +178,7 @@ class WasRemoved(msgspec.Struct, frozen=True, kw_only=True):
     """Name of the recorder, by node id. This node is called `this node`."""
 
 
-class SessionVerification(msgspec.Struct, frozen=True, kw_only=True):
+class SessionVerification(Record, frozen=True, kw_only=True):
     """Result of a successful verification. A failed verification is an error."""
 
     what: str
@@ -229,7 +231,7 @@ class SessionVerification(msgspec.Struct, frozen=True, kw_only=True):
     """Inputs that the replay changed. Only for replay reports."""
 
 
-class ExportedFile(msgspec.Struct, frozen=True, kw_only=True):
+class ExportedFile(Record, frozen=True, kw_only=True):
     """The exported file."""
 
     what: str
@@ -291,7 +293,7 @@ class ExportedFile(msgspec.Struct, frozen=True, kw_only=True):
     """Parts of the session that the form cannot express; the file has them as comments."""
 
 
-class ReplayedSession(msgspec.Struct, frozen=True, kw_only=True):
+class ReplayedSession(Record, frozen=True, kw_only=True):
     """Result of a replay, with its signed report."""
 
     report: ReplayReport
@@ -351,7 +353,7 @@ class ReplayedSession(msgspec.Struct, frozen=True, kw_only=True):
     """As `RecordedSession.proposes`."""
 
 
-class Needs(msgspec.Struct, frozen=True, kw_only=True):
+class Needs(Record, frozen=True, kw_only=True):
     """Everything that must be given so that a file can be recorded or a session replayed."""
 
     secrets: tuple[str, ...]
@@ -382,7 +384,7 @@ class Needs(msgspec.Struct, frozen=True, kw_only=True):
     """For a file: the steps that could not be performed, so more may be needed."""
 
 
-class SessionDiff(msgspec.Struct, frozen=True, kw_only=True):
+class SessionDiff(Record, frozen=True, kw_only=True):
     """Two recordings, compared."""
 
     first: Session
@@ -398,7 +400,7 @@ class SessionDiff(msgspec.Struct, frozen=True, kw_only=True):
     """Path of the HTML file, if one was written."""
 
 
-class RunDiff(msgspec.Struct, frozen=True, kw_only=True):
+class RunDiff(Record, frozen=True, kw_only=True):
     """Two runs of one session, compared by their reports."""
 
     session: Session
@@ -417,7 +419,7 @@ class RunDiff(msgspec.Struct, frozen=True, kw_only=True):
     """Path of the HTML file, if one was written."""
 
 
-class TrustKey(msgspec.Struct, frozen=True, kw_only=True):
+class TrustKey(Record, frozen=True, kw_only=True):
     """The key of this node, for machines that have no node."""
 
     node: str
@@ -429,7 +431,7 @@ class TrustKey(msgspec.Struct, frozen=True, kw_only=True):
     """One line (`protocol/trust/trust_key.py`): node id and key log."""
 
 
-class Answered(msgspec.Struct, frozen=True, kw_only=True):
+class Answered(Record, frozen=True, kw_only=True):
     """The answer as it was accepted."""
 
     question: str
@@ -442,7 +444,7 @@ class Answered(msgspec.Struct, frozen=True, kw_only=True):
     yes: bool
 
 
-class LearnedSession(msgspec.Struct, frozen=True, kw_only=True):
+class LearnedSession(Record, frozen=True, kw_only=True):
     """The new session. All its masks are signed in its steps; ``learned`` lists the new ones."""
 
     id: str
@@ -532,7 +534,7 @@ class LearnedSession(msgspec.Struct, frozen=True, kw_only=True):
     learned: tuple[LearnedLine, ...]
 
 
-class Archived(msgspec.Struct, frozen=True, kw_only=True):
+class Archived(Record, frozen=True, kw_only=True):
     """Result of archiving a session, or of undoing that."""
 
     session: str
@@ -545,7 +547,7 @@ class Archived(msgspec.Struct, frozen=True, kw_only=True):
     """True if this call changed it."""
 
 
-class Purged(msgspec.Struct, frozen=True, kw_only=True):
+class Purged(Record, frozen=True, kw_only=True):
     """Result of purging a session."""
 
     session: str
@@ -558,7 +560,7 @@ class Purged(msgspec.Struct, frozen=True, kw_only=True):
     """Nodes that may still hold it. Anybody who has an exported bundle holds it too."""
 
 
-class GivenSecret(msgspec.Struct, frozen=True, kw_only=True):
+class GivenSecret(Record, frozen=True, kw_only=True):
     """A value, and the sites at which it may be typed."""
 
     value: str
@@ -576,7 +578,7 @@ class GivenSecret(msgspec.Struct, frozen=True, kw_only=True):
     """True if it is `user:password` for HTTP basic authentication of its origins. It is never typed."""
 
 
-class Profile(msgspec.Struct, frozen=True, kw_only=True):
+class Profile(Record, frozen=True, kw_only=True):
     """Settings that are fixed so that a page looks the same on every machine."""
 
     width_px: int = 1280
@@ -598,7 +600,7 @@ class Profile(msgspec.Struct, frozen=True, kw_only=True):
     """The preferred colours as reported to pages (`prefers-color-scheme`)."""
 
 
-class BrowserInfo(msgspec.Struct, frozen=True, kw_only=True):
+class BrowserInfo(Record, frozen=True, kw_only=True):
     """The browser, and the backend that controls it."""
 
     backend: str
@@ -611,7 +613,7 @@ class BrowserInfo(msgspec.Struct, frozen=True, kw_only=True):
     version: str
 
 
-class Input(msgspec.Struct, frozen=True, kw_only=True):
+class Input(Record, frozen=True, kw_only=True):
     """A value that the author of a session has named, and that a replay can change."""
 
     name: str
@@ -622,7 +624,7 @@ class Input(msgspec.Struct, frozen=True, kw_only=True):
     kind: str = "text"
 
 
-class Skipped(msgspec.Struct, frozen=True, kw_only=True):
+class Skipped(Record, frozen=True, kw_only=True):
     """A step of an imported recording that could not be performed here and was left out."""
 
     place: str
@@ -637,7 +639,7 @@ class Skipped(msgspec.Struct, frozen=True, kw_only=True):
     """Index of the step that followed it; one more than the number of steps if it was the last."""
 
 
-class UsedLogin(msgspec.Struct, frozen=True, kw_only=True):
+class UsedLogin(Record, frozen=True, kw_only=True):
     """The login with which a recording began, as stated by its recorder."""
 
     name: str
@@ -650,7 +652,7 @@ class UsedLogin(msgspec.Struct, frozen=True, kw_only=True):
     policy: Policy
 
 
-class Session(msgspec.Struct, frozen=True, kw_only=True):
+class Session(Record, frozen=True, kw_only=True):
     """The container of a recorded run: everything but its steps and files."""
 
     id: str
@@ -716,7 +718,7 @@ class Session(msgspec.Struct, frozen=True, kw_only=True):
     """
 
 
-class Step(msgspec.Struct, frozen=True, kw_only=True):
+class Step(Record, frozen=True, kw_only=True):
     """One performed action and the page after it."""
 
     index: int
@@ -858,7 +860,7 @@ class Step(msgspec.Struct, frozen=True, kw_only=True):
     """True if the step sent more such requests. A replay sends only those that are listed."""
 
 
-class ReplayReport(msgspec.Struct, frozen=True, kw_only=True):
+class ReplayReport(Record, frozen=True, kw_only=True):
     """The result of a replay of a session, signed by the node that replayed it."""
 
     id: str
@@ -909,7 +911,7 @@ class ReplayReport(msgspec.Struct, frozen=True, kw_only=True):
     """
 
 
-class RefusedReport(msgspec.Struct, frozen=True, kw_only=True):
+class RefusedReport(Record, frozen=True, kw_only=True):
     """A replay report that was accepted when it was stored and is rejected now."""
 
     node: str
@@ -921,7 +923,7 @@ class RefusedReport(msgspec.Struct, frozen=True, kw_only=True):
     """Error code of the rejection: `peer.distrusted`, `keylog.revoked`, …"""
 
 
-class PersonalData(msgspec.Struct, frozen=True, kw_only=True):
+class PersonalData(Record, frozen=True, kw_only=True):
     """Personal data of one kind in one place of a session."""
 
     kind: str
@@ -938,7 +940,7 @@ class PersonalData(msgspec.Struct, frozen=True, kw_only=True):
     count: int
 
 
-class SpokenTo(msgspec.Struct, frozen=True, kw_only=True):
+class SpokenTo(Record, frozen=True, kw_only=True):
     """Text of a page that addresses a model. Nothing obeys it."""
 
     step: int
@@ -965,7 +967,7 @@ class SpokenTo(msgspec.Struct, frozen=True, kw_only=True):
     """For `hidden`: the reason why it cannot be seen, such as `not displayed`, `in a comment`."""
 
 
-class FailedPage(msgspec.Struct, frozen=True, kw_only=True):
+class FailedPage(Record, frozen=True, kw_only=True):
     """The page on which a step of a recording failed, with the elements that are there instead."""
 
     step: int
@@ -984,7 +986,7 @@ class FailedPage(msgspec.Struct, frozen=True, kw_only=True):
     """Number of further lines."""
 
 
-class ShownEffect(msgspec.Struct, frozen=True, kw_only=True):
+class ShownEffect(Record, frozen=True, kw_only=True):
     """A request of a step that changes something, or may."""
 
     step: int
@@ -996,7 +998,7 @@ class ShownEffect(msgspec.Struct, frozen=True, kw_only=True):
     """Its risk class."""
 
 
-class Remains(msgspec.Struct, frozen=True, kw_only=True):
+class Remains(Record, frozen=True, kw_only=True):
     """The redacted manifest of a removed session. It shows that the session existed, but nothing of its pages or
     actions.
     """
@@ -1024,7 +1026,7 @@ class Remains(msgspec.Struct, frozen=True, kw_only=True):
     removed_ms: int
 
 
-class ChangedInput(msgspec.Struct, frozen=True, kw_only=True):
+class ChangedInput(Record, frozen=True, kw_only=True):
     """An input that a replay has changed."""
 
     name: str
@@ -1035,7 +1037,7 @@ class ChangedInput(msgspec.Struct, frozen=True, kw_only=True):
     value: str
 
 
-class Difference(msgspec.Struct, frozen=True, kw_only=True):
+class Difference(Record, frozen=True, kw_only=True):
     """One difference from the recording, cut to ``DIFFERENCE_CHARS_MAX`` around its beginning."""
 
     step: int
@@ -1063,7 +1065,7 @@ class Difference(msgspec.Struct, frozen=True, kw_only=True):
     """Further remarks: the line has moved, it contains more lines, more differences are not listed."""
 
 
-class Missed(msgspec.Struct, frozen=True, kw_only=True):
+class Missed(Record, frozen=True, kw_only=True):
     """A step that could not be performed, because none of the requests before it has left. It may send further
     requests.
     """
@@ -1079,7 +1081,7 @@ class Missed(msgspec.Struct, frozen=True, kw_only=True):
     why: str
 
 
-class StepDiff(msgspec.Struct, frozen=True, kw_only=True):
+class StepDiff(Record, frozen=True, kw_only=True):
     """A step of one recording, or of both."""
 
     first: int = 0
@@ -1096,7 +1098,7 @@ class StepDiff(msgspec.Struct, frozen=True, kw_only=True):
     """In each difference, `recorded` belongs to the first recording and `met` to the second."""
 
 
-class RunStep(msgspec.Struct, frozen=True, kw_only=True):
+class RunStep(Record, frozen=True, kw_only=True):
     """One step that a replay performs, in two runs."""
 
     index: int
@@ -1112,7 +1114,7 @@ class RunStep(msgspec.Struct, frozen=True, kw_only=True):
     second: str
 
 
-class LearnedLine(msgspec.Struct, frozen=True, kw_only=True):
+class LearnedLine(Record, frozen=True, kw_only=True):
     """A line of a page in which a number is masked from now on."""
 
     step: int
@@ -1123,7 +1125,7 @@ class LearnedLine(msgspec.Struct, frozen=True, kw_only=True):
     """The text of the line this time."""
 
 
-class MayHold(msgspec.Struct, frozen=True, kw_only=True):
+class MayHold(Record, frozen=True, kw_only=True):
     """A node that has shown that it holds the session."""
 
     node: str
@@ -1133,7 +1135,7 @@ class MayHold(msgspec.Struct, frozen=True, kw_only=True):
     """Its name on this node; empty if it has none."""
 
 
-class Policy(msgspec.Struct, frozen=True, kw_only=True):
+class Policy(Record, frozen=True, kw_only=True):
     """How a capsule may be used. Every field is required, so that a reader never guesses a missing one."""
 
     purpose: str
@@ -1172,7 +1174,7 @@ class Policy(msgspec.Struct, frozen=True, kw_only=True):
     """True if controls other than links and certain reads may be pressed without an approval."""
 
 
-class Goto(msgspec.Struct, frozen=True, kw_only=True, tag_field="type", tag="goto"):
+class Goto(Record, frozen=True, kw_only=True, tag_field="type", tag="goto"):
     """Open an http(s) address."""
 
     timeout_ms: int = 0
@@ -1181,28 +1183,28 @@ class Goto(msgspec.Struct, frozen=True, kw_only=True, tag_field="type", tag="got
     url: str
 
 
-class Back(msgspec.Struct, frozen=True, kw_only=True, tag_field="type", tag="back"):
+class Back(Record, frozen=True, kw_only=True, tag_field="type", tag="back"):
     """Go back to the page before, as a person does with the browser's button."""
 
     timeout_ms: int = 0
     """The time limit, which includes the wait for its element. 0 means the limit of its kind."""
 
 
-class Forward(msgspec.Struct, frozen=True, kw_only=True, tag_field="type", tag="forward"):
+class Forward(Record, frozen=True, kw_only=True, tag_field="type", tag="forward"):
     """Go forward again, to the page from which the browser went back."""
 
     timeout_ms: int = 0
     """The time limit, which includes the wait for its element. 0 means the limit of its kind."""
 
 
-class Reload(msgspec.Struct, frozen=True, kw_only=True, tag_field="type", tag="reload"):
+class Reload(Record, frozen=True, kw_only=True, tag_field="type", tag="reload"):
     """Load the page again, unless that would send a form again."""
 
     timeout_ms: int = 0
     """The time limit, which includes the wait for its element. 0 means the limit of its kind."""
 
 
-class SwitchTab(msgspec.Struct, frozen=True, kw_only=True, tag_field="type", tag="switch_tab"):
+class SwitchTab(Record, frozen=True, kw_only=True, tag_field="type", tag="switch_tab"):
     """Bring a tab to the front; later actions are performed in it. If the tab is not open yet, wait for it."""
 
     timeout_ms: int = 0
@@ -1212,14 +1214,14 @@ class SwitchTab(msgspec.Struct, frozen=True, kw_only=True, tag_field="type", tag
     """The number of the tab, from 1, in the order in which the session's tabs were opened. A tab keeps its number."""
 
 
-class CloseTab(msgspec.Struct, frozen=True, kw_only=True, tag_field="type", tag="close_tab"):
+class CloseTab(Record, frozen=True, kw_only=True, tag_field="type", tag="close_tab"):
     """Close the front tab. The tab that was in front before returns to the front, if it is still open."""
 
     timeout_ms: int = 0
     """The time limit, which includes the wait for its element. 0 means the limit of its kind."""
 
 
-class Click(msgspec.Struct, frozen=True, kw_only=True, tag_field="type", tag="click"):
+class Click(Record, frozen=True, kw_only=True, tag_field="type", tag="click"):
     """Click the middle of an element."""
 
     timeout_ms: int = 0
@@ -1234,7 +1236,7 @@ class Click(msgspec.Struct, frozen=True, kw_only=True, tag_field="type", tag="cl
     """2 for a double click."""
 
 
-class Hover(msgspec.Struct, frozen=True, kw_only=True, tag_field="type", tag="hover"):
+class Hover(Record, frozen=True, kw_only=True, tag_field="type", tag="hover"):
     """Move the pointer to the middle of an element."""
 
     timeout_ms: int = 0
@@ -1243,7 +1245,7 @@ class Hover(msgspec.Struct, frozen=True, kw_only=True, tag_field="type", tag="ho
     target: Locator
 
 
-class Drag(msgspec.Struct, frozen=True, kw_only=True, tag_field="type", tag="drag"):
+class Drag(Record, frozen=True, kw_only=True, tag_field="type", tag="drag"):
     """Press the mouse in the middle of an element, and release it in the middle of another one."""
 
     timeout_ms: int = 0
@@ -1255,7 +1257,7 @@ class Drag(msgspec.Struct, frozen=True, kw_only=True, tag_field="type", tag="dra
     """The element at which the mouse is released."""
 
 
-class Focus(msgspec.Struct, frozen=True, kw_only=True, tag_field="type", tag="focus"):
+class Focus(Record, frozen=True, kw_only=True, tag_field="type", tag="focus"):
     """Give an element the focus."""
 
     timeout_ms: int = 0
@@ -1264,7 +1266,7 @@ class Focus(msgspec.Struct, frozen=True, kw_only=True, tag_field="type", tag="fo
     target: Locator
 
 
-class ScrollTo(msgspec.Struct, frozen=True, kw_only=True, tag_field="type", tag="scroll_to"):
+class ScrollTo(Record, frozen=True, kw_only=True, tag_field="type", tag="scroll_to"):
     """Scroll until an element is in view."""
 
     timeout_ms: int = 0
@@ -1273,7 +1275,7 @@ class ScrollTo(msgspec.Struct, frozen=True, kw_only=True, tag_field="type", tag=
     target: Locator
 
 
-class Fill(msgspec.Struct, frozen=True, kw_only=True, tag_field="type", tag="fill"):
+class Fill(Record, frozen=True, kw_only=True, tag_field="type", tag="fill"):
     """Replace the content of a text field."""
 
     timeout_ms: int = 0
@@ -1289,7 +1291,7 @@ class Fill(msgspec.Struct, frozen=True, kw_only=True, tag_field="type", tag="fil
     """
 
 
-class Select(msgspec.Struct, frozen=True, kw_only=True, tag_field="type", tag="select"):
+class Select(Record, frozen=True, kw_only=True, tag_field="type", tag="select"):
     """Choose the option with this label. A list that takes several then has exactly the named ones."""
 
     timeout_ms: int = 0
@@ -1303,7 +1305,7 @@ class Select(msgspec.Struct, frozen=True, kw_only=True, tag_field="type", tag="s
     """Further options to choose."""
 
 
-class Upload(msgspec.Struct, frozen=True, kw_only=True, tag_field="type", tag="upload"):
+class Upload(Record, frozen=True, kw_only=True, tag_field="type", tag="upload"):
     """Give files to a file field, or to the file chooser that a click opens."""
 
     timeout_ms: int = 0
@@ -1318,7 +1320,7 @@ class Upload(msgspec.Struct, frozen=True, kw_only=True, tag_field="type", tag="u
     """The recorded SHA-256 of each file. A replay needs the same files."""
 
 
-class Check(msgspec.Struct, frozen=True, kw_only=True, tag_field="type", tag="check"):
+class Check(Record, frozen=True, kw_only=True, tag_field="type", tag="check"):
     """Bring a check box, switch or radio button into a state."""
 
     timeout_ms: int = 0
@@ -1329,7 +1331,7 @@ class Check(msgspec.Struct, frozen=True, kw_only=True, tag_field="type", tag="ch
     checked: bool = True
 
 
-class Press(msgspec.Struct, frozen=True, kw_only=True, tag_field="type", tag="press"):
+class Press(Record, frozen=True, kw_only=True, tag_field="type", tag="press"):
     """Press a key (``Enter``, ``Control+A``), on an element or on the focused one."""
 
     timeout_ms: int = 0
@@ -1340,7 +1342,7 @@ class Press(msgspec.Struct, frozen=True, kw_only=True, tag_field="type", tag="pr
     target: Locator | None = None
 
 
-class Scroll(msgspec.Struct, frozen=True, kw_only=True, tag_field="type", tag="scroll"):
+class Scroll(Record, frozen=True, kw_only=True, tag_field="type", tag="scroll"):
     """Scroll the page by ``amount_px``."""
 
     timeout_ms: int = 0
@@ -1351,7 +1353,7 @@ class Scroll(msgspec.Struct, frozen=True, kw_only=True, tag_field="type", tag="s
     amount_px: int = 600
 
 
-class Wait(msgspec.Struct, frozen=True, kw_only=True, tag_field="type", tag="wait"):
+class Wait(Record, frozen=True, kw_only=True, tag_field="type", tag="wait"):
     """Wait until ``text`` or an element is visible, an address is reached, or a request is answered; without any of
     these, until the page is still.
     """
@@ -1383,7 +1385,7 @@ class Wait(msgspec.Struct, frozen=True, kw_only=True, tag_field="type", tag="wai
     """
 
 
-class Extract(msgspec.Struct, frozen=True, kw_only=True, tag_field="type", tag="extract"):
+class Extract(Record, frozen=True, kw_only=True, tag_field="type", tag="extract"):
     """Read the text of an element (or of the page) under a name. A later action can use it as ``${name}``."""
 
     timeout_ms: int = 0
@@ -1405,7 +1407,7 @@ class Extract(msgspec.Struct, frozen=True, kw_only=True, tag_field="type", tag="
     """
 
 
-class Emulate(msgspec.Struct, frozen=True, kw_only=True, tag_field="type", tag="emulate"):
+class Emulate(Record, frozen=True, kw_only=True, tag_field="type", tag="emulate"):
     """Change what the page is told of its browser, from now on. What is left out stays as it is."""
 
     timeout_ms: int = 0
@@ -1430,7 +1432,7 @@ class Emulate(msgspec.Struct, frozen=True, kw_only=True, tag_field="type", tag="
     """Latitude and longitude in degrees, `52.52,13.405`. The site of the page is then allowed to ask for it."""
 
 
-class Evaluate(msgspec.Struct, frozen=True, kw_only=True, tag_field="type", tag="evaluate"):
+class Evaluate(Record, frozen=True, kw_only=True, tag_field="type", tag="evaluate"):
     """Run a script in an isolated world of the page: it sees and changes the document, but no variable of the
     page's own scripts. What it sends is judged as what the page sends. A replay runs it again and does not
     compare its value.
@@ -1448,7 +1450,7 @@ class Evaluate(msgspec.Struct, frozen=True, kw_only=True, tag_field="type", tag=
     """The element that the script gets as `element`; it runs in the frame of the element."""
 
 
-class Assert(msgspec.Struct, frozen=True, kw_only=True, tag_field="type", tag="assert"):
+class Assert(Record, frozen=True, kw_only=True, tag_field="type", tag="assert"):
     """Check the page or an element repeatedly, until the condition holds or the time is over."""
 
     timeout_ms: int = 5000
@@ -1489,7 +1491,7 @@ class Assert(msgspec.Struct, frozen=True, kw_only=True, tag_field="type", tag="a
     """
 
 
-class ElementEvidence(msgspec.Struct, frozen=True, kw_only=True):
+class ElementEvidence(Record, frozen=True, kw_only=True):
     """The identity and place of an element when it was acted on."""
 
     role: str = ""
@@ -1526,7 +1528,7 @@ class ElementEvidence(msgspec.Struct, frozen=True, kw_only=True):
     """
 
 
-class RequestFault(msgspec.Struct, frozen=True, kw_only=True):
+class RequestFault(Record, frozen=True, kw_only=True):
     """A request for a document or for data that a step caused and that failed."""
 
     request: str
@@ -1541,7 +1543,7 @@ class RequestFault(msgspec.Struct, frozen=True, kw_only=True):
     """HTTP status, if `fault` is `status`."""
 
 
-class Expect(msgspec.Struct, frozen=True, kw_only=True):
+class Expect(Record, frozen=True, kw_only=True):
     """The expected effects of a step: failing requests, a dialog, a new tab. They are no faults; an expected effect
     that is missing is one.
     """
@@ -1565,7 +1567,7 @@ class Expect(msgspec.Struct, frozen=True, kw_only=True):
     """The step opens a new tab or window."""
 
 
-class Mask(msgspec.Struct, frozen=True, kw_only=True, array_like=True):
+class Mask(Record, frozen=True, kw_only=True, array_like=True):
     """A part of a snapshot that changes by itself and is not compared. Encoded as an array, because a page can have
     hundreds.
     """
@@ -1585,7 +1587,7 @@ class Mask(msgspec.Struct, frozen=True, kw_only=True, array_like=True):
     """
 
 
-class Dialog(msgspec.Struct, frozen=True, kw_only=True):
+class Dialog(Record, frozen=True, kw_only=True):
     """A dialog that a step caused, and how it was answered."""
 
     kind: str
@@ -1597,7 +1599,7 @@ class Dialog(msgspec.Struct, frozen=True, kw_only=True):
     accepted: bool = False
 
 
-class Download(msgspec.Struct, frozen=True, kw_only=True):
+class Download(Record, frozen=True, kw_only=True):
     """A file that the browser downloaded in a step."""
 
     name: str
@@ -1614,7 +1616,7 @@ class Download(msgspec.Struct, frozen=True, kw_only=True):
     """
 
 
-class HiddenText(msgspec.Struct, frozen=True, kw_only=True):
+class HiddenText(Record, frozen=True, kw_only=True):
     """A text, and the reason why it is hidden."""
 
     why: str
@@ -1626,7 +1628,7 @@ class HiddenText(msgspec.Struct, frozen=True, kw_only=True):
     """White space folded, and cut."""
 
 
-class Effect(msgspec.Struct, frozen=True, kw_only=True):
+class Effect(Record, frozen=True, kw_only=True):
     """One request of a step that changes something, or may."""
 
     method: str
@@ -1651,7 +1653,7 @@ class Effect(msgspec.Struct, frozen=True, kw_only=True):
     """The class of the request, as judged by the node that sent it."""
 
 
-class StepMatch(msgspec.Struct, frozen=True, kw_only=True):
+class StepMatch(Record, frozen=True, kw_only=True):
     """The comparison of one replayed step with its recording."""
 
     index: int
@@ -1710,7 +1712,7 @@ class StepMatch(msgspec.Struct, frozen=True, kw_only=True):
     """
 
 
-class Locator(msgspec.Struct, frozen=True, kw_only=True):
+class Locator(Record, frozen=True, kw_only=True):
     """An element, by what a person sees: role, name, and its place among those that look alike.
 
     ``selectors`` are alternatives in order (``css=…``, ``testid=…``: ``protocol.page.actions.locator.FORMS``),
@@ -1737,13 +1739,13 @@ class Locator(msgspec.Struct, frozen=True, kw_only=True):
     """Limits the search to this container; without it, the whole frame is searched."""
 
 
-class Secret(msgspec.Struct, frozen=True, kw_only=True):
+class Secret(Record, frozen=True, kw_only=True):
     """The name of a value that is passed in when the action is performed. The value is never stored."""
 
     secret: str
 
 
-class Fit(msgspec.Struct, frozen=True, kw_only=True):
+class Fit(Record, frozen=True, kw_only=True):
     """How closely one text of a target was matched."""
 
     what: str
@@ -1758,7 +1760,7 @@ class Fit(msgspec.Struct, frozen=True, kw_only=True):
     """The longer text that contained a `row` or the text of `within`; empty if it was matched whole."""
 
 
-class DialogAnswer(msgspec.Struct, frozen=True, kw_only=True):
+class DialogAnswer(Record, frozen=True, kw_only=True):
     """The dialog that a step should cause, and the answer to it."""
 
     kind: str
@@ -1773,7 +1775,7 @@ class DialogAnswer(msgspec.Struct, frozen=True, kw_only=True):
     """The text to enter in an accepted prompt."""
 
 
-class SentFile(msgspec.Struct, frozen=True, kw_only=True):
+class SentFile(Record, frozen=True, kw_only=True):
     """A file that was sent with a request."""
 
     name: str
@@ -1781,7 +1783,7 @@ class SentFile(msgspec.Struct, frozen=True, kw_only=True):
     sha256: str
 
 
-class Within(msgspec.Struct, frozen=True, kw_only=True):
+class Within(Record, frozen=True, kw_only=True):
     """The row, card, section or dialog in which an element is looked for.
 
     It is given by role, with a name or a text in it unless it is the only one, or by selectors, of which the

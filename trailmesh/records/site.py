@@ -3,10 +3,10 @@
 
 from __future__ import annotations
 
-import msgspec
+from trailmesh.client.record import Record
 
 
-class SiteList(msgspec.Struct, frozen=True, kw_only=True):
+class SiteList(Record, frozen=True, kw_only=True):
     """Sites, the one that was worked with last first."""
 
     sites: tuple[Site, ...]
@@ -15,7 +15,7 @@ class SiteList(msgspec.Struct, frozen=True, kw_only=True):
     """True if there are older sessions, which are not counted."""
 
 
-class SiteShown(msgspec.Struct, frozen=True, kw_only=True):
+class SiteShown(Record, frozen=True, kw_only=True):
     """A site with its newest sessions and searches."""
 
     site: Site
@@ -28,7 +28,7 @@ class SiteShown(msgspec.Struct, frozen=True, kw_only=True):
     searches: tuple[SiteSearch, ...]
 
 
-class Site(msgspec.Struct, frozen=True, kw_only=True):
+class Site(Record, frozen=True, kw_only=True):
     """A site: an origin, and what was done there. Archived sessions count, removed ones do not."""
 
     origin: str
@@ -50,7 +50,7 @@ class Site(msgspec.Struct, frozen=True, kw_only=True):
     """When the newest of them began."""
 
 
-class SiteSession(msgspec.Struct, frozen=True, kw_only=True):
+class SiteSession(Record, frozen=True, kw_only=True):
     """A session that began at the site."""
 
     id: str
@@ -64,7 +64,7 @@ class SiteSession(msgspec.Struct, frozen=True, kw_only=True):
     title: str
 
 
-class SiteSearch(msgspec.Struct, frozen=True, kw_only=True):
+class SiteSearch(Record, frozen=True, kw_only=True):
     """A search that began at the site."""
 
     id: str

@@ -5,10 +5,10 @@ from __future__ import annotations
 
 from typing import Any
 
-import msgspec
+from trailmesh.client.record import Record
 
 
-class Task(msgspec.Struct, frozen=True, kw_only=True):
+class Task(Record, frozen=True, kw_only=True):
     """A task: work that was begun by one call and is looked at by others."""
 
     task: str
@@ -54,7 +54,7 @@ class Task(msgspec.Struct, frozen=True, kw_only=True):
     """Why it waits for a person; empty unless it is `paused`."""
 
 
-class TaskShown(msgspec.Struct, frozen=True, kw_only=True):
+class TaskShown(Record, frozen=True, kw_only=True):
     """A task with its result."""
 
     task: str
@@ -105,13 +105,13 @@ class TaskShown(msgspec.Struct, frozen=True, kw_only=True):
     too_large: bool
 
 
-class TaskList(msgspec.Struct, frozen=True, kw_only=True):
+class TaskList(Record, frozen=True, kw_only=True):
     """Tasks, newest first."""
 
     tasks: tuple[Task, ...]
 
 
-class TaskPicture(msgspec.Struct, frozen=True, kw_only=True):
+class TaskPicture(Record, frozen=True, kw_only=True):
     """The page before which a task waits for a person."""
 
     task: str
@@ -126,7 +126,7 @@ class TaskPicture(msgspec.Struct, frozen=True, kw_only=True):
     out: str = ""
 
 
-class TaskEvents(msgspec.Struct, frozen=True, kw_only=True):
+class TaskEvents(Record, frozen=True, kw_only=True):
     """Events of a task, in order."""
 
     events: tuple[TaskEvent, ...]
@@ -141,7 +141,7 @@ class TaskEvents(msgspec.Struct, frozen=True, kw_only=True):
     """True if the task has ended and no event will follow."""
 
 
-class TaskFailure(msgspec.Struct, frozen=True, kw_only=True):
+class TaskFailure(Record, frozen=True, kw_only=True):
     """Why a task failed."""
 
     code: str
@@ -155,7 +155,7 @@ class TaskFailure(msgspec.Struct, frozen=True, kw_only=True):
     """Such as the id of what was recorded until then."""
 
 
-class TaskEvent(msgspec.Struct, frozen=True, kw_only=True):
+class TaskEvent(Record, frozen=True, kw_only=True):
     """One event of a task."""
 
     number: int

@@ -3,10 +3,10 @@
 
 from __future__ import annotations
 
-import msgspec
+from trailmesh.client.record import Record
 
 
-class PageLink(msgspec.Struct, frozen=True, kw_only=True):
+class PageLink(Record, frozen=True, kw_only=True):
     """A link to the page of the node."""
 
     link: str
