@@ -95,6 +95,7 @@ SCOPES: Final = {
     "replay": "replay recorded sessions",
     "live": "open live browser sessions and act in them",
     "explore": "run searches, and stop and resume its own",
+    "local": "with live, record or replay: work on sites of this machine (localhost) that its work begins at",
 }
 """The scopes that an agent or a schedule can have, and what each allows."""
 

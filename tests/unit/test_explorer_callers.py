@@ -14,6 +14,7 @@ from node.verbs import NODE, OWNER, Caller, CallerKind, called_by
 from node.verbs.searches.explore import RUN, RunParams
 from protocol.errors import MeshError
 from protocol.recording.records.session import Profile
+from protocol.risk.requests.destinations import THIS_MACHINE
 from protocol.risk.requests.requests import GuardPolicy
 from tests.mesh_memory import FOUND, NEVER, ORIGIN, memory_mesh, until
 from tests.mesh_searches import has_status, leases_of, search_of
@@ -230,6 +231,19 @@ def test_an_agent_reaches_private_networks_where_they_are_named_and_a_peer_never
     """Guard: node/live/browsers/policy.py, _private."""
     with called_by(caller):
         assert guard_for(PolicyConfig(origins=policy), within=within).private == private
+
+
+def test_an_agent_with_the_scope_local_reaches_this_machine_in_work_that_begins_there() -> None:
+    """Guard: node/live/browsers/policy.py, _private."""
+    local = msgspec.structs.replace(agent(), scopes=frozenset({"live", "local"}))
+    for caller, begins, private in (
+        (local, "http://localhost:3000/", (THIS_MACHINE,)),
+        (local, "https://shop.example/", ()),
+        (local, "http://192.168.1.7/", ()),
+        (agent(), "http://localhost:3000/", ()),
+    ):
+        with called_by(caller):
+            assert guard_for(PolicyConfig(), begins=begins).private == private, (caller, begins)
 
 
 def test_nothing_in_common_is_refused_and_never_everything() -> None:

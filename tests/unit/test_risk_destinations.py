@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from protocol.risk.requests.destinations import judge_destination
+from protocol.risk.requests.destinations import THIS_MACHINE, judge_destination
 from protocol.risk.requests.requests import GuardPolicy, judge_request
 from protocol.wire.destination import NetworkZone, place_of
 from tests.tables import each
@@ -46,6 +46,15 @@ def test_loopback_and_private_addresses_are_for_those_to_whom_they_are_named(hos
     assert judged(url) == "private address"
     assert judged(url, "https://shop.example") == "private address"
     assert judged(url, *ANYWHERE) is None
+
+
+def test_work_on_this_machine_reaches_every_port_of_it_and_no_name_that_leads_there() -> None:
+    """Guard: protocol/risk/requests/destinations.py, on_this_machine."""
+    for url in ("http://localhost:3000/", "https://127.0.0.1/", "http://app.localhost:8080/", "http://[::1]:9/"):
+        assert judged(url, THIS_MACHINE) is None
+    assert judge_destination("http://evil.example/", "127.0.0.1", (THIS_MACHINE,)) == "private address"
+    for url in ("http://192.168.1.7/", "http://10.0.0.7/", f"{METADATA}/"):
+        assert judged(url, THIS_MACHINE)
 
 
 def test_a_named_origin_is_named_with_its_port() -> None:

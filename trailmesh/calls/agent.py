@@ -17,7 +17,7 @@ class AgentVerbs(Calls):
         self,
         name: str,
         *,
-        scopes: Sequence[Literal["explore", "live", "read", "record", "replay"]],
+        scopes: Sequence[Literal["explore", "live", "local", "read", "record", "replay"]],
         origins: Sequence[str] = (),
         capsules: Sequence[str] = (),
         expires_s: int = 0,
@@ -28,7 +28,7 @@ class AgentVerbs(Calls):
         """Create an agent and print its token.
 
         name: Name of the agent: lower-case letters, digits and -, starting with a letter, at most 32 characters.
-        scopes: What it may do: read, record, replay, live, explore. Repeat for more.
+        scopes: What it may do: read, record, replay, live, explore, local. Repeat for more.
         origins: An origin that its browser runs may contact, and no other: https://host or https://*.domain.
         Repeat for more. [default: every public site that the configuration allows; private and loopback
         addresses must be named]
@@ -81,7 +81,7 @@ class BlockingAgentVerbs(BlockingCalls):
         self,
         name: str,
         *,
-        scopes: Sequence[Literal["explore", "live", "read", "record", "replay"]],
+        scopes: Sequence[Literal["explore", "live", "local", "read", "record", "replay"]],
         origins: Sequence[str] = (),
         capsules: Sequence[str] = (),
         expires_s: int = 0,
@@ -92,7 +92,7 @@ class BlockingAgentVerbs(BlockingCalls):
         """Create an agent and print its token.
 
         name: Name of the agent: lower-case letters, digits and -, starting with a letter, at most 32 characters.
-        scopes: What it may do: read, record, replay, live, explore. Repeat for more.
+        scopes: What it may do: read, record, replay, live, explore, local. Repeat for more.
         origins: An origin that its browser runs may contact, and no other: https://host or https://*.domain.
         Repeat for more. [default: every public site that the configuration allows; private and loopback
         addresses must be named]

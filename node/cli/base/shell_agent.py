@@ -26,7 +26,7 @@ NAME: Final = "shell"
 TOKEN_FILE: Final = "shell-agent.token"  # noqa: S105 - the name of a file
 REFUSED: Final = frozenset({"control.unauthorised", "agent.expired"})
 """A token that is refused so is replaced."""
-_SCOPES: Final = ("live", "read", "replay")
+_SCOPES: Final = ("live", "read", "replay", "local")  # a program of this account reaches sites of this machine anyway
 
 
 def caller_of(home: str | None, *, as_owner: bool) -> AsAgent | None:

@@ -6,18 +6,18 @@ from node.config import PolicyConfig
 from node.verbs import Caller, CallerKind, current_caller
 from protocol.errors import MeshError
 from protocol.risk.addresses.addresses import destructive_url
-from protocol.risk.requests.destinations import judge_destination, literal_address
+from protocol.risk.requests.destinations import THIS_MACHINE, judge_destination, literal_address, on_this_machine
 from protocol.risk.requests.requests import GuardPolicy
 from protocol.trust.origin import ANY, common, fits, origin_of
 
 
 def guard_for(
-    policy: PolicyConfig, allow: tuple[str, ...] = (), *, within: tuple[str, ...] | None = None
+    policy: PolicyConfig, allow: tuple[str, ...] = (), *, within: tuple[str, ...] | None = None, begins: str = ""
 ) -> GuardPolicy:
     """The network policy for the current caller. ``allow`` adds requests that a person approved.
 
-    within: the origins of the peer's grant, for work of a peer. Errors: ``policy.refused`` (this node's policy allows none of
-    those), ``caller.refused`` (the caller may use none of them).
+    within: the origins of the peer's grant, for work of a peer. begins: the address at which the work begins.
+    Errors: ``policy.refused`` (this node's policy allows none of those), ``caller.refused`` (the caller may use none of them).
     """
     caller = current_caller()
     origins = common(policy.origins or (ANY,), (ANY,) if within is None else within)
@@ -30,7 +30,7 @@ def guard_for(
         read_only=True,
         allow=(*policy.allow_requests, *allow),
         origins=() if ANY in origins else origins,
-        private=_private(caller, policy, within),
+        private=_private(caller, policy, within, begins),
         sites=policy.sites,
     )
 
@@ -53,13 +53,16 @@ def may_open(policy: PolicyConfig, url: str) -> bool:
     return not literal or judge_destination(url, literal, guard.private) is None
 
 
-def _private(caller: Caller, policy: PolicyConfig, within: tuple[str, ...] | None) -> tuple[str, ...]:
+def _private(caller: Caller, policy: PolicyConfig, within: tuple[str, ...] | None, begins: str) -> tuple[str, ...]:
     """Patterns of the origins that may be on this machine or in a private network.
 
-    A grant of everything (``*``, or none) covers the public web only; a private origin must be named. A peer cannot name one; its
-    grant decides where it may send this node, but never to a metadata service.
+    A grant of everything (``*``, or none) covers the public web only; a private origin must be named. An agent with the scope
+    ``local`` names this machine by beginning there. A peer cannot name one; its grant decides where it may send this node, but
+    never to a metadata service.
     """
     if within is not None:
         return (ANY,)
     named = tuple(pattern for pattern in (*caller.origins, *policy.origins) if pattern != ANY)
+    if "local" in caller.scopes and on_this_machine(begins):
+        named = (*named, THIS_MACHINE)
     return named if caller.kind is CallerKind.AGENT else (ANY, *named)

@@ -165,7 +165,7 @@ class LiveSessions:
         meter, live_id = Meter(), ids.make_id("liv", self._clock.random(ids.ID_RANDOM_BYTES))
         wish = Wish(
             task="live",
-            guard=guard_for(self._config.policy, params.allow),
+            guard=guard_for(self._config.policy, params.allow, begins=params.url),
             start_url=params.url,
             risk_max=self._config.policy.risk_class_max,
             approve_class=params.approve_class,

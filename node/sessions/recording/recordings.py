@@ -314,7 +314,7 @@ class Recordings:
             # the author of the file did not know the secrets, so a note may contain one
             tell({"note": redact_text(note, secrets)})
         named = named_by_owner(named)
-        guard = guard_for(self._work.config.policy, (*allow, *opening(named)))
+        guard = guard_for(self._work.config.policy, (*allow, *opening(named)), begins=file.start_url)
         guard = narrowed(guard, opening(named)) if needing else guard
         wish = self._work.wish("record", guard, file.start_url, allow=allow, approve_class=approve_class)
         async with mounted_context(

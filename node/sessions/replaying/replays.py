@@ -97,8 +97,8 @@ class Replays:
 
             own = own_start(recorded.session, self._work.witness.node)
             named = named_by_owner(rebase(own, base_url).outward(own)) if own else ""
-            guard, tabs = guard_for(self._work.config.policy, (*allow, *opening(named))), has_tabs(recorded.steps)
-            start = base_url or recorded.session.start_url
+            start, tabs = base_url or recorded.session.start_url, has_tabs(recorded.steps)
+            guard = guard_for(self._work.config.policy, (*allow, *opening(named)), begins=start)
             wish = self._work.wish("replay", guard, start, allow=allow, approve_class=approve_class)
             given = Secrets(secrets, begins=base_url or own)
             profile = recorded.session.profile

@@ -12,7 +12,7 @@ from node.verbs.verb import OWNER_ONLY, PAGE, AuditedPart, NoParams, Params, Ver
 from protocol import limits
 from protocol.trust.agent_token import NAME_PATTERN
 
-Scope = Literal["read", "record", "replay", "live", "explore"]
+Scope = Literal["read", "record", "replay", "live", "explore", "local"]
 """One of ``SCOPES``."""
 AGENT_TASKS: Final = ("explore", "live", "record", "replay")
 """The kinds of work for which an agent can be granted a capsule."""
