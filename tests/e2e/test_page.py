@@ -249,7 +249,7 @@ async def test_every_page_can_be_read_by_everybody_in_both_colours_and_on_a_phon
         await page.goto((await ask("ui.open")).link)
         await page.locator("#main").wait_for()
         root, paths = page.url, ["", *VIEWS, "none", f"questions/{question.id}", f"live/{live}", f"live/{ended}"]
-        paths += [f"sessions/{recorded.id}", f"sessions/{recorded.id}?step=2&look=before", f"tasks/{begun}"]
+        paths += [f"sessions/{recorded.id}", f"sessions/{recorded.id}?step=2&look=before&check", f"tasks/{begun}"]
         paths += [f"searches/{one.id}" for one in searches[-1:]] + ["sessions?page=2"]
         for path in paths:
             await page.goto(f"{root}{path}")

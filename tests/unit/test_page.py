@@ -36,6 +36,7 @@ from node.process.wiring import open_node
 from node.verbs import OWNER, Caller, CallerKind
 from node.verbs.catalogue import CATALOGUE
 from node.verbs.nodes import audit, events
+from node.verbs.sessions.session_results import SessionVerification
 from node.verbs.tasks import task
 from protocol import limits
 from protocol.audit import Row
@@ -227,6 +228,9 @@ class Hostile:
     async def blob(self, digest: bytes) -> bytes:
         return f"- button {HOSTILE}".encode()
 
+    async def verified(self, session_id: str) -> SessionVerification:
+        return cast(SessionVerification, made(SessionVerification))
+
     async def asking(self, task_id: str, caller: Caller) -> bytes:
         return HOSTILE.encode()
 
@@ -243,7 +247,8 @@ async def test_no_text_of_a_page_or_a_peer_becomes_markup() -> None:
     for view in VIEWS.values():
         paths += [(view.path,), *([(view.path, HOSTILE)] if view.about else [])]
     for path in paths:
-        given = await pages.answer(Wanted(path=path, root=ROOT), READER)
+        wanted = Wanted(path=path, root=ROOT, query={"check": "", "look": "before", "text": HOSTILE})
+        given = await pages.answer(wanted, READER)
         page = given.body.decode()
         assert given.status == 200, (path, page[-400:])
         assert not strange(page), path
@@ -338,6 +343,12 @@ async def test_a_session_is_shown_step_by_step(node: Node, visitor: Visitor) -> 
     for path in ("", "sessions", f"sessions/{recorded.id}", f"sessions/{recorded.id}?step=1", f"live/{opened.session}"):
         status, page, _ = await visitor.get(path)
         assert status == 200 and recorded.id in page and not strange(page, visitor.root), path
+    status, page, _ = await visitor.get(f"sessions/{recorded.id}?check")
+    assert status == 200 and "Checked now: signed by anna" in page
+    digest = (await node.rooms.store.steps(recorded.id))[0].snapshot
+    (node.rooms.home / "blobs" / digest.hex()[:2] / digest.hex()).write_bytes(b"something else")
+    status, page, _ = await visitor.get(f"sessions/{recorded.id}?check")
+    assert status == 200 and "It does not hold: " in page and "Checked now" not in page
     status, page, _ = await visitor.get(f"sessions/{recorded.id}?step=9")
     assert status == 404 and "has no step 9" in page
     for view in VIEWS:

@@ -19,6 +19,7 @@ from node.verbs.nodes import ui as verbs
 from protocol import limits
 from protocol.errors import MeshError
 
+_HERE: Final = ("http://127.", "http://localhost", "http://[::1]")
 _DOOR: Final = (
     '<!doctype html><meta charset="utf-8"><meta http-equiv="refresh" content="0;url={link}"><title>trailmesh</title>\n'
 )
@@ -46,7 +47,8 @@ def command(home: str | None, as_json: bool, no_open: bool, as_owner: bool) -> N
 
 def _show(made: Result) -> None:
     click.echo(made["link"])
-    click.echo(f"It can be used once, within {limits.PAGE_LINK_S // 60} minutes, on this machine.", err=True)
+    place = ", on this machine" if made["link"].startswith(_HERE) else ""
+    click.echo(f"It can be used once, within {limits.PAGE_LINK_S // 60} minutes{place}.", err=True)
 
 
 def _has_screen() -> bool:

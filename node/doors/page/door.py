@@ -11,6 +11,7 @@ from node.explorer import Parts, Picture, draw_search
 from node.rooms import Rooms
 from node.verbs import Bound, Caller, NoParams, Tell
 from node.verbs.nodes import ui
+from node.verbs.sessions.session_results import SessionVerification
 from protocol import limits
 from protocol.recording.records.session import Session, Step
 
@@ -53,7 +54,7 @@ class _Stored:
     """Pictures, texts and trees from the rooms of a node."""
 
     def __init__(self, rooms: Rooms) -> None:
-        self._store, self._tasks = rooms.store, rooms.tasks
+        self._store, self._tasks, self._sessions = rooms.store, rooms.tasks, rooms.sessions
         self._parts = Parts(
             rooms.explorer, rooms.sessions, rooms.trust.peers, rooms.store, rooms.clock, rooms.config.name
         )
@@ -69,6 +70,9 @@ class _Stored:
 
     async def blob(self, digest: bytes) -> bytes:
         return await self._store.blob(digest)
+
+    async def verified(self, session_id: str) -> SessionVerification:
+        return await self._sessions.verifying.verify(session_id)
 
     async def asking(self, task_id: str, caller: Caller) -> bytes:
         question = await self._tasks.question(caller, task_id)

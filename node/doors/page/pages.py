@@ -17,7 +17,7 @@ from node.verbs import Caller, Verb
 from node.verbs.live import live
 from node.verbs.nodes import approve, events, node, owner
 from node.verbs.sessions import session
-from node.verbs.sessions.session_results import ShownSession
+from node.verbs.sessions.session_results import SessionVerification, ShownSession
 from node.verbs.tasks import task
 from protocol import limits
 from protocol.errors import MeshError
@@ -43,6 +43,9 @@ class Sources(Protocol):
 
     async def blob(self, digest: bytes) -> bytes:
         """Errors: ``blob.missing``."""
+
+    async def verified(self, session_id: str) -> SessionVerification:
+        """Checks the signature of a session, and everything that was signed. Errors: ``bundle.*``, ``envelope.*``."""
 
     async def asking(self, task_id: str, caller: Caller) -> bytes:
         """The picture of the page before which a task waits for a person; empty if there is none. Errors: ``input.not_found``."""
@@ -247,11 +250,19 @@ class _Asking:
             shown=shown,
             steps=list(zip(shown.steps, shown.described, strict=True)),
             chosen=chosen,
+            checked=await self._checked(shown) if "check" in self._wanted.query else None,
             look_before=bool(chosen and chosen.before and self._wanted.query.get("look") == "before"),
             before=numbers[place - 1] if place > 0 else 0,
             after=numbers[place + 1] if place + 1 < len(numbers) else 0,
             parts=parts_of(session.SHOW, rest),
         )
+
+    async def _checked(self, shown: ShownSession) -> SessionVerification | MeshError:
+        """The result of checking a session now, or the error that says why it does not hold."""
+        try:
+            return await self._sources.verified(shown.session.id)
+        except MeshError as error:
+            return error.shown
 
     def _asked_number(self, name: str) -> int:
         """A number of the query; 0 without one."""
