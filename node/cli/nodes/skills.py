@@ -59,7 +59,7 @@ def get(home: str | None, name: str, as_json: bool) -> None:
 def install(home: str | None, directory: str, as_json: bool) -> None:
     """Write a skill into DIR that loads `core` from the installed version.
 
-    \\b
+    \b
     Examples:
       trailmesh skills install                     into .agents/skills of this project
       trailmesh skills install ~/.claude/skills    for Claude Code
