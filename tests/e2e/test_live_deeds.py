@@ -227,6 +227,20 @@ def test_a_page_is_told_of_another_browser_and_a_replay_tells_it_the_same(deeds:
     assert deeds.run("session", "replay", recorded["id"])["differences"] == []
 
 
+def test_a_phone_is_told_with_touch_and_a_width_of_its_own_and_recorded_so(deeds: Node, deeds_url: str) -> None:
+    phone = ("--profile", "mobile=true", "--profile", "width_px=390", "--profile", "height_px=800")
+    opened = live(deeds, "open", f"{deeds_url}/told", *phone)
+    session = opened["session"]
+    told = "[innerWidth, navigator.maxTouchPoints > 0, 'ontouchstart' in window]"
+    # A page that names no width for phones is laid out for a desk, and shown small.
+    assert live(deeds, "evaluate", session, told)["extracted"] == "[980,true,true]"
+    live(deeds, "click", session, ref_of(opened["observation"], "Ask"))
+    live(deeds, "assert", session, "text", "there")
+    (recorded,) = live(deeds, "close", session)["recorded"]
+    assert deeds.run("session", "show", recorded["id"])["session"]["profile"]["mobile"] is True
+    assert deeds.run("session", "replay", recorded["id"])["report"]["verdict"] == "pass"
+
+
 PROXIED = "http://93.184.215.14"
 """A public address: what is asked of it goes through a proxy of the test, which answers in its place."""
 

@@ -355,6 +355,7 @@ def test_a_page_looks_the_same_everywhere_unless_it_is_said_otherwise() -> None:
         "timezone": "UTC",
         "reduced_motion": True,
         "color_scheme": "light",
+        "mobile": False,
     }
     with pytest.raises(ValueError, match=f"^'{'x' * 64}' is not a known time zone"):
         Profile(timezone="x" * 100)

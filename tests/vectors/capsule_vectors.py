@@ -137,6 +137,7 @@ def header(state: bytes, **changes: Any) -> Fields:
         "timezone": "UTC",
         "reduced_motion": True,
         "color_scheme": "light",
+        "mobile": False,
     }
     usual: Fields = {
         "suite": 1,

@@ -28,6 +28,7 @@ PROFILE = {
     "timezone": "UTC",
     "reduced_motion": True,
     "color_scheme": "light",
+    "mobile": False,
 }
 SPEND = {"iterations": 3, "steps": 7, "milliseconds": 900}
 NOTHING = {"iterations": 0, "steps": 0, "milliseconds": 0}

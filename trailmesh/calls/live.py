@@ -45,8 +45,8 @@ class LiveVerbs(Calls):
 
         url: Start address.
         title: Title of the recording. [default: the address]
-        profile: width_px, height_px, locale, timezone, reduced_motion or color_scheme of the browser. Repeat for
-        more.
+        profile: width_px, height_px, locale, timezone, reduced_motion, color_scheme or mobile of the browser.
+        Repeat for more.
         ttl: Seconds until the live session ends.
         idle: Seconds without a call until the live session ends.
         actions: Number of actions until the live session ends.
@@ -803,8 +803,8 @@ class BlockingLiveVerbs(BlockingCalls):
 
         url: Start address.
         title: Title of the recording. [default: the address]
-        profile: width_px, height_px, locale, timezone, reduced_motion or color_scheme of the browser. Repeat for
-        more.
+        profile: width_px, height_px, locale, timezone, reduced_motion, color_scheme or mobile of the browser.
+        Repeat for more.
         ttl: Seconds until the live session ends.
         idle: Seconds without a call until the live session ends.
         actions: Number of actions until the live session ends.

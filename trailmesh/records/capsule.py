@@ -627,6 +627,9 @@ class Profile(Record, frozen=True, kw_only=True):
     color_scheme: str = "light"
     """The preferred colours as reported to pages (`prefers-color-scheme`)."""
 
+    mobile: bool = False
+    """True for a browser with touch that keeps to the width a page names for phones (`<meta name=viewport>`)."""
+
 
 class StateOf(Record, frozen=True, kw_only=True):
     """The amount of state of one origin."""

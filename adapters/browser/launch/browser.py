@@ -198,6 +198,8 @@ def context_options(profile: Profile) -> dict[str, Any]:
         "viewport": {"width": profile.width_px, "height": profile.height_px},
         "screen": {"width": profile.width_px, "height": profile.height_px},
         "device_scale_factor": 1,
+        "is_mobile": profile.mobile,
+        "has_touch": profile.mobile,
         "locale": profile.locale,
         "timezone_id": profile.timezone,
         "reduced_motion": "reduce" if profile.reduced_motion else "no-preference",

@@ -65,7 +65,11 @@ def value_in(node: YamlValue, key: str) -> Any:
     text = text_in(node, key)
     if key == "files":
         return [text]
-    return TRUTH.get(text.lower(), text) if key in ("checked", "offline", "reduced_motion", "soft", "typed") else text
+    return (
+        TRUTH.get(text.lower(), text)
+        if key in ("checked", "mobile", "offline", "reduced_motion", "soft", "typed")
+        else text
+    )
 
 
 def locator(fields: dict[str, YamlValue]) -> dict[str, Any]:

@@ -126,12 +126,15 @@ def _without_unused(text: str) -> str:
     return text if "expect(" in text else text.replace("Playwright, expect, sync", "Playwright, sync", 1)
 
 
+_MOBILE: Final = ", is_mobile=True, has_touch=True"
+
+
 def _profile(profile: Profile) -> str:
     motion = "reduce" if profile.reduced_motion else "no-preference"
     return (
         f'viewport={{"width": {profile.width_px}, "height": {profile.height_px}}}, locale={quoted(profile.locale)}, '
         f"timezone_id={quoted(profile.timezone)}, color_scheme={quoted(profile.color_scheme)}, "
-        f"reduced_motion={quoted(motion)}"
+        f"reduced_motion={quoted(motion)}{_MOBILE if profile.mobile else ''}"
     )
 
 

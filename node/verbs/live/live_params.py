@@ -26,7 +26,7 @@ _ELEMENT: Final = option(
 _Text = Annotated[str, msgspec.Meta(max_length=limits.ACTION_TEXT_CHARS_MAX)]
 _APPROVE: Final = option("Approve risk classes up to N for this action (docs/risk.md).", metavar="N", ge=0, le=7)
 _PROFILE: Final = option(
-    "width_px, height_px, locale, timezone, reduced_motion or color_scheme of the browser. Repeat for more.",
+    "width_px, height_px, locale, timezone, reduced_motion, color_scheme or mobile of the browser. Repeat for more.",
     metavar="KEY=VALUE",
     reads="pairs",
 )

@@ -84,6 +84,8 @@ class Profile(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     """True if pages are asked to leave out animations (``prefers-reduced-motion``)."""
     color_scheme: Literal["light", "dark"] = "light"
     """The preferred colours as reported to pages (``prefers-color-scheme``)."""
+    mobile: bool = False
+    """True for a browser with touch that keeps to the width a page names for phones (``<meta name=viewport>``)."""
 
     def __post_init__(self) -> None:
         if self.timezone not in TIME_ZONES:

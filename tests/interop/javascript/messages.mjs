@@ -59,6 +59,7 @@ const PROFILE = {
   timezone: optional(matching(/^[A-Za-z0-9_+/-]{1,64}$/), 'UTC'),
   reduced_motion: optional(bool, true),
   color_scheme: optional(among('dark', 'light'), 'light'),
+  mobile: optional(bool, false),
 }
 const LIMITS = { iterations: whole(1000, 1), steps: whole(10_000, 1), milliseconds: whole(3_600_000, 1000) }
 const SPEND = { iterations: optional(whole(), 0), steps: optional(whole(), 0), milliseconds: optional(whole(), 0) }
