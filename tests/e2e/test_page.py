@@ -45,6 +45,12 @@ FAULTS: Final = """async () => {
 }"""
 
 
+NOTIFIED: Final = """window.told = [];
+window.Notification = class {
+  static permission = "granted";
+  constructor(title, { body }) { window.told.push(`${title}: ${body}`); }
+};
+document.hasFocus = () => false;"""
 Ask = Callable[..., Awaitable[Any]]
 
 
@@ -189,6 +195,7 @@ async def test_the_page_is_reached_by_its_link_and_keeps_to_its_policy(tmp_path:
         await ask("live.click", session=live, ref=_ref(await ask("live.table", session=live), "Mugs"))
         link = (await ask("ui.open")).link
         page = watch(await chromium.new_page())
+        await page.add_init_script(NOTIFIED)
         await page.goto(link)
         await page.locator("#main").wait_for()
         root = page.url
@@ -199,6 +206,14 @@ async def test_the_page_is_reached_by_its_link_and_keeps_to_its_policy(tmp_path:
         await ask("live.close", session=live)
         await page.get_by_text("No browser session is open.").wait_for()
         assert await page.evaluate("window.kept"), "it was not loaded anew"
+        # Who looks elsewhere is told that something needs them, and nothing of what it is.
+        assert await page.evaluate("told") == []
+        asking = (await ask("live.open", url=f"{ORIGIN}/", hold=0)).session
+        with contextlib.suppress(MeshError):
+            await ask("live.click", session=asking, ref=_ref(await ask("live.table", session=asking), "Buy now"))
+        await page.get_by_text("trailmesh approve yes").wait_for()
+        assert await page.evaluate("told") == ["anna: Something needs you."] and (await page.title()).startswith("(1) ")
+        await ask("live.close", session=asking)
         # The player is turned by keys, with a picture at each step.
         await page.get_by_role("link", name=re.compile("Mugs")).first.click()
         await page.get_by_role("heading", name="Step 1: ").wait_for()
@@ -213,7 +228,7 @@ async def test_the_page_is_reached_by_its_link_and_keeps_to_its_policy(tmp_path:
         assert await page.evaluate(pictures) == [True]
         # A session is found by its title.
         await page.goto(f"{root}sessions")
-        for text, count in (("shop.test", 1), ("no such", 0)):
+        for text, count in (("shop.test", 2), ("no such", 0)):
             await page.get_by_label("Find").fill(text)
             await page.get_by_label("Find").press("Enter")
             await page.wait_for_url(re.compile("text=" + text[:2]))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 
 import msgspec
@@ -36,15 +37,21 @@ async def step_view(shown: ShownSession, number: int, read: ReadBlob) -> StepVie
         return None
     step = shown.steps[place]
     earlier = next((each.snapshot for each in reversed(shown.steps[:place]) if each.snapshot), b"")
-    before, after = [snapshot_text(await blob(digest, read)) for digest in (earlier, step.snapshot)]
+    texts = [await blob(digest, read) for digest in (earlier, step.snapshot)]
     return StepView(
         step=step,
         did=shown.described[place],
-        changed=compare_lines(before, after) if before is not None and after is not None else (),
+        # In a thread: a page has up to 400,000 lines.
+        changed=await asyncio.to_thread(_changed, *texts),
         sends=tuple(each for each in shown.sends if each.step == number),
         faults=step.faults,
         before=next((each.index for each in reversed(shown.steps[:place]) if each.screenshot), 0),
     )
+
+
+def _changed(earlier: bytes | None, later: bytes | None) -> Sequence[ComparedLine]:
+    before, after = snapshot_text(earlier), snapshot_text(later)
+    return compare_lines(before, after) if before is not None and after is not None else ()
 
 
 async def blob(digest: bytes, read: ReadBlob) -> bytes | None:

@@ -28,11 +28,37 @@
   };
   const at = (path) => path.reduce((each, index) => each && each.children[index], main());
 
+  // A notification names no site and no text of a page: it may show on a locked screen.
+  const notify = (fresh) => {
+    const [before, now] = [main(), fresh].map((each) => Number(each.dataset.waiting));
+    if (now <= before || !("Notification" in window) || Notification.permission !== "granted" || (document.hasFocus() && !document.hidden)) return;
+    const said = new Notification(document.title.replace(/^\(\d+\) /, ""), { body: now === 1 ? "Something needs you." : `${now} things need you.`, tag: "trailmesh" });
+    said.onclick = () => {
+      window.focus();
+      location.assign(main().dataset.root);
+    };
+  };
+  const offer = () => {
+    const heading = document.getElementById("needs");
+    if (!heading || heading.nextElementSibling?.matches("button") || !("Notification" in window) || Notification.permission !== "default") return;
+    const button = document.createElement("button");
+    button.className = "copy";
+    button.type = "button";
+    button.textContent = "Notify me";
+    button.addEventListener("click", () => Notification.requestPermission().then(() => button.remove()));
+    heading.after(button);
+  };
+
   let written = main().innerHTML; // as the node wrote it, before `dress`
   const put = (fresh) => {
     const next = fresh.getElementById("main");
+    notify(next);
     if (next.innerHTML === written) {
-      main().dataset.since = next.dataset.since;
+      for (const name of ["since", "waiting", "moves"]) {
+        if (next.dataset[name] === undefined) delete main().dataset[name];
+        else main().dataset[name] = next.dataset[name];
+      }
+      document.title = fresh.title;
       return;
     }
     written = next.innerHTML;
@@ -77,6 +103,7 @@
 
   const dress = () => {
     tick();
+    offer();
     for (const line of document.querySelectorAll(".paste")) {
       if (line.querySelector("button")) continue;
       const button = document.createElement("button");
