@@ -42,7 +42,7 @@ from protocol import limits
 from protocol.audit import Row
 from protocol.errors import MeshError
 from protocol.page.actions.action import Goto
-from protocol.recording.records.session import Session, Step
+from protocol.recording.records.session import Session, Step, Verdict
 from tests.twins.browser import MemoryBrowser
 from tests.twins.clock import ManualClock
 from tests.unit.test_live_sessions import ORIGIN, shop
@@ -255,6 +255,36 @@ async def test_no_text_of_a_page_or_a_peer_becomes_markup() -> None:
         found = read(page)
         assert "<script>alert(1)</script>" in "".join(found.text), path
         assert "\u202e" not in page and "49" not in "".join(found.text), path
+
+
+async def test_who_turns_the_steps_of_a_session_reads_it_once_until_something_changes() -> None:
+    class Told(Hostile):
+        last, shown, verdict = 3, 0, Verdict.PASS
+
+        async def dispatch(self, verb: str, body: bytes, tell: Any, caller: Caller) -> Any:
+            if verb == events.LIST.name:
+                return events.EventListing(changes=(), last=self.last, oldest=1)
+            found = await super().dispatch(verb, body, tell, caller)
+            if verb != "session.show":
+                return found
+            self.shown += 1
+            session = msgspec.structs.replace(found.session, verdict=self.verdict)
+            return msgspec.structs.replace(found, session=session)
+
+    told = Told()
+    pages = Pages("anna", told.dispatch, told)
+    for named, last, verdict, shown in (
+        ("a", 3, Verdict.PASS, 1),
+        ("a", 3, Verdict.PASS, 1),
+        ("a", 4, Verdict.PASS, 2),
+        ("b", 4, Verdict.OPEN, 3),
+        ("b", 4, Verdict.OPEN, 4),
+        ("a", 4, Verdict.PASS, 4),
+    ):
+        told.last, told.verdict = last, verdict
+        given = await pages.answer(Wanted(path=("sessions", named), root=ROOT), READER)
+        assert (given.status, told.shown) == (200, shown), (named, last)
+    assert (await pages.answer(Wanted(path=("live", "a"), root=ROOT), READER)).status == 200
 
 
 class Long(Hostile):

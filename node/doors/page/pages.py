@@ -25,6 +25,8 @@ from protocol.recording.records.session import Session, Step, Verdict
 
 Dispatch = Callable[[str, bytes, Callable[[dict[str, Any]], None], Caller], Awaitable[Any]]
 """``(verb, JSON body, tell, caller) -> result record``."""
+Turned = dict[tuple[str, int], ShownSession]
+"""The ended session that was shown last, by its id and the last change of the node: who turns its steps reads it once."""
 _HOME_SESSIONS: Final = 8
 _FOUND_CHARS_MAX: Final = 200
 _HOME_QUESTIONS: Final = 20
@@ -72,10 +74,11 @@ class Pages:
     def __init__(self, name: str, dispatch: Dispatch, sources: Sources) -> None:
         """name: that of the node."""
         self._name, self._dispatch, self._sources = name, dispatch, sources
+        self._turned: Turned = {}
 
     async def answer(self, wanted: Wanted, caller: Caller) -> Given:
         """The answer to one request. An error becomes a page that says it, with its remedy."""
-        asking = _Asking(self._name, self._dispatch, self._sources, wanted, caller)
+        asking = _Asking(self._name, self._dispatch, self._sources, self._turned, wanted, caller)
         try:
             return await asking.answer()
         except MeshError as error:
@@ -87,9 +90,11 @@ class Pages:
 class _Asking:
     """One request."""
 
-    def __init__(self, name: str, dispatch: Dispatch, sources: Sources, wanted: Wanted, caller: Caller) -> None:
+    def __init__(
+        self, name: str, dispatch: Dispatch, sources: Sources, turned: Turned, wanted: Wanted, caller: Caller
+    ) -> None:
         self._name, self._dispatch, self._sources = name, dispatch, sources
-        self._wanted, self._caller = wanted, caller
+        self._turned, self._wanted, self._caller = turned, wanted, caller
         self._since = 0
         self._moves = False
         """True if it shows work that goes on, of which the feed does not tell each step."""
@@ -204,7 +209,12 @@ class _Asking:
 
     async def _one(self, view: View, named: str) -> Given:
         assert view.about is not None
-        result = await self._ask(view.about, **{view.named: named})
+        at = (named, self._since)
+        kept: Any = self._turned.get(at) if view.path == "sessions" else None
+        result = kept or await self._ask(view.about, **{view.named: named})
+        if isinstance(result, ShownSession) and result.session.verdict is not Verdict.OPEN:
+            self._turned.clear()
+            self._turned[at] = result
         more: dict[str, Any] = {}
         template = view.one
         match view.path:
