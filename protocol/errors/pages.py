@@ -170,9 +170,9 @@ PAGES: Final[dict[str, Code]] = {
     "action.script_refused": Code(
         _O,
         False,
-        "No script is run here: for a peer, in a browser that this node did not start, or with a capsule whose values it could read.",
-        "Read with `extract`, act with the other actions. For a capsule of your own, the owner of the node can set `scripts: true` in"
-        " the rule of the site (`policy.sites`).",
+        "No script is run here: for a peer, in a browser that this node did not start, or with a login whose values it could read.",
+        "Read with `extract`, act with the other actions. With a secret that was typed or a capsule of this node, the owner can set"
+        " `scripts: true` in the rule of the site (`policy.sites`).",
     ),
     "action.upload": Code(
         _O,

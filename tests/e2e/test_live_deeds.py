@@ -63,6 +63,7 @@ PAGES["/script"] = (
     b"<script>globalThis.own = 1; JSON.stringify = () => 'forged'; document.querySelector = () => ({textContent: 'forged'});"
     b"</script>"
 )
+PAGES["/login"] = b"<title>Login</title><label>Pin <input type=password></label>"
 PAGES["/told"] = (
     b"<title>Told</title><style>@media (prefers-color-scheme: dark) {h1 {color: red}}</style><h1>Told</h1>"
     b'<p id=place></p><button onclick="navigator.geolocation.getCurrentPosition('
@@ -239,6 +240,22 @@ def test_a_phone_is_told_with_touch_and_a_width_of_its_own_and_recorded_so(deeds
     (recorded,) = live(deeds, "close", session)["recorded"]
     assert deeds.run("session", "show", recorded["id"])["session"]["profile"]["mobile"] is True
     assert deeds.run("session", "replay", recorded["id"])["report"]["verdict"] == "pass"
+
+
+def test_a_secret_that_was_typed_takes_scripts_away(deeds: Node, deeds_url: str, tmp_path: Path) -> None:
+    """Guard: node/live/acting/driver.py, Driver.act."""
+    (tmp_path / "pin").write_text("correct-horse-battery")
+    opened = live(deeds, "open", f"{deeds_url}/login", "--secret", f"pin@{deeds_url}=@{tmp_path / 'pin'}")
+    session = opened["session"]
+    assert live(deeds, "evaluate", session, "1")["extracted"] == "1"
+    live(deeds, "type", session, ref_of(opened["observation"], "Pin"), "--secret", "pin", "--approve-class", "6")
+    turned = "[...document.querySelector('input').value].map(each => each.charCodeAt() + 1)"
+    assert refused(deeds, "evaluate", session, turned)[0] == "action.script_refused"
+    live(deeds, "tab", session, "new", f"{deeds_url}/script")
+    assert refused(deeds, "evaluate", session, "localStorage")[0] == "action.script_refused", (
+        "all pages share the login"
+    )
+    live(deeds, "close", session)
 
 
 PROXIED = "http://93.184.215.14"

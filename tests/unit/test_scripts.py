@@ -27,9 +27,9 @@ async def _report(*_: Any) -> None:
     """Nothing."""
 
 
-def runs(gate: Gate, url: str = HERE, action: Evaluate = SCRIPT) -> bool:
+def runs(gate: Gate, url: str = HERE, action: Evaluate = SCRIPT, *, login: bool = False) -> bool:
     try:
-        gate.require_script(action, url)
+        gate.require_script(action, url, login=login)
     except MeshError as error:
         assert error.code == "action.script_refused"
         return False
@@ -45,7 +45,10 @@ def test_a_script_runs_only_where_all_that_leaves_is_judged_and_the_work_says_so
         assert not runs(msgspec.structs.replace(gate, wall=None)), "an attached browser"
     assert not runs(Gate(report=_report, wall=wall)), "searches and probes say nothing"
     assert not runs(Gate(report=_report, wall=wall, scripts="named"), HERE, IN_FRAME), "a frame may be of another site"
-    assert runs(Gate(report=_report, wall=wall, scripts="all"), HERE, IN_FRAME)
+    every = Gate(report=_report, wall=wall, scripts="all")
+    assert runs(every, HERE, IN_FRAME)
+    assert (runs(every, login=True), runs(every, ELSEWHERE, login=True)) == (True, False), "a secret was typed"
+    assert not runs(every, HERE, IN_FRAME, login=True)
     Gate(report=_report).require_script(Click(target=Locator()), HERE)
 
 

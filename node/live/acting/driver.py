@@ -59,7 +59,7 @@ from protocol.page.actions.evidence import ElementEvidence
 from protocol.page.actions.fits import Fit, Grade
 from protocol.page.actions.values import filled_in, is_typed, require_value
 from protocol.page.secrets.comparing import comparable
-from protocol.page.secrets.redaction import reveal_address
+from protocol.page.secrets.redaction import reveal_address, secrets_named
 from protocol.page.secrets.secrets import NO_SECRETS, Secrets
 from protocol.page.seen.observation import BLANK, Observation
 from protocol.page.seen.whole import require_loaded
@@ -201,7 +201,7 @@ class Driver:
                 ready, self.observation = await limit.find(self._page, self.observation, look)
             except MeshError as error:
                 raise await self._explained(error, action) from None
-        self._gate.require_script(ready.action, ready.observation.url)
+        self._gate.require_script(ready.action, ready.observation.url, login=self._secrets.told)
         weighed = self._gate.weighed(action, ready.risk)
         risk = with_answer(weighed, answer)
         why = self._gate.needs_yes(ready.action, ready.element, risk, ready.observation.url)
@@ -242,6 +242,7 @@ class Driver:
         if isinstance(performed, Extract):
             await self._require_read(self.prepared)
         await self._codes.make(performed, self._secrets)
+        self._secrets.note_told(secrets_named(action))
         left = limit.rest_ms or (self._press_ms if isinstance(performed, _PRESSES) else 0)
 
         async def perform(one: Action) -> ActionOutcome:

@@ -92,8 +92,10 @@ class Gate(msgspec.Struct, frozen=True, kw_only=True):
         why = needs_yes(action, element, risk, self.wall, chosen_at=url if self.chooses else "")
         return UNSURE if not why and self.sure and not surely_reads(action, risk) else why
 
-    def require_script(self, action: Action, url: str) -> None:
-        """Return if ``action`` runs no script on the page at ``url``, or may. Errors: ``action.script_refused``."""
+    def require_script(self, action: Action, url: str, *, login: bool = False) -> None:
+        """Return if ``action`` runs no script on the page at ``url``, or may. login: a page was given a secret. Errors:
+        ``action.script_refused``.
+        """
         if not isinstance(action, Evaluate):
             return
         if self.wall is None:
@@ -103,9 +105,10 @@ class Gate(msgspec.Struct, frozen=True, kw_only=True):
         index = rule_at(self.wall.sites, url)
         named = index is not None and self.wall.sites[index].scripts
         # The rule is about the page, and a frame in it may be of another site.
-        if self.scripts == "named" and not (named and not (action.target and action.target.frame)):
+        narrowed = login or self.scripts == "named"
+        if narrowed and not (named and not (action.target and action.target.frame)):
             raise MeshError(
-                "action.script_refused", "a capsule is mounted, and no rule of the site lets scripts run with it"
+                "action.script_refused", "there is a login, and no rule of the site lets scripts run with it"
             )
 
     def approves(self, action: Action, risk: Risk) -> bool:

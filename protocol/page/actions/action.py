@@ -256,7 +256,7 @@ class Emulate(_Action, frozen=True, kw_only=True, tag="emulate", tag_field="type
 
     @property
     def asked(self) -> dict[str, str]:
-        """What it changes, by the names of its fields, as a file writes it."""
+        """The settings that it changes, by the names of its fields, as a file writes them."""
         given = {name: getattr(self, name) for name in self.__struct_fields__ if name != "timeout_ms"}
         words = {True: "yes", False: "no"}
         return {

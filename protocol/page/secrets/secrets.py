@@ -89,6 +89,8 @@ class Secrets(Mapping[str, str]):
         self._totp = {name: parse_totp(secret.value) for name, secret in self._given.items() if secret.totp}
         # One list for all copies of these secrets, so that every copy redacts a code as soon as it can be typed.
         self._codes: list[tuple[str, str]] = []
+        # The same for the names of those that pages were given.
+        self._told: set[str] = set()
         # The same for the values of a login that is being made.
         self._login: dict[str, str] = {}
         # Shared by all copies of these secrets, because they have the same values. Only the newest search is kept.
@@ -137,6 +139,15 @@ class Secrets(Mapping[str, str]):
     def totp(self, name: str) -> Totp | None:
         """The seed ``name``; None if it is typed itself, or was not given."""
         return self._totp.get(name)
+
+    @property
+    def told(self) -> bool:
+        """True if a page was given one of them: its scripts can read it, and what its site has made of it."""
+        return bool(self._told)
+
+    def note_told(self, names: Iterable[str]) -> None:
+        """A page is given those of the secrets ``names`` that there are."""
+        self._told |= self._given.keys() & set(names)
 
     def note_code(self, name: str, code: str) -> None:
         """``code`` is typed for the seed ``name`` from now on, and redacted like a secret."""

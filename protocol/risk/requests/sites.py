@@ -54,8 +54,8 @@ class SiteRule(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     that must not be risked.
     """
     scripts: bool = False
-    """True if an `evaluate` may run on pages of the site while a capsule of this node is mounted. Its script can read what the
-    login stores there. Without a capsule scripts need no rule.
+    """True if an `evaluate` may run on pages of the site after a secret was typed, or with a capsule of this node. Its script can
+    read what the login stores there. Without a login scripts need no rule.
     """
 
 
