@@ -46,7 +46,7 @@ class OpenParams(Params, frozen=True, kw_only=True):
     url: Annotated[str, argument("Start address.", metavar="URL", max_length=limits.URL_CHARS_MAX)]
     title: Annotated[str, option("Title of the recording. [default: the address]", max_length=200)] = ""
     profile: Annotated[dict[str, Any], _PROFILE] = msgspec.field(default_factory=dict)
-    ttl: Annotated[int, option("Seconds until the live session ends.", ge=1, le=limits.LIVE_TTL_S_MAX)] = 1_800
+    ttl: Annotated[int, option("Seconds until the live session ends.", ge=1, le=limits.LIVE_TTL_S_MAX)] = 1_200
     idle: Annotated[
         int, option("Seconds without a call until the live session ends.", ge=1, le=limits.LIVE_IDLE_S_MAX)
     ] = 600
