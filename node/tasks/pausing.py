@@ -62,7 +62,9 @@ class Pausing:
         seconds = wait_s(turned, self._clock.now_ms(), attempt)
         asked = math.ceil(seconds)
         if seconds > min(self._time.left_s, limits.SITE_WAIT_S_MAX) or attempt >= limits.SITE_WAITS_MAX:
-            told = f"{turned.why}, after {asked} s" + (f": the {attempt + 1}th time in a row" if attempt else "")
+            told = f"{turned.why}: the task may not wait for {asked} s" + (
+                f" after {attempt} times before" if attempt else ""
+            )
             error = MeshError("site.busy", told, site=turned.site, status=turned.status, retry_after_s=asked)
             self._fail(error)
         self._events.tell({"waits_s": asked, "because": turned.why})

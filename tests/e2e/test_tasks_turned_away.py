@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import base64
 import time
 from collections import Counter
@@ -17,8 +18,13 @@ from tests.visitor import entered
 
 pytestmark = pytest.mark.browser
 
+_OVER_S = 120
 _WALL = """<title>Just a moment...</title><h1>127.0.0.1</h1><p>Verify you are human by completing the action below.</p>
-<label><input type=checkbox> I am not a robot</label>"""
+<label><input type=checkbox> I am not a robot</label>
+<p id=now>Waiting</p>
+<script>setTimeout(() => { now.textContent = "Still waiting"; new Image().src = "/changed"; }, 1500)</script>"""
+_SLOW = """<title>Slow down</title><p id=now>Too many requests</p>
+<script>setTimeout(() => { now.textContent = "Still too many"; }, 800)</script>"""
 _HOME = """<title>Home</title><h1>Home</h1><a href=/limited/linked>Cups</a>
 <form method=post action=/limited/sent><button>Find cups</button></form>
 <button onclick="fetch('/limited/data').then(answer => {out.textContent = 'answered ' + answer.status})">Load</button>
@@ -33,15 +39,19 @@ class Reluctant(LoopbackSite):
         self.asked: Counter[str] = Counter()
         self.at: dict[str, list[float]] = {}
         self.closed = True
+        self.changed = asyncio.Event()
+        """Set once a page of the wall has changed by itself."""
 
     async def _answer(self, request: web.Request) -> web.StreamResponse:
         where = f"{request.method} {request.path}"
         self.asked[where] += 1
         self.at.setdefault(where, []).append(time.monotonic())
+        if request.path == "/changed":
+            self.changed.set()
         if request.path.startswith("/limited/"):
             if self.asked[where] == 1:
                 empty = request.path.endswith("empty")
-                text = "" if empty else "<title>Slow down</title><p>Too many requests"
+                text = "" if empty else _SLOW
                 return web.Response(status=429, headers={"Retry-After": "2"}, text=text, content_type="text/html")
             return web.Response(text="<title>Cups</title><h1>Cups</h1>", content_type="text/html")
         if request.path == "/wall" and self.closed:
@@ -63,17 +73,19 @@ def actions(start: str, *steps: str) -> dict[str, str]:
 
 async def over(node: trailmesh.Node, task: str) -> Any:
     """The task, once it has ended."""
-    async for _ in node.follow_task(task):
-        pass
+    async with asyncio.timeout(_OVER_S):
+        async for _ in node.follow_task(task):
+            pass
     return await node.verbs.task.show(task)
 
 
 async def paused(node: trailmesh.Node, task: str, times: int = 1) -> Any:
     """The task, once it waits for a person for the ``times``-th time."""
-    async for event in node.follow_task(task):
-        times -= (event.kind, event.said) == ("state", "paused")
-        if not times:
-            return await node.verbs.task.show(task)
+    async with asyncio.timeout(_OVER_S):
+        async for event in node.follow_task(task):
+            times -= (event.kind, event.said) == ("state", "paused")
+            if not times:
+                return await node.verbs.task.show(task)
     raise AssertionError(await node.verbs.task.show(task))
 
 
@@ -133,6 +145,8 @@ async def test_a_task_shows_a_person_the_page_that_asks_for_one_and_goes_on_afte
             assert (status, headers["Content-Type"]) == (200, "image/png")
             assert shown.asks in (await visitor.get(f"tasks/{task}"))[1]
 
+        async with asyncio.timeout(_OVER_S):
+            await site.changed.wait()  # its page is another one since, and asks as before
         await node.verbs.task.resume(task)
         again = await paused(node, task, 2)
         assert (again.state, site.asked["GET /wall"]) == ("paused", 2), "it looks again, and asks again"

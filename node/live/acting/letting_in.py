@@ -46,11 +46,11 @@ async def let_in(action: Action, perform: Perform, look: Look, picture: Picture)
             attempt += 1
         if outcome.leaving:
             return outcome  # a held request belongs to this document
-        seen = await look()
-        if not turned.document or seen.state != outcome.observation.state:
-            # It has changed by itself, or a person has done what it asked for.
-            outcome = msgspec.structs.replace(outcome, observation=seen, status=0, putoffs=())
-            continue
+        if not turned.document or turned.kind == "person":
+            seen = await look()
+            outcome = msgspec.structs.replace(outcome, observation=seen, putoffs=())
+            if not turned.document or turned_away(seen, outcome.status, ()) is None:
+                return outcome  # a person has done what it asked for, or the page goes on by itself
         try:
             outcome = await _again(outcome, perform)
         except MeshError as error:

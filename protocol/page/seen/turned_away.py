@@ -76,7 +76,9 @@ def turned_away(page: Observation, status: int, putoffs: Sequence[Putoff]) -> Tu
     if not own and not document:
         return None
     first = own[0] if own else Putoff(url=page.url, status=status)
-    what = "to come back later" if document else "for fewer requests of its page"
+    header = first.retry_after.strip()
+    when = f"after {int(header[:9])} s" if header.isascii() and header.isdigit() else "later"
+    what = f"to come back {when}" if document else f"its page to ask again {when}"
     why = f"{site} answered {first.status} and asks {what}"
     return TurnedAway(
         kind="later", site=site, status=first.status, why=why, retry_after=first.retry_after, document=document
