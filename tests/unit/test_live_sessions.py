@@ -159,6 +159,18 @@ async def test_an_element_is_named_by_its_id_whenever_it_was_shown(bench: Bench)
     assert refused.message == "e2 searchbox “Search” is not on the page now"
 
 
+async def test_each_of_several_steps_is_told_when_it_is_done(bench: Bench) -> None:
+    opened = await bench.open()
+    verb, run = bench._run["live.act"]
+    steps = "[{fill: {ref: e2, value: mug}}, {click: {ref: e1}}]"
+    told: list[Any] = []
+    await run(msgspec.convert({"session": opened.session, "action": steps}, verb.takes), told.append)
+    assert [(each["step"], each["of"]) for each in told] == [(1, 2), (2, 2)]
+    assert "mug" in told[0]["did"] and "click" in told[1]["did"]
+    await run(msgspec.convert({"session": opened.session, "action": "back:"}, verb.takes), told.append)
+    assert len(told) == 2, "one alone is its own result"
+
+
 async def test_several_steps_end_with_the_first_that_fails_and_what_was_done_is_told(bench: Bench) -> None:
     opened = await bench.open()
     steps = "[{fill: {ref: e2, value: mug}}, {click: {ref: e99}}, {click: {ref: e1}}]"

@@ -83,19 +83,19 @@ async def test_clients_of_different_agents_are_answered_as_different_agents_at_t
 async def test_progress_of_a_verb_reaches_the_client_before_its_result(tmp_path: Path) -> None:
     async def work(params: Any, tell: Any) -> Any:
         for number in range(3):
-            tell({"did": f"step {number}"})
+            tell({"did": f"step {number}", "of": 3})
         return LiveList(sessions=[])
 
     async with served(tmp_path / "home") as at:
         replaced(at, "live.list", work)
-        told: list[str | None] = []
+        told: list[tuple[float, float | None, str | None]] = []
 
         async def heard(progress: float, total: float | None, message: str | None) -> None:
-            told.append(message)
+            told.append((progress, total, message))
 
         async with client(at, "/mcp/full") as session:
             await session.call_tool("live_list", {}, progress_callback=heard)
-        assert told == ["did: step 0", "did: step 1", "did: step 2"]
+        assert told == [(number + 1, 3, f"did: step {number}, of: 3") for number in range(3)]
 
 
 async def test_a_client_that_gives_up_ends_its_call(tmp_path: Path) -> None:

@@ -90,7 +90,9 @@ async def _telling(context: Any) -> AsyncIterator[Tell]:
         while (event := await events.get()) is not None:
             count += 1
             said = ", ".join(f"{name}: {value}" for name, value in event.items() if isinstance(value, (str, int)))
-            await context.session.report_progress(float(count), message=one_line(said)[:_PROGRESS_CHARS])
+            whole = event.get("of")
+            total = float(whole) if isinstance(whole, int) and whole >= count else None
+            await context.session.report_progress(float(count), total, message=one_line(said)[:_PROGRESS_CHARS])
 
     reporting = asyncio.create_task(report(), name="progress of a tool")
     try:

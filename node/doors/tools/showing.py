@@ -93,8 +93,9 @@ def _questions_in(told: Mapping[str, Any]) -> list[str]:
 
 def _request(question: str) -> ElicitRequest:
     message = (
-        "An action waits for the owner of this node. Its owner looks at it and answers in a terminal:\n"
+        "An action waits for the owner of this node, who looks at it and answers in a terminal:\n"
         f"trailmesh approve show {question}\ntrailmesh approve yes {question}\n"
+        "`trailmesh ui` opens the page of the node, which shows it with its picture.\n"
         "What is said here is no answer to it."
     )
     return ElicitRequest(params=ElicitRequestFormParams(message=message, requested_schema=_NOTHING))

@@ -36,6 +36,7 @@ from node.live.sessions.endings import ended, kept
 from node.live.sessions.kept_downloads import told
 from node.live.sessions.live_pages import LivePage, LivePages
 from node.live.sessions.stored import LIVES, LiveRecord
+from node.verbs import Tell
 from node.verbs.live.live import Acted, HeldRequest, Observed, PageInfo, Shows
 from protocol import limits
 from protocol.errors import MeshError
@@ -179,10 +180,10 @@ class LiveSession:
 
     # --- acting ------------------------------------------------------------------------------------------------------
 
-    async def act(self, acts: Sequence[Act], *, approve_class: int = 0) -> Acted:
+    async def act(self, acts: Sequence[Act], *, approve_class: int = 0, tell: Tell = lambda event: None) -> Acted:
         """Do ``acts`` on the current page, in order, until one fails, and tell what has changed.
 
-        approve_class: the highest class that the owner of the node approves.
+        approve_class: the highest class that the owner of the node approves. tell: takes each action of several when it is done.
         Errors: ``live.ended`` (no actions are left, or no room for the recording), ``live.stale_ref``, ``action.not_possible``
         (the page has opened nothing yet), those of ``Recorder.perform``. ``did`` of their detail says what was done before.
         """
@@ -214,6 +215,8 @@ class LiveSession:
             self._unsent = self._unsent or recorder.unconfirmed
             assert recorder.prepared is not None and recorder.observation is not None, "it was performed"
             did.append(recorder.prepared)
+            if len(acts) > 1:
+                tell({"step": len(did), "of": len(acts), "did": self._described(did[-1:])[0]})
             if target := act.target:
                 filled.append((id_in(target), recorder.prepared.action))
             await self._view.see(recorder.observation, page.page.identities())

@@ -96,14 +96,14 @@ class LiveVerbs:
     async def _steps(self, params: ActParams, tell: Tell) -> Acted:
         acts = [Act(action, expect) for action, expect in self._read_steps(params.action, by_id)]
         async with self._sessions.use(params.session) as session:
-            return await session.act(acts, approve_class=params.approve_class)
+            return await session.act(acts, approve_class=params.approve_class, tell=tell)
 
     async def _act(self, params: Any, tell: Tell) -> Acted:
-        return await self._do(params, acts_of(params))
+        return await self._do(params, acts_of(params), tell)
 
-    async def _do(self, params: LiveParams, acts: Sequence[Act]) -> Acted:
+    async def _do(self, params: LiveParams, acts: Sequence[Act], tell: Tell = lambda event: None) -> Acted:
         async with self._sessions.use(params.session) as session:
-            return await session.act(acts, approve_class=getattr(params, "approve_class", 0))
+            return await session.act(acts, approve_class=getattr(params, "approve_class", 0), tell=tell)
 
     async def _back(self, params: LiveParams, tell: Tell) -> Acted:
         return await self._do(params, [Act(Back())])
