@@ -1,5 +1,5 @@
 """MCP over HTTP before programs that others wrote: the conformance suite of the protocol, and the command line of the MCP
-inspector. ``make interop`` runs it, with the Node.js that it installs.
+inspector. Then our tools beside those of Playwright MCP. ``make interop`` runs it, with the Node.js that it installs.
 """
 
 from __future__ import annotations
@@ -13,8 +13,12 @@ from typing import Any
 
 import msgspec
 from aiohttp import ClientResponse, ClientSession, web
+from mcp.client.session import ClientSession as McpClient
+from mcp.client.stdio import StdioServerParameters, stdio_client
 
+from node.doors.tools.profiles import PROFILES
 from node.verbs.live.live import LiveList, Pictured
+from protocol.errors import MeshError
 from tests.doors import Served, served
 from tests.mesh_nodes import ROOT
 
@@ -28,6 +32,16 @@ _OURS = {
     "test_image_content": ("browser_take_screenshot", {"session": "liv-1"}),
 }
 """The tools that the suite calls by fixed names, and ours of the same kind."""
+_OTHERWISE = {
+    "browser_click": {"modifiers"},
+    "browser_evaluate": {"filename"},
+    "browser_find": {"filename", "regex"},
+    "browser_snapshot": {"boxes", "depth", "filename"},
+    "browser_take_screenshot": {"filename", "fullPage", "target"},
+}
+"""Parameters of Playwright MCP that our tool of the same name refuses: it writes no file, and has nothing of that effect."""
+_NEEDED = {"browser_file_upload": {"paths", "target"}, "browser_find": {"text"}}
+"""Parameters that only our tool needs, besides the session: there is no file chooser that stays open, and no regular expression."""
 _HOPS = frozenset({"connection", "content-length", "transfer-encoding"})
 
 
@@ -137,3 +151,44 @@ async def test_the_command_line_of_the_inspector_lists_and_calls_the_tools(tmp_p
         assert "id.invalid" in out, out
         status, out = await ran(script, *base[:-1], "Authorization: Bearer nobody", "--method", "tools/list")
         assert status != 0 and "question_state" not in out
+
+
+def sample(schema: dict[str, Any], target: str = "e1") -> Any:
+    """A value of a schema of Playwright MCP."""
+    if "enum" in schema:
+        return schema["enum"][0]
+    match schema.get("type"):
+        case "boolean":
+            return True
+        case "number" | "integer":
+            return 1
+        case "array":
+            return [sample(schema["items"])]
+        case "object":
+            return {name: sample(each) for name, each in schema.get("properties", {}).items()}
+    return target
+
+
+async def test_a_call_for_playwright_mcp_is_one_for_our_tool_of_the_same_name() -> None:
+    command = StdioServerParameters(command=str(NODE_JS), args=[str(PROGRAMS / "@playwright/mcp/cli.js"), "--headless"])
+    async with stdio_client(command) as streams, McpClient(*streams) as session:
+        await session.initialize()
+        theirs = {tool.name: tool.input_schema for tool in (await session.list_tools()).tools}
+    ours = PROFILES["full"]
+    shared = theirs.keys() & ours.keys()
+    assert len(shared) > 15, "it lists its tools"
+    refuses, needs = dict[str, set[str]](), dict[str, set[str]]()
+    for name in shared:
+        fields, required = theirs[name].get("properties", {}), set(theirs[name].get("required", ()))
+        base = {"session": "liv-1"} | {each: sample(fields[each]) for each in required}
+        base |= {
+            each: "e1" if each == "target" else ["a"] if each == "paths" else "x" for each in _NEEDED.get(name, ())
+        }
+        for field, schema in fields.items():
+            try:
+                ours[name].read(base | {field: sample(schema)})
+            except MeshError:
+                refuses.setdefault(name, set()).add(field)
+        if more := set(ours[name].told.input_schema["required"]) - required - {"session"}:
+            needs[name] = more
+    assert (refuses, needs) == (_OTHERWISE, _NEEDED)

@@ -34,7 +34,7 @@ _EVERYWHERE: Final = {"element", "startElement", "endElement"}
 """Descriptions of elements, which clients of Playwright MCP send with every action."""
 _WITHOUT_EFFECT: Final[Mapping[Verb, Mapping[str, Any]]] = {
     verbs.TYPE: {"slowly": True},
-    verbs.SCREENSHOT: {"type": "png"},
+    verbs.SCREENSHOT: {"type": "png", "scale": "css", "fullPage": False},
 }
 """Values that such clients send and that change nothing here."""
 _KEY_TOLD: Final = "The same call with the same key is done once."
@@ -58,6 +58,7 @@ _FIELDS: Final[dict[str, Any]] = {
         "additionalProperties": False,
     },
 }
+_TEXT_GONE: Final = "textGone"
 _BOX: Final = {"true": "on", "false": "off"}
 
 
@@ -72,6 +73,8 @@ def schema_of(verb: Verb) -> dict[str, Any]:
     if verb is verbs.FILL:
         properties["fields"] = _FIELDS
         properties.pop("secret")
+    if verb is verbs.WAIT:
+        properties[_TEXT_GONE] = {"type": "string", "description": "Wait until this text is not visible any more."}
     if is_live(verb):
         properties[SESSION] = {
             "type": "string",
@@ -119,8 +122,8 @@ def read(verb: Verb, given: Mapping[str, Any]) -> tuple[dict[str, Any], str]:
             params.pop(name, None)
     if verb is verbs.FILL and isinstance(params.get("fields"), list):
         params.update(_filled(params["fields"]))
-    if verb is verbs.WAIT and "textGone" in params:
-        params.update(text=params.pop("textGone"), gone=True)
+    if verb is verbs.WAIT and _TEXT_GONE in params:
+        params.update(text=params.pop(_TEXT_GONE), gone=True)
     if unknown := sorted(set(params) - fields | set(params) & verb.owner_fields):
         raise MeshError("input.invalid", f"there is no parameter {', '.join(unknown)[:200]}")
     if is_live(verb) and verb is not verbs.NAVIGATE and not params.get(SESSION):
