@@ -62,7 +62,8 @@ class Rented(Bench):
         return agent.browser_ms
 
     async def ended(self, session: str) -> LiveRecord:
-        """The record of a live session, once it has ended without being asked."""
+        """The record of a live session, once it has ended without being asked, and before it would be idle for too long."""
+        began_ms = self.clock.now_ms()
         async with asyncio.timeout(120):
             while (
                 not (record := await self.store.rows(LIVES).get(session))
@@ -70,6 +71,7 @@ class Rented(Bench):
                 or self.browsers.contexts
             ):
                 await self.clock.run(1)
+                assert self.clock.now_ms() - began_ms < 60_000, "it ends at once"
         return record
 
 

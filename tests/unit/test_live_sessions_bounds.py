@@ -98,6 +98,15 @@ async def test_its_watch_ends_it_in_the_millisecond_in_which_it_is_due(bench: Be
     assert (await summary(bench, opened.session)).ends_ms == START_MS + 50_000
 
 
+async def test_nobody_waits_for_the_end_of_a_session_that_was_closed(bench: Bench) -> None:
+    """Who waits holds its pages in memory."""
+    opened = await bench.open()
+    await bench.call("close", opened.session)
+    async with asyncio.timeout(60):
+        while bench.live._tasks._running:  # noqa: ASYNC110 (nobody tells of it)
+            await asyncio.sleep(0)
+
+
 async def test_an_end_names_the_last_recording_if_there_is_one(bench: Bench) -> None:
     opened = await bench.open()
     record = session_of(bench, opened).record

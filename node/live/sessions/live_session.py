@@ -106,6 +106,8 @@ class LiveSession:
         self._unsent = False
         """True if a request of its pages was held or refused."""
         self.record = record
+        self.over = asyncio.Event()
+        """Set when it has ended and nothing of it is open."""
 
     # --- life --------------------------------------------------------------------------------------------------------
 
@@ -170,13 +172,16 @@ class LiveSession:
         """Sign the recordings, close the context and store the reason. Call it only within a turn, or when no turn is possible."""
         # The reason comes first: from here on every call is refused, even if the rest fails.
         self.record = msgspec.structs.replace(self.record, reason=reason, ended_ms=max(1, self._clock.now_ms()))
-        await self._pages.finish()
-        self._view.forget()
         try:
-            await self._context.close()
+            await self._pages.finish()
+            self._view.forget()
+            try:
+                await self._context.close()
+            finally:
+                await self.meter.stop()
+            await self._store.rows(LIVES).put(self.record)
         finally:
-            await self.meter.stop()
-        await self._store.rows(LIVES).put(self.record)
+            self.over.set()
 
     # --- acting ------------------------------------------------------------------------------------------------------
 

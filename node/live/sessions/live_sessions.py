@@ -318,7 +318,8 @@ class LiveSessions:
         while not session.record.reason:
             left_ms, _ = session.due
             if left_ms > 0:
-                await any_of(session.meter.spent.wait(), session.gone.wait(), self._clock.sleep(left_ms / 1000))
+                due = self._clock.sleep(left_ms / 1000)
+                await any_of(session.over.wait(), session.meter.spent.wait(), session.gone.wait(), due)
                 continue
             with contextlib.suppress(MeshError):  # a turn ends a session that is due, and raises
                 async with session.turn():
