@@ -48,7 +48,7 @@ async def test_it_is_open_until_the_last_millisecond_of_its_time(
     bench: Bench, given: dict[str, Any], last_ms: int, reason: str
 ) -> None:
     opened = await bench.open(**given)
-    assert opened.ends_ms == START_MS + given.get("ttl", 1_800) * 1000
+    assert opened.ends_ms == START_MS + given.get("ttl", 1_200) * 1000
     assert (opened.idle_s, opened.actions_left) == (given.get("idle", opened.idle_s), 199)
     bench.clock.advance(last_ms - 1)
     assert session_of(bench, opened).due == (1, reason)
