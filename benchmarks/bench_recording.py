@@ -36,7 +36,8 @@ from node.live.recording.run import record, record_actions
 from node.signing.identity import Identity
 from node.signing.witness import Witness
 from protocol.page.actions.action import Action, Click, Extract, Goto, Locator
-from protocol.recording.records.session import Profile, Verdict
+from protocol.recording.records.session import Profile
+from protocol.recording.records.verdict import Verdict
 from protocol.risk.requests.requests import GuardPolicy
 
 ROUNDS: Final = 7

@@ -17,7 +17,8 @@ from adapters.storage.sqlite import SqliteStore
 from benchmarks.live_mesh import LiveNode, serving
 from benchmarks.registry import benchmark
 from protocol import ids
-from protocol.recording.records.session import BrowserInfo, Profile, Session, Verdict
+from protocol.recording.records.session import BrowserInfo, Profile, Session
+from protocol.recording.records.verdict import Verdict
 
 CALLERS: Final = 64
 CALLS: Final = 40

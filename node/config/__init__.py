@@ -1,4 +1,4 @@
-"""The configuration of a node: the only code that reads its file, environment variables and YAML written by people.
+"""The configuration of a node: the only code that reads its file and YAML written by people.
 
 Owns ``config.yaml``. Never acts on the settings, and never writes the file after ``node init``.
 """
@@ -16,7 +16,6 @@ from node.config.settings import (
     PageConfig,
     PolicyConfig,
     ProxyConfig,
-    home_directory,
     starting,
 )
 
@@ -31,7 +30,6 @@ __all__ = [
     "PolicyConfig",
     "ProxyConfig",
     "YamlValue",
-    "home_directory",
     "invalid_in_words",
     "load_yaml",
     "settings",

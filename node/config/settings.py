@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 from typing import Annotated, Any, Final, Literal
 
 import msgspec
-import platformdirs
 import yaml
 
 from node.base.ownership import check_private
@@ -31,10 +29,6 @@ from protocol.risk.requests.sites import SiteRule
 CONFIG_FILE = "config.yaml"
 _EXAMPLES = Path(__file__).resolve().parents[2] / "configs"
 """Beside the packages, in the source tree as in an installation."""
-HOME_VARIABLE = "TRAILMESH_HOME"
-PASSPHRASE_VARIABLE = "TRAILMESH_PASSPHRASE_FILE"  # noqa: S105 (a name, no passphrase)
-TOKEN_VARIABLE = "TRAILMESH_TOKEN_FILE"  # noqa: S105 (a name, no token)
-SOCKET_VARIABLE = "TRAILMESH_SOCKET"
 
 Port = Annotated[int, msgspec.Meta(ge=0, le=65_535)]
 Name = Annotated[str, msgspec.Meta(min_length=1, max_length=limits.PEER_NAME_CHARS_MAX, pattern=NAME_PATTERN)]
@@ -341,27 +335,3 @@ def load(home: Path) -> Config:
 def render(config: Config) -> str:
     """``config`` as YAML."""
     return yaml.safe_dump(msgspec.to_builtins(config), sort_keys=False, allow_unicode=True)
-
-
-def home_directory(given: str | None) -> Path:
-    """The data directory: the option, else ``TRAILMESH_HOME``, else the user's data directory."""
-    if given:
-        return Path(given).expanduser().absolute()
-    if from_environment := os.environ.get(HOME_VARIABLE):
-        return Path(from_environment).expanduser().absolute()
-    return Path(platformdirs.user_data_dir("trailmesh"))
-
-
-def token_file_from_environment() -> str:
-    """Token file of an agent, from the environment; empty if not set."""
-    return os.environ.get(TOKEN_VARIABLE, "")
-
-
-def socket_from_environment() -> str:
-    """Socket for agents, from the environment; empty if not set."""
-    return os.environ.get(SOCKET_VARIABLE, "")
-
-
-def passphrase_file_from_environment() -> str:
-    """Passphrase file of the witness key, from the environment; empty if not set."""
-    return os.environ.get(PASSPHRASE_VARIABLE, "")

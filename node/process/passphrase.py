@@ -8,7 +8,7 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
-from node.config import settings
+from node.base.environment import passphrase_file_from_environment
 from protocol import limits
 from protocol.errors import MeshError
 
@@ -18,7 +18,7 @@ AskPassphrase = Callable[[], bytes]
 
 def passphrase_source(file: str | None) -> AskPassphrase:
     """Where to get the passphrase of an existing key: ``file``, else the file the environment names, else a prompt."""
-    path = file or settings.passphrase_file_from_environment()
+    path = file or passphrase_file_from_environment()
     return (lambda: read(path)) if path else _prompt
 
 
@@ -29,7 +29,7 @@ def asked_once(ask: AskPassphrase) -> AskPassphrase:
 
 def new_passphrase_source(file: str | None) -> AskPassphrase | None:
     """The passphrase for a new key, or None for a key without one: ``file``, else the file the environment names."""
-    path = file or settings.passphrase_file_from_environment()
+    path = file or passphrase_file_from_environment()
     return (lambda: _strong(read(path))) if path else None
 
 

@@ -16,7 +16,8 @@ from node.verbs.sites.site import ListParams, ShowParams, Site, SiteList, SiteSe
 from protocol import limits
 from protocol.errors import MeshError
 from protocol.messages import SearchSpec
-from protocol.recording.records.session import Session, Verdict
+from protocol.recording.records.session import Session
+from protocol.recording.records.verdict import Verdict
 from protocol.trust.origin import origin_of
 from protocol.wire import cbor, envelope
 

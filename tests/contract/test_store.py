@@ -17,7 +17,8 @@ from adapters.storage.sqlite import SqliteStore
 from node.pairing.stored import INVITES, InviteRecord
 from protocol.errors import MeshError
 from protocol.page.actions.action import Click, Fill, Goto, Locator, Secret
-from protocol.recording.records.session import BrowserInfo, Profile, Session, Step, Verdict
+from protocol.recording.records.session import BrowserInfo, Profile, Session, Step
+from protocol.recording.records.verdict import Verdict
 from protocol.wire import cbor
 from tests.twins.storage import MemoryStore
 

@@ -12,7 +12,8 @@ from typing import Any
 import pytest
 
 from adapters.storage.files.records import unpack
-from protocol.recording.records.session import Session, Verdict
+from protocol.recording.records.session import Session
+from protocol.recording.records.verdict import Verdict
 from tests.mesh_nodes import CONFIG, Node, effects_of, kill_group, shop, until
 from trailmesh.demo.mesh import pair
 

@@ -22,7 +22,8 @@ from node.signing.identity import Identity
 from node.signing.witness import Witness
 from protocol.errors import MeshError
 from protocol.page.actions.action import Select
-from protocol.recording.records.session import Profile, Skipped, Step, Verdict
+from protocol.recording.records.session import Profile, Skipped, Step
+from protocol.recording.records.verdict import Verdict
 from protocol.risk.requests.requests import GuardPolicy
 from tests.gates import unreported
 from tests.sites.pages.visits import element

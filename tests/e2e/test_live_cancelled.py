@@ -11,7 +11,8 @@ import pytest
 import pytest_asyncio
 
 from adapters.ports.browser import Browser
-from protocol.recording.records.session import Step, Verdict
+from protocol.recording.records.session import Step
+from protocol.recording.records.verdict import Verdict
 from tests.browsers import Borrowed
 from tests.sites.pages.server import PageServer
 from tests.unit.test_live_sessions import Bench, ref_of

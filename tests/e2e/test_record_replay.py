@@ -33,8 +33,9 @@ from node.signing.witness import Witness
 from protocol.errors import MeshError
 from protocol.page.actions.action import Action, Assert, Click, Extract, Fill, Goto, Locator, Scroll, Secret
 from protocol.recording.records.bundle import verify_bundle
-from protocol.recording.records.session import Expect, Profile, Session, Verdict
+from protocol.recording.records.session import Expect, Profile, Session
 from protocol.recording.records.snapshot import snapshot_text
+from protocol.recording.records.verdict import Verdict
 from protocol.recording.replays.replay import text_counts
 from protocol.risk.requests.requests import GuardPolicy
 from tests.gates import unreported

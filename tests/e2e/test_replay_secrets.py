@@ -16,7 +16,7 @@ from node.sessions.recording.forking import forked
 from protocol.errors import MeshError
 from protocol.page.actions.action import Fill
 from protocol.page.secrets.written import LOST_TEXT
-from protocol.recording.records.session import Verdict
+from protocol.recording.records.verdict import Verdict
 from protocol.wire import cbor
 from tests.e2e.test_record_replay import Node, fresh_page, handed_over, loaded, made_node, recorded_by, replayed_by
 from tests.gates import unreported

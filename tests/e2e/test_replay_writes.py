@@ -22,7 +22,8 @@ from node.sessions.shared.replay_plan import ReplayPlan, ReplayResult
 from protocol.approval.forms import RequestForm, request_words
 from protocol.errors import MeshError
 from protocol.page.actions.action import Action, Assert, Click, Goto, Locator, Upload
-from protocol.recording.records.session import Profile, Verdict
+from protocol.recording.records.session import Profile
+from protocol.recording.records.verdict import Verdict
 from protocol.risk.requests.requests import GuardPolicy
 from protocol.risk.requests.sites import SiteRule
 from tests.e2e.test_record_replay import Node, loaded, planned

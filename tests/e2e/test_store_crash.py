@@ -20,7 +20,8 @@ from adapters.storage.lock import LOCK_FILE, locked
 from adapters.storage.sqlite import BLOBS_DIRECTORY, SqliteStore
 from protocol.audit import START, AuditDraft, AuditOutcome, follow
 from protocol.page.actions.action import Goto
-from protocol.recording.records.session import BrowserInfo, Profile, Session, Step, Verdict
+from protocol.recording.records.session import BrowserInfo, Profile, Session, Step
+from protocol.recording.records.verdict import Verdict
 
 ROOT = Path(__file__).parents[2]
 KILLS = 10

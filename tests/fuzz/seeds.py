@@ -14,7 +14,8 @@ from protocol.errors import MeshError
 from protocol.goal.condition import Condition
 from protocol.messages import Assignment, BranchLimits, BranchResult, DistrustNotice, SearchSpec
 from protocol.page.seen.observation import Element, Observation
-from protocol.recording.records.session import Profile, ReplayReport, Session, Step, Verdict
+from protocol.recording.records.session import Profile, ReplayReport, Session, Step
+from protocol.recording.records.verdict import Verdict
 from protocol.routes import ROUTES
 from protocol.search.delta import decode_delta
 from protocol.wire import cbor

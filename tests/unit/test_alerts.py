@@ -9,7 +9,8 @@ from node.sessions.shared.replay_plan import ReplayResult
 from protocol.page.actions.action import Assert, Click, Goto, Locator
 from protocol.page.seen.observation import Element
 from protocol.recording.pages.alerts import alerts, new_alerts
-from protocol.recording.records.session import Level, Verdict
+from protocol.recording.records.session import Level
+from protocol.recording.records.verdict import Verdict
 from tests.gates import unreported
 from tests.tables import each
 from tests.twins.browser import Control, Document

@@ -14,7 +14,7 @@ from protocol.errors import MeshError
 from protocol.page.actions.action import Assert, Goto, Locator, Wait, describe
 from protocol.page.actions.assertion import Seen, fits_response, found, holds
 from protocol.page.seen.observation import Element, Traits
-from protocol.recording.records.session import Verdict
+from protocol.recording.records.verdict import Verdict
 from protocol.risk.requests.requests import GuardPolicy
 from tests.gates import unreported
 from tests.given_secrets import given_all

@@ -27,7 +27,8 @@ from protocol.recording.records.bundle import (
     verify_bundle,
     write_bundle,
 )
-from protocol.recording.records.session import Step, Verdict
+from protocol.recording.records.session import Step
+from protocol.recording.records.verdict import Verdict
 from protocol.wire import cbor
 from tests.session_samples import (
     NODE,

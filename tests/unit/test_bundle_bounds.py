@@ -28,7 +28,8 @@ from protocol.recording.records.bundle import (
     verify_bundle,
 )
 from protocol.recording.records.flat_zip import ZipEntry
-from protocol.recording.records.session import Expect, RequestFault, Verdict
+from protocol.recording.records.session import Expect, RequestFault
+from protocol.recording.records.verdict import Verdict
 from protocol.wire import cbor
 from tests.session_samples import find_key, sample_bundle, sample_manifest, sample_session, sample_steps, sign
 from tests.tables import each

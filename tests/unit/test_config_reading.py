@@ -9,9 +9,10 @@ from typing import Any
 import platformdirs
 import pytest
 
-from node.config import settings
+from node.base import environment
+from node.base.environment import home_directory
 from node.config.safe_yaml import load_yaml
-from node.config.settings import Config, home_directory, load, parse, read, render
+from node.config.settings import Config, load, parse, read, render
 from node.process import passphrase
 from node.process.passphrase import asked_once, new_passphrase_source, passphrase_source
 from protocol import limits
@@ -256,9 +257,9 @@ def test_the_data_directory_is_that_of_the_option_the_environment_or_the_user(mo
 
 def test_the_environment_names_nothing_unless_it_does(monkeypatch: pytest.MonkeyPatch) -> None:
     readers = {
-        "TRAILMESH_TOKEN_FILE": settings.token_file_from_environment,
-        "TRAILMESH_SOCKET": settings.socket_from_environment,
-        "TRAILMESH_PASSPHRASE_FILE": settings.passphrase_file_from_environment,
+        "TRAILMESH_TOKEN_FILE": environment.token_file_from_environment,
+        "TRAILMESH_SOCKET": environment.socket_from_environment,
+        "TRAILMESH_PASSPHRASE_FILE": environment.passphrase_file_from_environment,
     }
     for name, found in readers.items():
         monkeypatch.delenv(name, raising=False)

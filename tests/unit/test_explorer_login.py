@@ -21,7 +21,7 @@ from node.explorer.working.worker import Worker
 from node.live.acting import Gate
 from protocol.goal.condition import Condition
 from protocol.messages import DeltaBatch, DeltaPull, Done, SearchOpen
-from protocol.recording.records.session import Verdict
+from protocol.recording.records.verdict import Verdict
 from protocol.trust.grants import Grants, parse_grants
 from tests.capsule_nodes import CapsuleNode, code_of
 from tests.capsules import CANARY, SHOP

@@ -20,7 +20,8 @@ from protocol.goal.condition import Condition, ElementTest
 from protocol.messages import BranchResult, Spend
 from protocol.page.actions.action import Click, Locator
 from protocol.page.seen.observation import Element
-from protocol.recording.records.session import Profile, Verdict
+from protocol.recording.records.session import Profile
+from protocol.recording.records.verdict import Verdict
 from protocol.risk.requests.requests import GuardPolicy
 from protocol.search.entry import encode_action
 from tests.mesh_memory import ORIGIN, MemoryNode, memory_mesh, shop_site

@@ -12,7 +12,8 @@ from node.sessions.actions.action_writing import write_step
 from protocol.errors import MeshError
 from protocol.page.actions.action import Assert, Extract, Goto, describe
 from protocol.recording.pages.learning import unlike
-from protocol.recording.records.session import ReplayReport, Step, StepMatch, Verdict
+from protocol.recording.records.session import ReplayReport, Step, StepMatch
+from protocol.recording.records.verdict import Verdict
 from protocol.recording.records.verdicts import LEVELS, default_level, doubts, judge_replay
 from protocol.recording.replays.replay import Met, compare
 from protocol.recording.replays.reports import check_report

@@ -9,7 +9,7 @@ import pytest
 from node.verbs.sessions.session_upkeep import LearnedSession
 from protocol.recording.pages.learning import learn_between
 from protocol.recording.pages.masks import apply_masks, find_masks
-from protocol.recording.records.session import Verdict
+from protocol.recording.records.verdict import Verdict
 from tests.given_secrets import as_params
 from tests.tables import each
 from tests.twins.browser import Control, Document

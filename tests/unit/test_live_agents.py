@@ -16,7 +16,7 @@ from node.verbs.nodes.agent import AddParams, NameParams
 from protocol.errors import MeshError
 from protocol.feed import FeedKind
 from protocol.page.actions.action import Goto
-from protocol.recording.records.session import Verdict
+from protocol.recording.records.verdict import Verdict
 from protocol.refusals import Refusals
 from protocol.trust.agent_token import token_hash
 from tests.twins.browser import Document

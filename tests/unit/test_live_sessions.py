@@ -29,7 +29,7 @@ from protocol.errors import MeshError
 from protocol.feed import FeedKind
 from protocol.page.actions.action import Goto
 from protocol.page.seen.observation import Element, Traits
-from protocol.recording.records.session import Verdict
+from protocol.recording.records.verdict import Verdict
 from tests.given_secrets import as_params
 from tests.twins.browser import BLACK, Control, Document, Effect, MemoryBrowser, MemorySite
 from tests.twins.clock import ManualClock

@@ -17,7 +17,8 @@ from protocol import ids, limits
 from protocol.errors import MeshError
 from protocol.page.actions.action import Select
 from protocol.page.secrets.redaction import redact_url
-from protocol.recording.records.session import Profile, Verdict
+from protocol.recording.records.session import Profile
+from protocol.recording.records.verdict import Verdict
 from tests.given_secrets import as_params
 from tests.twins.browser import Document
 from tests.twins.clock import START_MS

@@ -16,7 +16,7 @@ from protocol import limits
 from protocol.errors import MeshError
 from protocol.page.actions.action import Fill, Locator, Scroll
 from protocol.page.seen.observation import Traits
-from protocol.recording.records.session import Verdict
+from protocol.recording.records.verdict import Verdict
 from tests.twins.browser import Effect
 from tests.unit.test_live_sessions import ORIGIN, Bench, control, ref_of
 

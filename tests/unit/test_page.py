@@ -42,7 +42,8 @@ from protocol import limits
 from protocol.audit import Row
 from protocol.errors import MeshError
 from protocol.page.actions.action import Goto
-from protocol.recording.records.session import Session, Step, Verdict
+from protocol.recording.records.session import Session, Step
+from protocol.recording.records.verdict import Verdict
 from tests.twins.browser import MemoryBrowser
 from tests.twins.clock import ManualClock
 from tests.unit.test_live_sessions import ORIGIN, shop

@@ -12,7 +12,8 @@ from protocol import ids, limits
 from protocol.errors import MeshError
 from protocol.page.actions.action import Goto, Scroll
 from protocol.page.seen.observation import Element, Observation
-from protocol.recording.records.session import ReplayReport, Step, StepMatch, Verdict
+from protocol.recording.records.session import ReplayReport, Step, StepMatch
+from protocol.recording.records.verdict import Verdict
 from protocol.recording.records.verdicts import judge_replay
 from protocol.recording.replays.explaining import explain
 from protocol.recording.replays.replay import (

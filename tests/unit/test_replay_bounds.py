@@ -12,8 +12,9 @@ from protocol.errors import MeshError
 from protocol.page.actions.action import Click, Goto, Locator
 from protocol.recording.pages.page_text import contrast
 from protocol.recording.records.findings import Difference
-from protocol.recording.records.session import ReplayReport, StepMatch, Verdict
+from protocol.recording.records.session import ReplayReport, StepMatch
 from protocol.recording.records.snapshot import snapshot_text
+from protocol.recording.records.verdict import Verdict
 from protocol.recording.records.verdicts import judge_replay
 from protocol.recording.replays.explaining import explain_stop
 from protocol.recording.replays.replay import (

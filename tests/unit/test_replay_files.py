@@ -20,7 +20,8 @@ from node.verbs.sessions.session_results import ReplayedSession, ShownSession
 from protocol import ids
 from protocol.errors import MeshError
 from protocol.recording.records.findings import Difference
-from protocol.recording.records.session import ReplayReport, StepMatch, Verdict
+from protocol.recording.records.session import ReplayReport, StepMatch
+from protocol.recording.records.verdict import Verdict
 from protocol.recording.replays.replay import not_performed
 from tests.session_samples import BROWSER, NODE, SESSION_ID, matched, sample_session, sample_steps
 from tests.tables import each

@@ -22,7 +22,7 @@ from node.verbs.capsules.capsule import CaptureParams
 from protocol import audit, ids
 from protocol.errors import MeshError
 from protocol.goal.condition import Condition
-from protocol.recording.records.session import Verdict
+from protocol.recording.records.verdict import Verdict
 from tests.capsule_nodes import CapsuleNode
 from tests.capsules import CANARY
 from tests.mesh_memory import NEVER, ORIGIN, MemoryMesh, MemoryNode, memory_mesh, shop_site, until

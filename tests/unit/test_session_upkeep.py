@@ -15,7 +15,7 @@ from node.verbs.sessions.session_results import RecordedSession, SessionList, Sh
 from protocol.feed import FeedKind
 from protocol.page.actions.action import Click, Fill, Goto
 from protocol.page.seen.observation import Element, Traits
-from protocol.recording.records.session import Verdict
+from protocol.recording.records.verdict import Verdict
 from protocol.wire import cbor
 from tests.session_samples import SESSION_ID
 from tests.twins.browser import Control, Document, Effect

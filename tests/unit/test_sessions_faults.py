@@ -24,7 +24,8 @@ from protocol.page.actions.action import Action, Click, Extract, Fill, Goto, Loc
 from protocol.page.secrets.secrets import NO_SECRETS, Secrets
 from protocol.page.seen.observation import Cut, Observation
 from protocol.page.showing.covering import Covering
-from protocol.recording.records.session import Profile, Verdict
+from protocol.recording.records.session import Profile
+from protocol.recording.records.verdict import Verdict
 from protocol.risk.requests.requests import GuardPolicy
 from protocol.wire import cbor
 from tests.gates import unreported

@@ -29,7 +29,8 @@ from protocol.errors import MeshError
 from protocol.feed import FeedKind
 from protocol.messages import KIND_REPLAY_REPORT
 from protocol.page.actions.action import describe
-from protocol.recording.records.session import Session, Verdict
+from protocol.recording.records.session import Session
+from protocol.recording.records.verdict import Verdict
 from protocol.trust.grants import parse_grants
 from protocol.wire import cbor
 from tests.given_secrets import as_params

@@ -35,7 +35,8 @@ from protocol.errors import MeshError
 from protocol.feed import FeedKind
 from protocol.page.seen.observation import Element, Traits
 from protocol.recording.records.manifest import effect_of
-from protocol.recording.records.session import Profile, Session, Verdict
+from protocol.recording.records.session import Profile, Session
+from protocol.recording.records.verdict import Verdict
 from protocol.trust.origin import origin_of
 from tests.given_secrets import as_params
 from tests.session_samples import sample_session, sample_steps

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from protocol.page.seen.observation import Element
-from protocol.recording.records.session import Verdict
+from protocol.recording.records.verdict import Verdict
 from tests.twins.browser import Control, Document, Effect
 from tests.unit.test_sessions_room import ORIGIN, Bench
 

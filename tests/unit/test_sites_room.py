@@ -23,7 +23,8 @@ from protocol import ids, limits
 from protocol.errors import MeshError
 from protocol.goal.condition import Condition
 from protocol.messages import KIND_SEARCH, SearchSpec
-from protocol.recording.records.session import Profile, Verdict
+from protocol.recording.records.session import Profile
+from protocol.recording.records.verdict import Verdict
 from protocol.wire import cbor, envelope
 from tests.session_samples import KEY, NODE, sample_session
 

@@ -12,7 +12,8 @@ from protocol.errors import MeshError
 from protocol.page.actions.action import Click, Goto, Locator
 from protocol.page.seen.observation import Element, Traits
 from protocol.recording.pages.masks import apply_masks, find_masks, learn_masks
-from protocol.recording.records.session import Expect, Level, Mask, RequestFault, Skipped, Step, StepMatch, Verdict
+from protocol.recording.records.session import Expect, Level, Mask, RequestFault, Skipped, Step, StepMatch
+from protocol.recording.records.verdict import Verdict
 from protocol.recording.records.verdicts import LEVELS, default_level, holds, judge_recording, judge_replay, matches
 from tests.session_samples import matched, sample_session, sample_steps
 from tests.tables import each

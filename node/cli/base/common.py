@@ -142,7 +142,7 @@ def passphrase_option(command: F) -> F:
 
 def home_path(home: str | None) -> Path:
     """The data directory as a path."""
-    from node.config import home_directory
+    from node.base.environment import home_directory
 
     return home_directory(home)
 
@@ -190,16 +190,16 @@ def acting_as(home: Path) -> AsAgent | None:
     Both name a file and never contain the token: every user of a machine can see arguments, and every child process inherits
     environment variables. Errors: ``input.invalid``.
     """
-    from node.config import settings
+    from node.base import environment
 
     context = click.get_current_context(silent=True)
     given = context.find_root().params if context else {}
-    token_file = given.get("token_file") or settings.token_file_from_environment()
+    token_file = given.get("token_file") or environment.token_file_from_environment()
     if not token_file:
         return None
     from node.process.client import as_agent
 
-    return as_agent(home, token_file, given.get("socket") or settings.socket_from_environment())
+    return as_agent(home, token_file, given.get("socket") or environment.socket_from_environment())
 
 
 def owner_only(what: str) -> None:

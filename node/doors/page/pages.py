@@ -21,7 +21,8 @@ from node.verbs.sessions.session_results import SessionVerification, ShownSessio
 from node.verbs.tasks import task
 from protocol import limits
 from protocol.errors import MeshError
-from protocol.recording.records.session import Session, Step, Verdict
+from protocol.recording.records.session import Session, Step
+from protocol.recording.records.verdict import Verdict
 
 Dispatch = Callable[[str, bytes, Callable[[dict[str, Any]], None], Caller], Awaitable[Any]]
 """``(verb, JSON body, tell, caller) -> result record``."""

@@ -22,7 +22,8 @@ from protocol.page.secrets.secrets import NO_SECRETS, Secrets
 from protocol.page.seen.observation import Observation, encode
 from protocol.page.showing.covering import Covering, covering_for
 from protocol.page.showing.markup import MarkupShown
-from protocol.recording.records.session import BrowserInfo, Held, Input, Profile, Session, Skipped, UsedLogin, Verdict
+from protocol.recording.records.session import BrowserInfo, Held, Input, Profile, Session, Skipped, UsedLogin
+from protocol.recording.records.verdict import Verdict
 from protocol.risk.requests.sites import SiteRule
 
 

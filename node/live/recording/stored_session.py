@@ -20,7 +20,8 @@ from protocol.page.secrets.redaction import (
 )
 from protocol.page.secrets.secrets import LOGIN_BASIC, Secrets
 from protocol.recording.records.bundle import KIND, blobs_of, make_manifest
-from protocol.recording.records.session import Session, Step, Verdict
+from protocol.recording.records.session import Session, Step
+from protocol.recording.records.verdict import Verdict
 from protocol.recording.records.verdicts import judge_recording
 from protocol.wire import cbor
 

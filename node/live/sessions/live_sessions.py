@@ -47,7 +47,8 @@ from protocol.page.actions.action import Action, Goto, Locator
 from protocol.page.secrets.redaction import redact_url
 from protocol.page.secrets.secrets import Secrets
 from protocol.page.seen.web_address import require_web
-from protocol.recording.records.session import Expect, Profile, Verdict
+from protocol.recording.records.session import Expect, Profile
+from protocol.recording.records.verdict import Verdict
 
 log = logging.getLogger(__name__)
 

@@ -31,8 +31,9 @@ from protocol.errors import MeshError
 from protocol.messages import KIND_REPLAY_REPORT
 from protocol.page.actions.action import describe
 from protocol.recording.records.bundle import KIND, require_steps
-from protocol.recording.records.session import ReplayReport, Session, Step, Verdict
+from protocol.recording.records.session import ReplayReport, Session, Step
 from protocol.recording.records.snapshot import snapshot_text
+from protocol.recording.records.verdict import Verdict
 from protocol.recording.replays.replay import replayable, unreached
 from protocol.recording.replays.uncounted import uncounted
 from protocol.wire import cbor, envelope

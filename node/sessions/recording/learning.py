@@ -15,8 +15,8 @@ from protocol.capsule.hidden import is_hidden
 from protocol.errors import MeshError
 from protocol.page.secrets.secrets import Secrets
 from protocol.recording.pages.learning import Pair
-from protocol.recording.records.session import Verdict
 from protocol.recording.records.snapshot import snapshot_text
+from protocol.recording.records.verdict import Verdict
 from protocol.recording.replays.replay import replayable
 
 _SHOWN_MAX: Final = 10

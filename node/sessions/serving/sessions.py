@@ -25,7 +25,8 @@ from node.verbs.sessions.session_results import RunDiff, SessionDiff, TrustKey
 from node.verbs.sessions.session_upkeep import Archived, Purged
 from protocol.errors import MeshError
 from protocol.feed import FeedKind
-from protocol.recording.records.session import Session, Verdict
+from protocol.recording.records.session import Session
+from protocol.recording.records.verdict import Verdict
 from protocol.trust.trust_key import write_trust_key
 from protocol.wire import cbor
 

@@ -8,8 +8,9 @@ from node.base.plain import counted
 from node.sessions.showing.lines import compare_lines
 from node.sessions.showing.report import StepRow, beside, render
 from node.verbs.sessions.session_results import RunDiff, SessionDiff
-from protocol.recording.records.session import ReplayReport, Step, Verdict
+from protocol.recording.records.session import ReplayReport, Step
 from protocol.recording.records.snapshot import snapshot_text
+from protocol.recording.records.verdict import Verdict
 from protocol.recording.replays.diff import StepDiff
 
 

@@ -15,7 +15,8 @@ from node.sessions.showing.told import Told, ToldStep, UnreportedReplay
 from node.verbs.sessions.session_results import ShownSession
 from protocol.errors import MeshError
 from protocol.recording.records.findings import in_words, where
-from protocol.recording.records.session import Step, Verdict
+from protocol.recording.records.session import Step
+from protocol.recording.records.verdict import Verdict
 from protocol.recording.records.verdicts import doubts
 from protocol.wire.line import without_controls
 

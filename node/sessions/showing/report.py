@@ -27,8 +27,9 @@ from protocol import ids
 from protocol.capsule.policy import Policy, class_in_words, presses_in_words
 from protocol.page.showing.markup import MarkupShown
 from protocol.recording.records.findings import in_words, where
-from protocol.recording.records.session import Session, Step, Verdict
+from protocol.recording.records.session import Session, Step
 from protocol.recording.records.snapshot import snapshot_text
+from protocol.recording.records.verdict import Verdict
 from protocol.recording.records.verdicts import doubts
 from protocol.recording.replays.call_log import PageLine
 from protocol.wire.line import without_controls

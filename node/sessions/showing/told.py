@@ -11,7 +11,8 @@ from node.verbs.sessions.session_results import ReplayedSession
 from protocol.errors import MeshError
 from protocol.page.actions.action import describe
 from protocol.recording.records.findings import Difference
-from protocol.recording.records.session import ChangedInput, Session, Step, StepMatch, Verdict
+from protocol.recording.records.session import ChangedInput, Session, Step, StepMatch
+from protocol.recording.records.verdict import Verdict
 from protocol.recording.records.verdicts import new_faults
 from protocol.recording.replays.replay import TEXT_WORDS, differences, replayable
 from protocol.recording.replays.uncounted import level_in_words, uncounted, verdict_in_words

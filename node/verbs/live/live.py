@@ -41,7 +41,7 @@ from node.verbs.live.live_params import (
 from node.verbs.shown import shown
 from node.verbs.verb import OWNER_AND_AGENTS, PAGE, AuditedPart, Verb
 from protocol.kinds import Done, PageAddress, PageText, Plain, Request
-from protocol.recording.records.session import Verdict
+from protocol.recording.records.verdict import Verdict
 
 _DONE_NOT = "the page may show that it was done: it was not. The owner is asked: `trailmesh approve show {}`"
 _PAGE = "{index} {url} {title} {recorded} {current}"

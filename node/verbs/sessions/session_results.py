@@ -9,7 +9,8 @@ import msgspec
 from node.verbs.sessions.session_gates import PersonalData, SpokenTo
 from node.verbs.shown import shown
 from protocol.recording.records.findings import Difference
-from protocol.recording.records.session import BrowserInfo, ChangedInput, ReplayReport, Session, Step, Verdict
+from protocol.recording.records.session import BrowserInfo, ChangedInput, ReplayReport, Session, Step
+from protocol.recording.records.verdict import Verdict
 from protocol.recording.replays.diff import StepDiff
 from protocol.recording.replays.report_diff import RunStep
 

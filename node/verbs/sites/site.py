@@ -9,7 +9,7 @@ import msgspec
 from node.verbs.shown import shown
 from node.verbs.verb import OWNER_AND_AGENTS, PAGE, Params, Verb, argument, option
 from protocol import limits
-from protocol.recording.records.session import Verdict
+from protocol.recording.records.verdict import Verdict
 
 _LIMIT: Final = option("At most this many.", ge=1, le=limits.LIST_ROWS_MAX)
 _MORE: Final = shown("not counted", words=f"sessions before the newest {limits.LIST_ROWS_MAX}")

@@ -26,7 +26,8 @@ from protocol.errors import MeshError
 from protocol.kinds import Plain
 from protocol.log import merkle
 from protocol.recording.records import flat_zip
-from protocol.recording.records.session import Session, Step, Verdict
+from protocol.recording.records.session import Session, Step
+from protocol.recording.records.verdict import Verdict
 from protocol.recording.records.verdicts import judge_recording
 from protocol.wire import cbor, envelope, formats
 

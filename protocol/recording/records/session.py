@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import enum
 from collections.abc import Mapping
 from typing import Annotated, Any, Final, Literal
 
@@ -31,6 +30,7 @@ from protocol.page.secrets.redaction import is_incomplete
 from protocol.recording.records.findings import Difference
 from protocol.recording.records.manifest import Effect
 from protocol.recording.records.time_zones import TIME_ZONES
+from protocol.recording.records.verdict import Verdict
 from protocol.shown import shown
 from protocol.wire.line import LINE_PATTERN
 
@@ -41,16 +41,6 @@ INPUT_NAME_PATTERN: Final = r"^[A-Za-z_][A-Za-z0-9_.-]*\Z"
 
 _CUT: Final = "a part is not stored: cannot be replayed as it stands"
 _Count = Annotated[int, msgspec.Meta(ge=0, le=2**53)]
-
-
-class Verdict(enum.StrEnum):
-    """The result of a session or a replay."""
-
-    OPEN = "open"
-    PASS = "pass"  # noqa: S105 (a verdict)
-    PARTIAL = "partial"
-    FAIL = "fail"
-    INTERRUPTED = "interrupted"
 
 
 LAUNCHED: Final = "launched"

@@ -15,7 +15,8 @@ from protocol.page.actions.action import Extract, describe
 from protocol.page.actions.dialogs import Dialog, describe_dialog, unexpected
 from protocol.page.actions.downloads import Download, describe_download
 from protocol.page.secrets.written import LOST, LOST_TEXT
-from protocol.recording.records.session import Expect, Level, RequestFault, Session, Skipped, Step, StepMatch, Verdict
+from protocol.recording.records.session import Expect, Level, RequestFault, Session, Skipped, Step, StepMatch
+from protocol.recording.records.verdict import Verdict
 
 _DIGITS: Final = re.compile("[0-9]+")
 LEVELS: Final[tuple[Level, ...]] = ("performed", "asserted", "structure", "text")

@@ -8,7 +8,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Final
 
-from protocol.recording.records.session import Level, StepMatch, Verdict
+from protocol.recording.records.session import Level, StepMatch
+from protocol.recording.records.verdict import Verdict
 
 Uncounted = Mapping[str, Sequence[int]]
 """The indices of steps, by the kind of difference: ``text``, ``extracted value``, …"""
