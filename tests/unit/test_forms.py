@@ -87,7 +87,7 @@ def said_of(body: str, read_as: Any) -> str:
             agent.AddParams,
             "item 2 of `scopes` must be explore, live, read, record or replay",
         ),
-        ('{"name": "a", "scopes": []}', agent.AddParams, "`scopes` must be a list of 1 to 5 values"),
+        ('{"name": "a", "scopes": []}', agent.AddParams, "`scopes` must be a list of 1 to 6 values"),
         (
             '{"name": "a", "scopes": ["live"], "expires_s": 99999999}',
             agent.AddParams,
