@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 import base64
+import random
+import time
 from urllib.parse import quote, quote_plus
 
+from protocol import limits
 from protocol.page.actions.action import Locator, Upload
 from protocol.page.seen.observation import BLANK, Element, Traits
 from protocol.risk.pressing.classes import classify
 from protocol.risk.pressing.pressing import MANY, needs_yes
-from protocol.risk.requests.handed import carries_file
+from protocol.risk.requests.handed import HandedFile, carries_file
 from protocol.risk.requests.refused import FILE
 from protocol.risk.requests.requests import GuardPolicy, judge_request
 
 TEXT = b"Dear Ann, the offer is 4,711 for all of it. Yours, Bob\n" * 4
 BYTES = bytes(range(256)) * 2
-FILES = (TEXT, BYTES)
+FILES = tuple(map(HandedFile, (TEXT, BYTES)))
 
 
 def test_an_address_that_holds_a_part_of_a_file_is_known_in_every_usual_form() -> None:
@@ -42,6 +45,20 @@ def test_an_address_that_holds_a_part_of_a_file_is_known_in_every_usual_form() -
     for url in others:
         assert not carries_file(url, FILES), url
         assert not carries_file(url, ()), url
+
+
+def test_no_file_however_large_makes_a_request_slow_to_judge() -> None:
+    """Guard: protocol/risk/requests/handed.py, carries_file."""
+    large = (HandedFile(random.Random(1).randbytes(limits.UPLOAD_BYTES_MAX)),)
+    began = time.process_time()
+    many = "&".join(
+        f"k{number}=" + base64.b64encode(random.Random(1_000 + number).randbytes(30)).decode() for number in range(600)
+    )
+    assert not carries_file(f"https://x.example/?{many}", large)
+    assert time.process_time() - began < 1
+    # A page could hide it behind more than is looked at.
+    assert carries_file("https://x.example/" + "a/" * 20_000, large)
+    assert not carries_file("https://x.example/" + "a/" * 10_000, ())
 
 
 def test_what_carries_a_file_is_no_read_by_whatever_method() -> None:

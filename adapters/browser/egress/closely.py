@@ -4,6 +4,7 @@ file was handed over.
 
 from __future__ import annotations
 
+import asyncio
 import time
 from collections.abc import Awaitable, Callable, Iterable
 from typing import Final, TypedDict
@@ -13,7 +14,7 @@ from protocol import limits
 from protocol.page.actions.action import Action, Fill, Goto, Secret
 from protocol.page.secrets.secret_search import Search
 from protocol.page.secrets.secrets import NO_SECRETS, Secrets
-from protocol.risk.requests.handed import carries_file
+from protocol.risk.requests.handed import HandedFile, carries_file
 
 _AFTER_S: Final = 10.0
 """The seconds after a press in which its scripts may still send requests."""
@@ -46,8 +47,8 @@ class Closely:
         """The values of typed secrets, by name."""
         self._search: Search | None = None
         self._secrets = NO_SECRETS
-        self._files: tuple[bytes, ...] = ()
-        """The contents of the files that the page was given, the newest first."""
+        self._files: tuple[HandedFile, ...] = ()
+        """The files that the page was given, the newest first."""
 
     @property
     def grave(self) -> bool:
@@ -65,7 +66,8 @@ class Closely:
         url: the address of the page. Its site knows that address already, so nothing in it counts as a secret there.
         """
         self._acts = given.grave
-        self._keep(each.data for each in given.files)
+        if given.files:
+            self._keep(await asyncio.to_thread(lambda: [HandedFile(each.data) for each in given.files]))
         self._opens = action.url if isinstance(action, Goto) else ""
         typed = action.value.secret if isinstance(action, Fill) and isinstance(action.value, Secret) else ""
         if typed and not _tells(typed, secrets, url):
@@ -79,12 +81,12 @@ class Closely:
         if self._acts:
             self._acts, self._until = False, time.monotonic() + _AFTER_S
 
-    def _keep(self, files: Iterable[bytes]) -> None:
+    def _keep(self, files: Iterable[HandedFile]) -> None:
         room, kept = limits.UPLOAD_BYTES_MAX, []
-        for data in (*(each for each in files if each), *self._files):
-            if (room := room - len(data)) < 0:
+        for file in (*files, *self._files):
+            if (room := room - file.size) < 0:
                 break
-            kept.append(data)
+            kept.append(file)
         self._files = tuple(kept)
 
     def says(self, url: str, body: str | None = None) -> PageFacts:
