@@ -85,7 +85,7 @@ def said_of(body: str, read_as: Any) -> str:
         (
             '{"name": "a", "scopes": ["live", "x"]}',
             agent.AddParams,
-            "item 2 of `scopes` must be explore, live, read, record or replay",
+            "item 2 of `scopes` must be explore, live, local, read, record or replay",
         ),
         ('{"name": "a", "scopes": []}', agent.AddParams, "`scopes` must be a list of 1 to 6 values"),
         (
