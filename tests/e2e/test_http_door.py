@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import sys
+import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -13,14 +14,22 @@ import httpx2
 import msgspec
 import pytest
 from aiohttp import web
+from mcp.client import Client
 from mcp.client.session import ClientSession
 from mcp.client.streamable_http import streamable_http_client
+from mcp.types import ElicitResult
 from playwright.async_api import async_playwright
 
 from adapters.browser.launch.settings import BrowserSettings, find_executable
 from node.verbs import Run
+from protocol.approval.owners import sign_change
+from protocol.approval.question import Question
+from protocol.wire import cbor
 from tests.doors import Served, served
-from tests.e2e.test_mcp import call, id_of, recorded_in, session_in
+from tests.e2e.test_holding import PAGE
+from tests.e2e.test_mcp import call, id_of, recorded_in, session_in, text_of
+from tests.owners import ANNA, answer
+from tests.sites.pages.server import PageServer
 
 # Every way in which a page sends a request: with the stolen token where a script can add it, and without where it cannot.
 _TRIES = """async ({door, token}) => {
@@ -126,6 +135,51 @@ async def test_two_clients_of_one_agent_each_act_in_the_session_that_they_name(t
         (recorded,) = recorded_in(await call(one, "browser_close", session=live))
         steps = await at.node.dispatch("session.show", f'{{"session": "{recorded}"}}'.encode(), lambda event: None)
         assert len(steps.steps) == 2
+
+
+@pytest.mark.browser
+async def test_a_held_request_is_shown_by_the_client_and_sent_once_after_the_yes_of_the_owner(tmp_path: Path) -> None:
+    site, shown = PageServer(), list[str]()
+    site.extra["/shop.html"] = PAGE
+    await site.start()
+
+    async with served(tmp_path / "home", origins=(site.origin,)) as at:
+        room, now_s = at.node.rooms.approvals, int(time.time())
+
+        async def owner(verb: str, **params: Any) -> Any:
+            return await at.node.dispatch(verb, msgspec.json.encode(params), lambda event: None)
+
+        async def person(context: Any, params: Any) -> ElicitResult:
+            """The owner, who answers with a key in a terminal, and in the client nothing that counts."""
+            shown.append(params.message)
+            (asked,) = (await owner("approve.list")).questions
+            found = await owner("approve.show", question=asked.id)
+            question = cbor.decode_as(bytes.fromhex(found.question), Question)
+            signed = answer(question, now_s=now_s, expires_ms=(now_s + 600) * 1000)
+            await owner("approve.answer", question=asked.id, signed=signed.hex())
+            return ElicitResult(action="decline")
+
+        change = room.keys.owners.change("add", "anna", bytes(ANNA.verify_key), 7)
+        proof = sign_change(change, ANNA, now_s=now_s, unique=bytes(16))
+        await owner("owner.change", by="first", change=cbor.encode(change).hex(), signed=proof.hex())
+        async with (
+            httpx2.AsyncClient(headers={"Authorization": f"Bearer {at.token}"}, timeout=120) as http,
+            Client(
+                streamable_http_client(f"{at.address}/mcp", http_client=http),
+                mode="2026-07-28",
+                elicitation_callback=person,
+            ) as session,
+        ):
+            seen = text_of(await session.call_tool("browser_navigate", {"url": f"{site.origin}/shop.html"}))
+            live = session_in(seen)
+            add = id_of(seen, 'button "Add"')
+            told = text_of(await session.call_tool("browser_click", {"session": live, "target": add}))
+            (message,) = shown
+            assert "trailmesh approve yes que-" in message
+            assert "sent, once" in told
+            await session.call_tool("browser_close", {"session": live})
+    await site.stop()
+    assert site.reached.count("POST /cart") == 1, site.reached
 
 
 _CLIENT = """
