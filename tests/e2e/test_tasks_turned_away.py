@@ -12,7 +12,7 @@ import pytest
 from aiohttp import web
 
 import trailmesh
-from tests.mesh_nodes import Node
+from tests.mesh_nodes import Node, cli
 from tests.sites.loopback import LoopbackSite
 from tests.visitor import entered
 
@@ -138,6 +138,10 @@ async def test_a_task_shows_a_person_the_page_that_asks_for_one_and_goes_on_afte
         picture = base64.b64decode((await node.verbs.task.picture(task)).png)
         assert picture.startswith(b"\x89PNG")
         assert task in str(served.run("task", "ls", "--open"))
+        _, out, _ = await asyncio.to_thread(cli, "approve", "ls", home=served.home)
+        assert f"{task} waits for you: {shown.asks} (`trailmesh task show`)" in out, (
+            "where a person looks for questions"
+        )
         async with entered((await node.verbs.ui.open()).link) as visitor:
             _, start, _ = await visitor.get("")
             assert shown.asks in start and f"trailmesh task resume {task}" in start, "it needs a person now"

@@ -110,8 +110,8 @@ async def _ask(home: Path, agent: AsAgent | None, verb: str, params: Result) -> 
     return await ask(home, verb, params, agent=agent)
 
 
-def start_on_node(home: str | None, verb: str, params: Result, typed: Result, line: Line | None) -> Any:
-    """Calls ``task.start``; as ``CommandPresentation.call``. Errors: ``node.not_serving`` too."""
+def on_node(home: str | None, verb: str, params: Result) -> Any:
+    """The result of a verb of tasks on the running node. Errors: those of the verb, ``node.not_serving``."""
     path = home_path(home)
     return run_async(_ask(path, acting_as(path), verb, params))
 

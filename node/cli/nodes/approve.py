@@ -10,12 +10,14 @@ from typing import TYPE_CHECKING, Any, Final
 import click
 
 from node.base.plain import moment
+from node.cli.base.as_task import on_node
 from node.cli.base.build import READERS, CommandPresentation, commands_of
 from node.cli.base.common import Result, common_options, emit, home_path, owner_only, run_verb, short_caller
 from node.cli.nodes.owner import _now, _owners, chosen
 from node.verbs.nodes import approve as verbs
 from protocol.errors import MeshError
 from protocol.page.seen.names import legible
+from protocol.wire.line import one_line
 
 if TYPE_CHECKING:
     from protocol.approval.question import Question
@@ -313,6 +315,19 @@ def _show_answer(r: Result) -> None:
 
 
 _MORE: Final = "`trailmesh approve show QUESTION` says more; answer with `approve yes` or `approve no`"
-_LOOKS: Final = {verbs.LIST.name: CommandPresentation(after=lambda r: _MORE if r["questions"] else "")}
+
+
+def _what_else(result: Result) -> str:
+    """The lines below the questions: how to answer them, and which tasks wait for a person too."""
+    context = click.get_current_context()
+    try:
+        tasks = on_node(context.params.get("home"), "task.list", {"open": True})["tasks"]
+    except MeshError:  # no node runs, and so no task
+        tasks = []
+    waiting = [f"{one['task']} waits for you: {one['asks']} (`trailmesh task show`)" for one in tasks if one["asks"]]
+    return "\n".join([*([_MORE] if result["questions"] else []), *map(one_line, waiting)])
+
+
+_LOOKS: Final = {verbs.LIST.name: CommandPresentation(after=_what_else)}
 for _command in commands_of((verbs.LIST, verbs.STATE), _LOOKS):
     group.add_command(_command)

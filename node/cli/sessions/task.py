@@ -8,7 +8,7 @@ import click
 
 from node.base.plain import moment
 from node.base.terminal import json_text, one_lined
-from node.cli.base.as_task import Line, followed, line_of, start_on_node
+from node.cli.base.as_task import Line, followed, line_of, on_node
 from node.cli.base.build import CommandPresentation, commands_of, given, parameter, takes
 from node.cli.base.common import Result, common_options, emit, run_verb
 from node.cli.base.render import shows
@@ -78,7 +78,8 @@ def _line(event: Result) -> str:
 
 LOOKS: Final = {
     "task.start": CommandPresentation(
-        call=start_on_node, after=lambda r: f"follow it: trailmesh task follow {r['task']}"
+        call=lambda home, verb, params, typed, line: on_node(home, verb, params),
+        after=lambda r: f"follow it: trailmesh task follow {r['task']}",
     )
 }
 for _command in [*commands_of(verbs.VERBS, LOOKS), events, follow]:
