@@ -59,6 +59,13 @@ async def test_a_program_opens_a_page_acts_by_ids_and_gets_a_signed_recording(
         assert (await node.verify(recorded.id)).verdict == "pass"
 
 
+async def test_programs_that_come_at_once_share_the_agent_that_is_made_for_them(served: Node, shop_url: str) -> None:
+    nodes = [trailmesh.connect(served.home, origins=[shop_url]) for _ in range(6)]
+    first = await asyncio.gather(*(node.verbs.node.whoami() for node in nodes))
+    again = await asyncio.gather(*(node.verbs.node.whoami() for node in nodes))
+    assert len({each.caller for each in [*first, *again]}) == 1
+
+
 def test_the_same_without_an_event_loop(served: Node, shop_url: str, token_file: Path) -> None:
     with trailmesh.sync.connect(served.home, token_file=token_file) as node:
         with node.open(f"{shop_url}/") as page:

@@ -19,7 +19,8 @@ from trailmesh.client.wire import Wire
 T = TypeVar("T")
 _SCOPES: Final = ("explore", "live", "read", "record", "replay")
 _TOKEN_S: Final = 30 * 86_400
-_WITHDRAWN: Final = frozenset({"control.unauthorised", "agent.expired"})
+_UNKNOWN: Final = frozenset({"control.unauthorised", "agent.expired", "input.invalid"})
+"""Errors of a token that was withdrawn or has expired, and of a file that has none."""
 
 
 class Asked(NamedTuple):
@@ -76,21 +77,38 @@ async def _as_made_agent(given: Asked, owner: Wire) -> Wire:
     name = address.agent_for(given.origins)
     file = address.made_token_file(given.home, name)
     wire = Wire(lambda: address.of_agent(given.home, file, given.socket))
-    if file.exists():
-        try:
-            return await _answering(wire)
-        except MeshError as error:
-            if error.code not in _WITHDRAWN:
-                raise
+    if await _is_known(wire):
+        return wire
+    address.of_owner(given.home)
+    from filelock import AsyncFileLock
+
+    # Of several programs that come at once, one makes the agent: another token would withdraw that of the first.
+    async with AsyncFileLock(file.with_suffix(".lock"), mode=0o600):
+        if not await _is_known(wire):
+            await _make_agent(name, given.origins, file, owner)
+    return wire
+
+
+async def _is_known(wire: Wire) -> bool:
+    """True if its token is that of an agent."""
+    try:
+        await _answering(wire)
+    except MeshError as error:
+        if error.code not in _UNKNOWN:
+            raise
+        return False
+    return True
+
+
+async def _make_agent(name: str, origins: Sequence[str], file: Path, owner: Wire) -> None:
     try:
         await owner.call("agent.remove", {"name": name}, None)
     except MeshError as error:
         if error.code != "input.not_found":
             raise
-    asked = {"name": name, "scopes": _SCOPES, "expires_s": _TOKEN_S, "origins": given.origins}
+    asked = {"name": name, "scopes": _SCOPES, "expires_s": _TOKEN_S, "origins": origins}
     made = await owner.call("agent.add", asked, None)
     address.keep_token(file, made["token"])
-    return wire
 
 
 def _start(home: Path) -> None:
