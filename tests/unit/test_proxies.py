@@ -108,7 +108,8 @@ async def test_what_a_private_network_has_is_never_looked_for_at_a_proxy() -> No
     asked: list[bytes] = []
 
     async def http(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        asked.append(await reader.read(100))
+        asked.append(await reader.readuntil(b"\r\n\r\n"))
+        writer.write(b"HTTP/1.1 200 OK\r\n\r\nproxied")
 
     async def site(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         writer.write(b"direct")
