@@ -112,6 +112,7 @@ _LATER = {
     "the focus": "field.focus()",
     "a frame": "document.body.append(document.createElement('iframe'))",
     "another document": "location.reload()",
+    "an address": "history.pushState(0, '', '/elsewhere/late.html')",
     "a request": "fetch('/held.html')",
 }
 

@@ -6,6 +6,7 @@ import http.server
 import json
 import socketserver
 import threading
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -70,6 +71,10 @@ PAGES["/told"] = (
     b"at => place.textContent = 'at ' + at.coords.latitude + ' ' + at.coords.longitude, () => place.textContent = 'refused')\">"
     b"Where</button><p id=net></p><button onclick=\"fetch('/told').then(() => net.textContent = 'there',"
     b" () => net.textContent = 'cut off')\">Ask</button>"
+)
+PAGES["/turns"] = (
+    b'<title>Turns</title><style id=sheet>button::after {content: "Keep"}</style><button></button><script>'
+    b"setTimeout(() => { sheet.sheet.cssRules[0].style.content = '\"Delete\"'; new Image().src = '/turned' + location.search }, 2500)</script>"
 )
 LETTER = "Dear Ann, the offer is 4,711 for all of it. Yours, Bob"
 
@@ -144,6 +149,21 @@ def test_a_file_is_given_to_a_field_without_a_question_and_what_would_carry_it_a
     )
     live(deeds, "close", session)
     assert not [each for each in _Site.got if each[0] == "POST" or each[1].startswith(("/pixel", "/log", "/later"))]
+
+
+def test_a_control_that_says_something_else_by_a_way_that_no_watch_sees_is_not_clicked(
+    deeds: Node, deeds_url: str
+) -> None:
+    """Guard: node/live/sessions/live_session.py, LiveSession._placed."""
+    session, number, lines = live(deeds, "open", f"{deeds_url}/form")["session"], 0, [""]
+    while not any("Keep" in line for line in lines):  # a slow machine may look too late; the test has a time limit
+        number += 1
+        seen = live(deeds, "navigate", session, f"{deeds_url}/turns?{number}")["observation"]
+        lines = seen["lines"]
+    while ("GET", f"/turned?{number}", b"") not in _Site.got:
+        time.sleep(0.02)
+    assert refused(deeds, "click", session, ref_of(seen, "Keep"))[0] == "live.stale_ref"
+    live(deeds, "close", session)
 
 
 def test_a_script_reads_the_page_apart_from_its_scripts_and_what_it_sends_is_held(deeds: Node, deeds_url: str) -> None:

@@ -71,6 +71,8 @@ class ReadablePage:
         self._camera = Camera(page, session, self._worlds)
         self._ahead = EarlyObservations(self.observe, self._picture, self._hidden_texts)
         self._view: View | None = None
+        self._read_at = ""
+        """The address of the page as it was observed last."""
         self._secrets = NO_SECRETS
         self._busy = False
         """True if the last observation showed that the page is working."""
@@ -129,7 +131,9 @@ class ReadablePage:
         )
         # An unreachable frame does not answer: its content may have changed.
         every = len(answers) == frames == len(self._page.frames)
-        return every and not any(answers) and self._activity.idle
+        # A script can give the document another address, which changes where its links and forms lead.
+        here = self._read_at == self._page.url
+        return every and here and not any(answers) and self._activity.idle
 
     async def _answer(self, work: Coroutine[Any, Any, T], doing: str, otherwise: str = "browser.timeout") -> T:
         """The result of ``work``, which the page must answer. Errors: ``browser.crashed``, ``browser.slow``, ``otherwise``."""
@@ -171,8 +175,9 @@ class ReadablePage:
         self._activity.caused.documents = tuple(facts.documents)
         self._busy = facts.busy
         mask = masker(self._secrets, sorted(facts.passwords))
+        self._read_at = self._page.url
         # In a thread: for a large page it takes too long for the event loop.
-        return await asyncio.to_thread(assemble, roots, facts, url=self._page.url, title=facts.title, mask=mask)
+        return await asyncio.to_thread(assemble, roots, facts, url=self._read_at, title=facts.title, mask=mask)
 
     async def _ask(self, refs: list[str], facts: FrameFacts) -> None:
         """Get the traits of single elements in frames whose isolated world is in another process."""

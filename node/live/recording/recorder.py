@@ -167,7 +167,7 @@ class Recorder:
         return self._driver.observation
 
     async def now(self) -> Observation:
-        """The page now. It is read anew only if it has changed since the last action. Errors: ``browser.*``."""
+        """The page just after an action. It is read anew only if it is seen to have changed. Errors: ``browser.*``."""
         seen = self._driver.observation
         if seen is not None and await self._page.unchanged():
             return seen

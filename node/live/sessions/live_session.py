@@ -201,15 +201,16 @@ class LiveSession:
         held: list[HeldRequest] = []
         outcomes: list[ActionOutcome] = []
         notes: list[str] = []
+        follows = False
         for act, next_act in zip(acts, [*acts[1:], None], strict=True):
             try:
                 await self._need_room(recorder)
-                action = await self._placed(page, recorder, act.action)
+                action = await self._placed(page, recorder, act.action, follows=follows)
                 self.record = msgspec.structs.replace(self.record, actions=self.record.actions + 1)
                 # Shielded: an action that has begun is always recorded, even if the caller disconnects.
                 stop, patience_s = recorder.stopping(action)
-                followed = fills(act.action) and next_act is not None and fills(next_act.action)
-                work = recorder.perform(action, expect=act.expect, followed=followed)
+                follows = fills(act.action) and next_act is not None and fills(next_act.action)
+                work = recorder.perform(action, expect=act.expect, followed=follows)
                 outcomes.append(await to_its_end(work, stop=stop, patience_s=patience_s))
             except MeshError as error:
                 if did:
@@ -228,11 +229,17 @@ class LiveSession:
         lines, whole = await self._view.change(filled)
         return await self._acted(did, outcomes, notes, held, self._observed(lines, "table" if whole else "change"))
 
-    async def _placed(self, page: LivePage, recorder: Recorder, action: Action | FieldValue) -> Action:
-        """``action`` as it is performed: with the locator of the element that its caller named."""
+    async def _placed(
+        self, page: LivePage, recorder: Recorder, action: Action | FieldValue, *, follows: bool
+    ) -> Action:
+        """``action`` as it is performed: with the locator of the element that its caller named.
+
+        follows: True for a field after another one of the same call. Before all else the page is read: it need not notice each way
+        in which an element comes to say something else.
+        """
         if isinstance(action, Goto):
             return action
-        now = await recorder.now()
+        now = await (recorder.now() if follows else recorder.look())
         await self._view.see(now, page.page.identities())
         placed = self._view.placed(action)
         if placed is action:
