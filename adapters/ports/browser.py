@@ -270,7 +270,7 @@ class Page(SeenBeside, HeldRequests, Protocol):
         """
 
     async def unchanged(self) -> bool:
-        """True if the page is as in the last observation, as far as its changes can be watched, and nothing pending could change it.
+        """True if the page is as in the last observation, as far as it can be watched, and nothing pending could change it.
 
         Costs far less than a new observation. Some changes are not seen, such as that of a rule in a style sheet: no action of a
         caller may rely on it. Only after a successful action; False if it cannot be determined. Errors: ``browser.crashed``,

@@ -27,6 +27,8 @@ PAGES = {
     b"f.onchange = async () => { const text = await f.files[0].text(); said.textContent = 'read ' + text.length;"
     b" fetch('/take', {method: 'POST', body: text}).catch(() => 0);"
     b" new Image().src = '/pixel?d=' + encodeURIComponent(text); fetch('/log?d=' + btoa(text)).catch(() => 0);"
+    b" fetch('/header', {headers: {'x-d': encodeURIComponent(text)}}).catch(() => 0);"
+    b" history.pushState(0, '', '?d=' + encodeURIComponent(text)); fetch('/referrer').catch(() => 0); history.back();"
     b" setTimeout(() => fetch('/later/' + btoa(text)).catch(() => 0), 300); }</script>",
 }
 REPORT = b"name,price\nTin mug,12\n"
@@ -74,8 +76,10 @@ PAGES["/told"] = (
 )
 PAGES["/turns"] = (
     b'<title>Turns</title><style id=sheet>button::after {content: "Keep"}</style><button></button><script>'
-    b"setTimeout(() => { sheet.sheet.cssRules[0].style.content = '\"Delete\"'; new Image().src = '/turned' + location.search }, 2500)</script>"
+    b"setTimeout(() => { sheet.sheet.cssRules[0].style.content = '\\'Delete\\''; "
+    b"new Image().src = '/turned' + location.search }, 2500)</script>"
 )
+NEVER = ("/pixel", "/log", "/header", "/referrer", "/later")
 LETTER = "Dear Ann, the offer is 4,711 for all of it. Yours, Bob"
 
 
@@ -127,6 +131,7 @@ def test_a_download_is_told_with_its_place_and_recorded(deeds: Node, deeds_url: 
 def test_a_file_is_given_to_a_field_without_a_question_and_what_would_carry_it_away_is_held(
     deeds: Node, deeds_url: str, tmp_path: Path
 ) -> None:
+    """Guard: adapters/browser/egress/closely.py, Closely.says."""
     opened = live(deeds, "open", f"{deeds_url}/form", "--hold", "1")
     session = opened["session"]
     given = live(deeds, "upload", session, ref_of(opened["observation"], "Photo"), "offer.txt")
@@ -148,7 +153,7 @@ def test_a_file_is_given_to_a_field_without_a_question_and_what_would_carry_it_a
         "a command hands over what its caller can read"
     )
     live(deeds, "close", session)
-    assert not [each for each in _Site.got if each[0] == "POST" or each[1].startswith(("/pixel", "/log", "/later"))]
+    assert not [each for each in _Site.got if each[0] == "POST" or each[1].startswith(NEVER)]
 
 
 def test_a_control_that_says_something_else_by_a_way_that_no_watch_sees_is_not_clicked(

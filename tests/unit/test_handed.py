@@ -61,6 +61,22 @@ def test_no_file_however_large_makes_a_request_slow_to_judge() -> None:
     assert not carries_file("https://x.example/" + "a/" * 10_000, ())
 
 
+def test_a_short_file_and_one_that_is_cut_into_the_values_of_a_query_are_known() -> None:
+    """Guard: protocol/risk/requests/handed.py, carries_file."""
+    short = b"PIN 4821190\n"
+    plain = short.strip()
+    files = (HandedFile(TEXT), *map(HandedFile, (short, b"no", b"")))
+    forms = [quote(plain), quote_plus(plain), quote(short), plain.hex(), plain.hex().upper()]
+    forms += [base64.b64encode(each).decode() for each in (plain, short)]
+    for form in forms:
+        for place in ("p?a=1&q=", "log/", "?"):
+            assert carries_file(f"https://x.example/{place}{form}", files), (place, form)
+    cut = "&".join(f"a{at}={quote(TEXT[at : at + 9])}" for at in range(0, 90, 9))
+    assert carries_file(f"https://x.example/p?{cut}", files)
+    for url in (f"https://x.example/p?{cut[:20]}", "https://x.example/pin/4821", "https://x.example/p?q=PIN&r=48211"):
+        assert not carries_file(url, files), url
+
+
 def test_what_carries_a_file_is_no_read_by_whatever_method() -> None:
     """Guard: protocol/risk/requests/requests.py, _hidden_order."""
     url, form = "https://x.example/search?q=x", "application/x-www-form-urlencoded"

@@ -6,7 +6,8 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import Awaitable, Callable, Iterable, Mapping
+from types import MappingProxyType
 from typing import Final, TypedDict
 
 from adapters.ports.browser import Given
@@ -16,6 +17,7 @@ from protocol.page.secrets.secret_search import Search
 from protocol.page.secrets.secrets import NO_SECRETS, Secrets
 from protocol.risk.requests.handed import HandedFile, carries_file
 
+NO_HEADERS: Final[Mapping[str, str]] = MappingProxyType({})
 _AFTER_S: Final = 10.0
 """The seconds after a press in which its scripts may still send requests."""
 
@@ -89,15 +91,16 @@ class Closely:
             kept.append(file)
         self._files = tuple(kept)
 
-    def says(self, url: str, body: str | None = None) -> PageFacts:
-        """The facts for a request to ``url`` with ``body``."""
+    def says(self, url: str, body: str | None = None, headers: Mapping[str, str] = NO_HEADERS) -> PageFacts:
+        """The facts for a request to ``url`` with ``body`` and ``headers``, which a script can write as it likes."""
         # The author of the action wrote the address to open, and it contains only secrets that may be in it.
         opened = bool(self._opens) and url.partition("#")[0] == self._opens.partition("#")[0]
         found = self._search.find(url) if self._search is not None and not opened else []
         return PageFacts(
             grave=self.grave,
             tells=any(not self._secrets.may_stand_in(each.name, url) for each in found),
-            carries=not opened and any(carries_file(text, self._files) for text in (url, body or "")),
+            carries=not opened
+            and any(carries_file(text, self._files) for text in (url, body or "", *headers.values())),
         )
 
 

@@ -161,7 +161,7 @@ class NetworkGuard:
         watched: Mapping[str, Any] = {}
         is_main = kind == "document" and frame in ("", self._activity.main_frame)
         try:
-            watched = self.closely.says(url, body)
+            watched = self.closely.says(url, body, headers)
             rule = judge_request(method, url, kind, is_navigation, body, self.policy, **told._asdict(), **watched)
         except (
             Exception
