@@ -230,10 +230,17 @@ async def test_the_first_client_makes_and_starts_the_node_and_calls_as_the_agent
         async with stdio_client(command) as streams, ClientSession(*streams) as session:
             await session.initialize()
             assert "agent:shell" in await call(session, "node_whoami")
+            await stopped(home)
+            assert "agent:shell" in await call(session, "node_whoami"), "a node that has ended is started again"
     finally:
-        stop = [*COMMAND, "node", "stop", "--home", str(home)]
-        done = await asyncio.to_thread(subprocess.run, stop, capture_output=True, timeout=120, cwd=ROOT)
-    assert done.returncode == 0
+        await stopped(home)
+
+
+async def stopped(home: Path) -> None:
+    """Stop the node of ``home``."""
+    stop = [*COMMAND, "node", "stop", "--home", str(home)]
+    done = await asyncio.to_thread(subprocess.run, stop, capture_output=True, timeout=120, cwd=ROOT)
+    assert done.returncode == 0, done.stderr
 
 
 def test_without_the_package_it_says_so_on_standard_error(tmp_path: Path) -> None:

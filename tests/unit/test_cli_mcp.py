@@ -15,7 +15,7 @@ from node.base.terminal import LineFormatter
 from node.cli import main
 from node.cli.base import shell_agent
 from node.cli.base.common import acting_as
-from node.cli.nodes.mcp import _OPENING, _log_to_standard_error, _require_sites
+from node.cli.nodes.mcp import _OPENING, _log_to_standard_error, _require_sites, _starting
 from node.process import background, client
 from node.verbs.live import live as verbs
 from protocol.errors import MeshError
@@ -97,6 +97,22 @@ def test_a_client_chooses_among_the_logins_of_its_agent_unless_a_person_fixed_on
         bridge = Bridge()
         run(monkeypatch, bridge, "--home", "/h", *words)
         assert bridge.opening.get("capsule") == fixed, words
+
+
+async def test_a_node_that_has_ended_is_started_again_but_not_to_close_what_ended_with_it() -> None:
+    started: list[str] = []
+
+    async def ask(verb: str, params: Any, tell: Any, key: str) -> str:
+        if not started:
+            raise MeshError("node.not_serving")
+        return verb
+
+    asked = _starting(ask, lambda: started.append("node"))
+    with pytest.raises(MeshError, match=r"node\.not_serving"):
+        await asked("live.close", {}, None, "")
+    assert started == []
+    assert [await asked("live.list", {}, None, "") for _ in range(2)] == ["live.list"] * 2
+    assert started == ["node"]
 
 
 def test_a_client_calls_as_the_agent_whose_token_file_is_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 import functools
 import logging
+from collections.abc import Callable
 from typing import Any, Final
 
 import click
@@ -13,6 +15,7 @@ from node.base.terminal import LineFormatter
 from node.cli.base import shell_agent
 from node.cli.base.build import given, parameter
 from node.cli.base.common import acting_as, fail, home_path, owner_only, run_async
+from node.verbs import Tell
 from node.verbs.live import live as verbs
 from node.verbs.live.live_params import OpenParams
 from protocol import limits
@@ -111,9 +114,31 @@ def _asker(home: str | None, *, as_owner: bool) -> Any:
     from node.process.client import ask
 
     path = home_path(home)
-    if acting_as(path) is None:
+
+    def start() -> None:
         ensure_serving(path, idle_s=limits.NODE_IDLE_EXIT_S, say=lambda told: click.echo(told, err=True))
-    return functools.partial(ask, path, agent=shell_agent.serving(home, as_owner=as_owner))
+
+    ours = acting_as(path) is None
+    if ours:
+        start()
+    asking = functools.partial(ask, path, agent=shell_agent.serving(home, as_owner=as_owner))
+    return _starting(asking, start) if ours else asking
+
+
+def _starting(ask: Any, start: Callable[[], None]) -> Any:
+    """``ask``, which starts the node again if it has ended: a node without work ends, and its clients stay open for days."""
+
+    async def asked(verb: str, params: dict[str, Any], tell: Tell, key: str) -> Any:
+        try:
+            return await ask(verb, params, tell, key)
+        except MeshError as error:
+            # The call has not reached the node, so it is not made twice. Nobody starts a node to close what has ended with it.
+            if error.code != "node.not_serving" or verb == verbs.CLOSE.name:
+                raise
+        await asyncio.to_thread(start)
+        return await ask(verb, params, tell, key)
+
+    return asked
 
 
 def _log_to_standard_error() -> None:
