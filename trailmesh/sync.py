@@ -251,7 +251,7 @@ def connect(
 
     home: the data directory; by default ``TRAILMESH_HOME``, else that of the user. start: start a node in the background if none
     runs, and make one if there is none. socket: where an agent reaches the node, if not in ``home``. origins: the only sites that
-    the agent may visit, which can be on this machine: ``["http://127.0.0.1:8000"]``; without them, all public sites.
+    the agent may visit, which can be in a private network; without them, all public sites and those of this machine.
     """
     return Node(home, start=start, as_owner=as_owner, token_file=token_file, socket=socket, origins=origins)
 

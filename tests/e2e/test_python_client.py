@@ -102,7 +102,9 @@ async def test_a_page_without_a_block_opens_with_its_first_call_and_never_acts_i
     assert f"→ {caught.value.remedy}" in str(caught.value)
 
 
-def test_a_notebook_needs_no_block_and_an_agent_for_a_site_of_this_machine(served: Node, shop_url: str) -> None:
+def test_a_notebook_needs_no_block_and_reaches_sites_of_this_machine_or_only_those_that_it_names(
+    served: Node, shop_url: str
+) -> None:
     node = trailmesh.sync.connect(served.home, origins=[shop_url])
     myself = node.verbs.node.whoami()
     assert myself.caller.startswith("agent:python-")
@@ -114,6 +116,9 @@ def test_a_notebook_needs_no_block_and_an_agent_for_a_site_of_this_machine(serve
     assert page.screenshot()._repr_png_().startswith(b"\x89PNG")
     assert page.close()[0].verdict == "pass"
     node.close()
+    with trailmesh.sync.connect(served.home) as anywhere, anywhere.open(f"{shop_url}/") as page:
+        assert (anywhere.verbs.node.whoami().caller, bool(page.table().lines)) == ("agent:python", True)
+    served.run("agent", "rm", "python")
     assert trailmesh.sync.connect(served.home, origins=[shop_url]).verbs.node.whoami().caller == myself.caller
     with pytest.raises(trailmesh.MeshError) as caught:
         trailmesh.sync.connect(served.home, origins=[shop_url], as_owner=True)

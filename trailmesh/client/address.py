@@ -75,7 +75,7 @@ def of_agent(home: Path, token_file: Path, socket: str | os.PathLike[str] | None
 
 
 def agent_for(origins: Sequence[str]) -> str:
-    """The name of the agent that is made for Python programs which visit these origins; none: all public sites."""
+    """The name of the agent that is made for Python programs which visit these origins; none: any."""
     return f"python-{hashlib.sha256(' '.join(origins).encode()).hexdigest()[:8]}" if origins else "python"
 
 

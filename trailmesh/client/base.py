@@ -17,7 +17,7 @@ from trailmesh.client.errors import MeshError, not_serving
 from trailmesh.client.wire import Wire
 
 T = TypeVar("T")
-_SCOPES: Final = ("explore", "live", "read", "record", "replay")
+_SCOPES: Final = ("explore", "live", "read", "record", "replay", "local")
 _TOKEN_S: Final = 30 * 86_400
 _UNKNOWN: Final = frozenset({"control.unauthorised", "agent.expired", "input.invalid"})
 """Errors of a token that was withdrawn or has expired, and of a file that has none."""
