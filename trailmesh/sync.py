@@ -23,7 +23,7 @@ from trailmesh.records.approve import Asked, Stand
 from trailmesh.records.capsule import KeptCapsule
 from trailmesh.records.events import FeedChange
 from trailmesh.records.explore import Summary
-from trailmesh.records.live import Acted, Observed, Opened, PageList, RecordedPage
+from trailmesh.records.live import Acted, Chosen, Observed, Opened, PageList, RecordedPage
 from trailmesh.records.session import ReplayedSession, SessionVerification
 from trailmesh.records.task import TaskEvent
 
@@ -104,6 +104,10 @@ class Page(BlockingAwaited):
             told = f"{len(found) or 'no'} elements have {text!r} in their lines{lines and f': {lines}'}"
             raise MeshError("input.not_found", told, blame="caller", detail={"ids": [each[0] for each in found]})
         return chosen[0][0]
+
+    def choose(self, goal: str) -> Chosen:
+        """What a search for ``goal`` would try first on this page, and why; nothing is done."""
+        return self._verbs.live.choose(goal, session=self._live())
 
     def snapshot(self, part: int = 1, *, focus: str = "", delta: bool = False, interactive: bool = False) -> Observed:
         """The whole page; one element (``focus``); or what has changed since it was shown last (``delta``)."""

@@ -72,9 +72,14 @@ def test_the_same_without_an_event_loop(served: Node, shop_url: str, token_file:
             with pytest.raises(trailmesh.MeshError) as caught:
                 page.one("Mugs", role="link")
             assert (caught.value.code, caught.value.message.count("Mugs")) == ("input.not_found", 3)
+            chosen = page.choose("a mug")
+            assert (chosen.deed, chosen.why) != ("", "")
+            assert chosen.line.startswith(f"{chosen.ref} ")
+            assert page.fill({chosen.ref: chosen.value}).did if chosen.deed == "fill" else page.click(chosen.ref).did
+            page.goto(f"{shop_url}/")
             page.click(page.one("Show mugs"))
             assert page.find("heading").lines
-        assert page.recorded[0].steps == 2
+        assert page.recorded[0].steps == 4
         searching = node.explore("a mug", start=f"{shop_url}/", until={"url": "*/products/*"}, seconds=60)
         events = list(searching)
         found = searching.result()

@@ -142,6 +142,7 @@ def test_every_tool_takes_a_live_session_and_has_a_name_of_its_own() -> None:
     assert {verb.name for verb in verbs.VERBS} - {verb.name for verb in tools.values()} == {
         "live.open",
         "live.table",
+        "live.choose",
         "live.list",
         "live.show",
     }

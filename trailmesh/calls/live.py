@@ -9,6 +9,7 @@ from typing import Any, Literal
 from trailmesh.client.calling import NOTHING, BlockingCalls, Calls, Progress
 from trailmesh.records.live import (
     Acted,
+    Chosen,
     GivenSecret,
     LiveClosed,
     LiveList,
@@ -106,6 +107,17 @@ class LiveVerbs(Calls):
         found: Observed = await self._call(
             "live.find", {"session": session, "text": text, "part": part}, progress, Observed
         )
+        return found
+
+    async def choose(self, goal: str, *, session: str = "", progress: Progress | None = None) -> Chosen:
+        """Name the element of the current page that leads to GOAL, by the rule of searches, and say why.
+
+        session: Id of the live session. [default: $TRAILMESH_SESSION, else that of this terminal, else the only
+        one that is open]
+        goal: The goal as a sentence, as for a search: 'the cheapest blue mug'.
+        progress: is told what happens meanwhile.
+        """
+        found: Chosen = await self._call("live.choose", {"session": session, "goal": goal}, progress, Chosen)
         return found
 
     async def snapshot(
@@ -862,6 +874,17 @@ class BlockingLiveVerbs(BlockingCalls):
         progress: is told what happens meanwhile.
         """
         found: Observed = self._call("live.find", {"session": session, "text": text, "part": part}, progress, Observed)
+        return found
+
+    def choose(self, goal: str, *, session: str = "", progress: Progress | None = None) -> Chosen:
+        """Name the element of the current page that leads to GOAL, by the rule of searches, and say why.
+
+        session: Id of the live session. [default: $TRAILMESH_SESSION, else that of this terminal, else the only
+        one that is open]
+        goal: The goal as a sentence, as for a search: 'the cheapest blue mug'.
+        progress: is told what happens meanwhile.
+        """
+        found: Chosen = self._call("live.choose", {"session": session, "goal": goal}, progress, Chosen)
         return found
 
     def snapshot(

@@ -13,7 +13,7 @@ from trailmesh.calls import Verbs
 from trailmesh.client.base import Awaited
 from trailmesh.client.errors import MeshError
 from trailmesh.client.record import Picture
-from trailmesh.records.live import Acted, Observed, Opened, PageList, RecordedPage
+from trailmesh.records.live import Acted, Chosen, Observed, Opened, PageList, RecordedPage
 
 _ELEMENT: Final = re.compile(r'(?:- \[)?(e\d+)\]? (\S+)(?: "((?:[^"\\]|\\.)*)")?')
 """A line of an element: its id, its role, its name."""
@@ -92,6 +92,10 @@ class Page(Awaited):
             told = f"{len(found) or 'no'} elements have {text!r} in their lines{lines and f': {lines}'}"
             raise MeshError("input.not_found", told, blame="caller", detail={"ids": [each[0] for each in found]})
         return chosen[0][0]
+
+    async def choose(self, goal: str) -> Chosen:
+        """What a search for ``goal`` would try first on this page, and why; nothing is done."""
+        return await self._verbs.live.choose(goal, session=await self._live())
 
     async def snapshot(
         self, part: int = 1, *, focus: str = "", delta: bool = False, interactive: bool = False

@@ -66,6 +66,25 @@ class Observed(Record, frozen=True, kw_only=True):
     """Which part this is, if there are several."""
 
 
+class Chosen(Record, frozen=True, kw_only=True):
+    """The action that a search for a goal would try first on the current page. It was not performed."""
+
+    session: str
+
+    ref: str
+    """Id of its element (`e17`); empty if nothing on the page speaks for any action."""
+
+    deed: str
+
+    line: str
+    """The line of the element."""
+
+    value: str = ""
+    """The text, option or key."""
+
+    why: str = ""
+
+
 class Acted(Record, frozen=True, kw_only=True):
     """Result of an action, with the page after it."""
 

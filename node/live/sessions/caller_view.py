@@ -11,12 +11,14 @@ import msgspec
 from node.live.sessions.acts import FieldValue
 from protocol import limits
 from protocol.errors import MeshError
+from protocol.goal.choosing import Choice, choose
+from protocol.goal.goal import Goal
 from protocol.page.actions.action import Action, Check, Drag, Fill, Secret, Select, target_of, with_target
 from protocol.page.actions.locator import locate
 from protocol.page.seen.observation import CHECKABLE_ROLES, Observation
 from protocol.page.showing.element_ids import ElementIds, Named, id_in
 from protocol.page.showing.outline import below, outline
-from protocol.page.showing.table import Lines, Table, change, holds, matching, part, parted, table
+from protocol.page.showing.table import Lines, Table, change, holds, matching, part, parted, row, table
 
 _ON: Final = frozenset({"on", "true", "yes", "1"})
 _OFF: Final = frozenset({"off", "false", "no", "0"})
@@ -122,6 +124,16 @@ class CallerView:
         """The lines of the page that contain ``wanted`` or have this role."""
         lines = await asyncio.to_thread(matching, self.named, wanted, self._plain)
         return self._shown(parted(lines, number, limits.TABLE_BYTES), None)
+
+    async def choose(self, goal: Goal) -> tuple[Choice, str, str] | None:
+        """What a search for ``goal`` would try first, the id of its element and the line of it."""
+        choice = await asyncio.to_thread(choose, goal, self.named.observation)
+        if choice is None:
+            return None
+        given = self.named.id(choice.element.ref)
+        line = row(choice.element, given, self._plain, context=True)
+        self._shown(Lines((line,), (given,)), None)
+        return choice, given, line
 
     def _shown(self, lines: Lines, now: Table | None) -> Lines:
         """Note that the caller is shown ``lines``. now: the table from which the next difference is told, if that is another."""

@@ -37,9 +37,10 @@ from node.live.sessions.kept_downloads import told
 from node.live.sessions.live_pages import LivePage, LivePages
 from node.live.sessions.stored import LIVES, LiveRecord
 from node.verbs import Tell
-from node.verbs.live.live import Acted, HeldRequest, Observed, PageInfo, Shows
+from node.verbs.live.live import Acted, Chosen, HeldRequest, Observed, PageInfo, Shows
 from protocol import limits
 from protocol.errors import MeshError
+from protocol.goal.goal import parse_goal
 from protocol.page.actions.action import Action, Goto, describe
 from protocol.page.actions.dialogs import describe_dialog
 from protocol.page.secrets.redaction import Redaction, redact_text, redacted
@@ -348,6 +349,17 @@ class LiveSession:
         """The lines of the current page that contain ``wanted`` or have this role. Errors: ``browser.*``."""
         await self._look()
         return await self._tell(self._observed(await self._view.find(wanted, number), "found"))
+
+    async def choose(self, goal: str) -> Chosen:
+        """What a search for ``goal`` would try first on the current page. Errors: ``browser.*``."""
+        await self._look()
+        found = await self._view.choose(parse_goal(goal))
+        if found is None:
+            return Chosen(session=self.record.id, ref="", deed="", line="", why="")
+        choice, ref, line = found
+        deed, value = choice.deed
+        told = Chosen(session=self.record.id, ref=ref, deed=deed, line=line, value=value, why=choice.why)
+        return await asyncio.to_thread(self._told, told)
 
     async def _tell(self, observed: Observed) -> Observed:
         return await asyncio.to_thread(self._told, observed)

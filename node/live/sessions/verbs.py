@@ -14,9 +14,10 @@ from node.live.sessions.acts import Act, acts_of
 from node.live.sessions.live_sessions import LiveSessions, ReadSteps
 from node.verbs import Bound, Tell
 from node.verbs.live import live as verbs
-from node.verbs.live.live import Acted, LiveClosed, LiveList, LiveShown, Observed, Opened, PageList, Pictured
+from node.verbs.live.live import Acted, Chosen, LiveClosed, LiveList, LiveShown, Observed, Opened, PageList, Pictured
 from node.verbs.live.live_params import (
     ActParams,
+    ChooseParams,
     ElementParams,
     FindParams,
     ListParams,
@@ -62,6 +63,7 @@ class LiveVerbs:
             verbs.OPEN: self._open,
             verbs.TABLE: self._table,
             verbs.FIND: self._find,
+            verbs.CHOOSE: self._choose,
             verbs.SNAPSHOT: self._snapshot,
             verbs.ACT: self._steps,
             verbs.BACK: self._back,
@@ -86,6 +88,10 @@ class LiveVerbs:
     async def _find(self, params: FindParams, tell: Tell) -> Observed:
         async with self._sessions.use(params.session) as session:
             return await session.find(params.text, params.part)
+
+    async def _choose(self, params: ChooseParams, tell: Tell) -> Chosen:
+        async with self._sessions.use(params.session) as session:
+            return await session.choose(params.goal)
 
     async def _snapshot(self, params: SnapshotParams, tell: Tell) -> Observed:
         async with self._sessions.use(params.session) as session:

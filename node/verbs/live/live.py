@@ -14,6 +14,7 @@ from node.verbs.live.live_params import (
     ActParams,
     AssertParams,
     CheckParams,
+    ChooseParams,
     ClickParams,
     DragParams,
     ElementParams,
@@ -119,6 +120,24 @@ class Observed(msgspec.Struct, frozen=True, kw_only=True):
     """How many parts there are, of which this is one."""
     more: Annotated[Plain, shown("more")]
     """Which part this is, if there are several."""
+
+
+Deed = Literal["", "click", "fill", "select", "check", "press"]
+"""What can be done with an element for a goal; empty for nothing."""
+
+
+class Chosen(msgspec.Struct, frozen=True, kw_only=True):
+    """The action that a search for a goal would try first on the current page. It was not performed."""
+
+    session: Annotated[Plain, shown("live session", as_="hidden")]
+    ref: Annotated[Plain, shown("id", as_="hidden")]
+    """Id of its element (``e17``); empty if nothing on the page speaks for any action."""
+    deed: Annotated[Deed, shown("deed", empty="none")]
+    line: Annotated[PageText, shown("line", into="deed", words=" {}")]
+    """The line of the element."""
+    value: Annotated[PageText, shown("value", into="deed", words=", with “{}”")] = ""
+    """The text, option or key."""
+    why: Annotated[Plain, shown("because")] = ""
 
 
 class Opened(msgspec.Struct, frozen=True, kw_only=True):
@@ -353,6 +372,18 @@ FIND: Final = _verb(
     read_only=True,
     row=None,
 )
+CHOOSE: Final = _verb(
+    "choose",
+    command="live choose",
+    takes=ChooseParams,
+    gives=Chosen,
+    help="""Name the element of the current page that leads to GOAL, by the rule of searches, and say why.
+
+    The rule knows no site and asks no model (docs/live.md). Nothing is done; what needs an approval is never named.
+    """,
+    read_only=True,
+    row=None,
+)
 SNAPSHOT: Final = _verb(
     "snapshot",
     command="live snapshot",
@@ -516,6 +547,7 @@ VERBS: Final[tuple[Verb, ...]] = (
     OPEN,
     TABLE,
     FIND,
+    CHOOSE,
     SNAPSHOT,
     ACT,
     NAVIGATE,

@@ -130,6 +130,20 @@ class FindParams(LiveParams, frozen=True, kw_only=True):
     part: Annotated[int, _PART] = 1
 
 
+class ChooseParams(LiveParams, frozen=True, kw_only=True):
+    """``live.choose``"""
+
+    goal: Annotated[
+        str,
+        argument(
+            "The goal as a sentence, as for a search: 'the cheapest blue mug'.",
+            metavar="GOAL",
+            min_length=1,
+            max_length=limits.GOAL_CHARS_MAX,
+        ),
+    ]
+
+
 class SnapshotParams(LiveParams, frozen=True, kw_only=True):
     """``live.snapshot``"""
 
