@@ -172,7 +172,10 @@ def test_a_control_that_says_something_else_by_a_way_that_no_watch_sees_is_not_c
 
 
 def test_a_script_reads_the_page_apart_from_its_scripts_and_what_it_sends_is_held(deeds: Node, deeds_url: str) -> None:
-    """Guard: adapters/browser/acting/scripting.py, Scripting._value."""
+    """Guard: adapters/browser/acting/scripting.py, Scripting._value.
+
+    Guard: adapters/browser/page/page.py, ChromiumPage._performed.
+    """
     opened = live(deeds, "open", f"{deeds_url}/script", "--hold", "1")
     session = opened["session"]
     values = {
@@ -182,6 +185,7 @@ def test_a_script_reads_the_page_apart_from_its_scripts_and_what_it_sends_is_hel
         "new Promise(done => setTimeout(() => done({late: 1n}), 50))": '{"late":"1"}',
         "typeof own": '"undefined"',
         "document.querySelectorAll('li')": '["<li>a</li>","<li>b</li>"]',
+        "document.querySelector('[type=password]').value": '"‹password›"',
         "h.textContent = 'Three'; return": "",
     }
     for script, value in values.items():
@@ -195,7 +199,13 @@ def test_a_script_reads_the_page_apart_from_its_scripts_and_what_it_sends_is_hel
     assert live(deeds, "act", session, steps)["did"][1] == "emulate color scheme dark"
     cut = live(deeds, "evaluate", session, "'x'.repeat(10**6)")["extracted"]
     assert (len(cut) < 20_000, cut.endswith("… (cut: 1000002 characters)")) == (True, True)
-    for script, why in (("nothing.here", "ReferenceError"), ("}{", "SyntaxError"), ("for (;;);", "did not end")):
+    throws = "throw document.querySelector('[type=password]').value"
+    for script, why in (
+        (throws, "‹password›"),
+        ("nothing.here", "ReferenceError"),
+        ("}{", "SyntaxError"),
+        ("for (;;);", "did not end"),
+    ):
         status, out, _ = cli(
             "live", "evaluate", "--session", session, script, "--timeout", "1", "--json", home=deeds.home
         )

@@ -113,6 +113,8 @@ def page(text: str, *lines: int) -> Observation:
         (page("- a", 0, 1), ("- [e1] a", CUT)),
         (page("- a", 0, 9), ("- [e1] a", CUT)),
         (page("- a", 0, -1), ("- [e1] a", '- [e2] generic "Box 2"')),
+        # letters and digits of other scripts look like those of an id, and words do not
+        (page("[\u04351] [e\uff11] \uff3be1] [level=2] [see 7]"), ("- (\u04351] (e\uff11] (e1] [level=2] [see 7]",)),
         (page("  text\tof  two\u2003spaces [e1]"), ("  - text of two spaces (e1]",)),
     ],
 )

@@ -24,7 +24,20 @@ from adapters.ports.browser import NOTHING, ActionOutcome, Blocked, Given, Leavi
 from protocol import limits
 from protocol.approval.leaving import Fate
 from protocol.errors import MeshError
-from protocol.page.actions.action import Action, Assert, Back, Check, Extract, Fill, Forward, Goto, Reload, Select, Wait
+from protocol.page.actions.action import (
+    Action,
+    Assert,
+    Back,
+    Check,
+    Evaluate,
+    Extract,
+    Fill,
+    Forward,
+    Goto,
+    Reload,
+    Select,
+    Wait,
+)
 from protocol.page.actions.downloads import Download
 from protocol.page.actions.fits import Grade
 from protocol.page.secrets.secrets import Secrets
@@ -193,7 +206,7 @@ class ChromiumPage(ReadablePage):
         self._following.begin()
         await self._guard.closely.begin(action, self._secrets, given, url=self._page.url)
         await self._hands.filled.begin()
-        extracted = ""
+        extracted, passwords = "", self._passwords
         if isinstance(action, Goto):
             if self._cuts_off and self._secrets.has_basic:
                 raise MeshError("browser.no_basic")
@@ -232,6 +245,8 @@ class ChromiumPage(ReadablePage):
             await self._activity.answered(_LATE_S)
         await self._hands.filled.end(action, self._view.observation)
         mask = masker(self._secrets)
+        # A script reads password fields too, whose contents no observation shows.
+        read = masker(self._secrets, sorted(passwords | self._passwords)) if isinstance(action, Evaluate) else mask
         downloads = await self._downloads.end()
         dialogs = self._activity.end()
         self._guard.holding.end(late=given.decides is None)
@@ -239,7 +254,7 @@ class ChromiumPage(ReadablePage):
         basic, unanswered = self._guard.challenged()
         return ActionOutcome(
             observation=self._view.observation,
-            extracted=await asyncio.to_thread(mask, extracted) if extracted else "",
+            extracted=await asyncio.to_thread(read, extracted) if extracted else "",
             blocked=blocked.requests,
             blocked_by=blocked.rules,
             blocked_forms=blocked.forms,
@@ -282,7 +297,14 @@ class ChromiumPage(ReadablePage):
         onto = self._activity.given.onto
         self._hands.onto = self._known(onto)[1] if onto else None
         usual_ms = action.timeout_ms if isinstance(action, Wait) else self._patience.ms(limits.STEP_TIMEOUT_MS)
-        return await self._hands.perform(action, element, internal, self._secrets, timeout_ms or usual_ms)
+        try:
+            return await self._hands.perform(action, element, internal, self._secrets, timeout_ms or usual_ms)
+        except MeshError as error:
+            if error.code != "action.script_failed":
+                raise
+            # The script chooses the words of its error.
+            told = masker(self._secrets, sorted(self._passwords))(error.message)
+            raise MeshError(error.code, told, **error.detail) from None
 
     # --- settling ---
 

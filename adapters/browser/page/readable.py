@@ -73,6 +73,8 @@ class ReadablePage:
         self._view: View | None = None
         self._read_at = ""
         """The address of the page as it was observed last."""
+        self._passwords: frozenset[str] = frozenset()
+        """The contents of its password fields then."""
         self._secrets = NO_SECRETS
         self._busy = False
         """True if the last observation showed that the page is working."""
@@ -174,6 +176,7 @@ class ReadablePage:
             break
         self._activity.caused.documents = tuple(facts.documents)
         self._busy = facts.busy
+        self._passwords = frozenset(facts.passwords)
         mask = masker(self._secrets, sorted(facts.passwords))
         self._read_at = self._page.url
         # In a thread: for a large page it takes too long for the event loop.

@@ -15,7 +15,8 @@ from protocol.page.seen.observation import Element
 from protocol.page.seen.whole import said
 from protocol.page.showing.element_ids import Named
 
-_FORGED: Final = re.compile(r"\[(?=[\W_]*e\W*[0-9])", re.IGNORECASE)
+_FORGED: Final = re.compile(r"[\[［](?=[\W_]*[^\W\d_]\W*\d)")
+"""Any letter before any digit: those of other scripts look like the ones of an id."""
 _SPACE: Final = re.compile(r"\s+")
 CUT: Final = "- (the rest of the page is left out: it is too long)"
 """The last line of an observation that was cut off for good: no other start line shows more."""
