@@ -172,10 +172,7 @@ def test_a_control_that_says_something_else_by_a_way_that_no_watch_sees_is_not_c
 
 
 def test_a_script_reads_the_page_apart_from_its_scripts_and_what_it_sends_is_held(deeds: Node, deeds_url: str) -> None:
-    """Guard: adapters/browser/acting/scripting.py, Scripting._value.
-
-    Guard: adapters/browser/page/page.py, ChromiumPage._performed.
-    """
+    """Guard: adapters/browser/acting/scripting.py, Scripting._value."""
     opened = live(deeds, "open", f"{deeds_url}/script", "--hold", "1")
     session = opened["session"]
     values = {
@@ -185,7 +182,6 @@ def test_a_script_reads_the_page_apart_from_its_scripts_and_what_it_sends_is_hel
         "new Promise(done => setTimeout(() => done({late: 1n}), 50))": '{"late":"1"}',
         "typeof own": '"undefined"',
         "document.querySelectorAll('li')": '["<li>a</li>","<li>b</li>"]',
-        "document.querySelector('[type=password]').value": '"‹password›"',
         "h.textContent = 'Three'; return": "",
     }
     for script, value in values.items():
@@ -221,6 +217,17 @@ def test_a_script_reads_the_page_apart_from_its_scripts_and_what_it_sends_is_hel
     assert not [each for each in _Site.got if each[1].startswith(("/take", "/x/"))]
     steps = deeds.run("session", "show", recorded["id"])["steps"]
     assert next(iter(values)) in [each["action"].get("script") for each in steps]
+
+
+def test_a_script_is_not_told_what_a_password_field_holds(deeds: Node, deeds_url: str) -> None:
+    """Guard: adapters/browser/page/page.py, ChromiumPage._performed."""
+    session = live(deeds, "open", f"{deeds_url}/script")["session"]
+    value = "document.querySelector('[type=password]').value"
+    assert live(deeds, "evaluate", session, value)["extracted"] == '"‹password›"'
+    status, out, err = cli("live", "evaluate", "--session", session, f"throw {value}", home=deeds.home)
+    assert (bool(status), "‹password›" in err, "hunter2" in out + err) == (True, True, False), err
+    (recorded,) = live(deeds, "close", session)["recorded"]
+    assert "hunter2" not in json.dumps(deeds.run("session", "show", recorded["id"]))
 
 
 def test_a_recorded_script_is_run_again_by_a_replay(deeds: Node, deeds_url: str) -> None:
