@@ -145,7 +145,7 @@ def _items(places: list[_Place], names: Names) -> Iterator[ShownItem]:
             if words := _written(field, row, names):
                 yield ShownItem(label=_label(field), words=words)
         elif field.shown.form == "bare":
-            yield ShownItem(label="", lines=tuple(row[field.name]))
+            yield ShownItem(label="", lines=_bare(row[field.name]))
         elif row[field.name]:
             yield _block(field, row[field.name], names)
 
@@ -172,6 +172,13 @@ def _is_block(field: ResultField) -> bool:
     if field.shown.form in ("lines", "steps", "block", "bare"):
         return True
     return field.record is not None and (field.many or not field.shown.brief)
+
+
+def _bare(value: str | list[str] | tuple[str, ...]) -> tuple[str, ...]:
+    """The lines of a value that stands without a label. A text is one; an empty one is none."""
+    if isinstance(value, str):
+        return (value,) if value else ()
+    return tuple(value)
 
 
 def _block(field: ResultField, value: Any, names: Names) -> ShownItem:

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import json
+import re
 
 import click
 from click.testing import CliRunner
 
 from node.cli import main
 from node.cli.nodes.node import group
+from node.doors.tools.words import description
+from node.verbs.catalogue import CATALOGUE
 from protocol.errors import CODES
 from scripts.docs import commands, help_text
 from tests.tables import each
@@ -43,6 +46,13 @@ def test_help_shows_what_a_value_may_be_and_no_range_without_an_end() -> None:
     assert "--strict [text]" in shown["session", "replay"]
     assert not [words for words, text in shown.items() if "[|" in text]
     assert not [words for words, text in shown.items() if "None" in text]
+
+
+def test_no_help_has_an_escape_that_is_written_out() -> None:
+    """A command's layout mark is one character: written as two, it stands in the help, whose lines run together."""
+    texts = {" ".join(words): help_text(words, command) for words, command in commands()}
+    texts |= {verb.name: f"{verb.help}\n{description(verb)}" for verb in CATALOGUE.values()}
+    assert not [name for name, text in texts.items() if re.search(r"\\[a-z]", text)]
 
 
 def test_every_command_takes_json_but_the_one_whose_output_is_a_protocol() -> None:

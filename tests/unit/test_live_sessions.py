@@ -209,7 +209,8 @@ async def test_looking_shows_what_was_asked_for(bench: Bench) -> None:
         seen = await bench.call(name, opened.session, **given)
         assert (seen.lines[0], len(seen.lines), seen.parts) == (first, count, 1), (name, given, shop)
     assert (await bench.refused("snapshot", opened.session, focus="e99")).code == "input.not_found"
-    assert (await bench.call("find", opened.session, text="nowhere")).lines == ()
+    nothing = await bench.call("find", opened.session, text="no\nwhere")
+    assert nothing.lines == ("# nothing on this page contains “no where”",), "no answer would be taken for a fault"
 
 
 async def test_a_form_is_filled_in_one_call_whatever_its_fields_are(bench: Bench) -> None:

@@ -99,6 +99,7 @@ class Page(msgspec.Struct, frozen=True, kw_only=True):
 
     title: Annotated[str, shown("title")]
     lines: Annotated[list[str], shown("lines", as_="bare")]
+    said: Annotated[str, shown("said", as_="bare")] = ""
 
 
 class Outer(msgspec.Struct, frozen=True, kw_only=True):
@@ -189,6 +190,8 @@ def test_the_fields_of_an_inline_record_stand_among_those_around_it_and_its_page
         "  - link",
     ]
     assert text_of((Outer,), {"id": "x", "page": None}) == "identifier  x"
+    text = {"id": "x", "page": {"title": "Mugs", "said": "one text"}}
+    assert text_of((Outer,), text).splitlines()[2:] == ["one text"], "a text is one line, not a line for each character"
 
 
 def test_a_table_has_a_list_beside_it_and_lines_below_it() -> None:

@@ -731,7 +731,8 @@ class LiveVerbs(Calls):
 
         session: Id of the live session. [default: $TRAILMESH_SESSION, else that of this terminal, else the only
         one that is open]
-        out: Write the PNG to this file instead of returning it.
+        out: Write the PNG to this file. The command does so with the rights of its caller; without --out it
+        writes a new file in the current directory.
         progress: is told what happens meanwhile.
         """
         found: Pictured = await self._call("live.screenshot", {"session": session, "out": out}, progress, Pictured)
@@ -1494,7 +1495,8 @@ class BlockingLiveVerbs(BlockingCalls):
 
         session: Id of the live session. [default: $TRAILMESH_SESSION, else that of this terminal, else the only
         one that is open]
-        out: Write the PNG to this file instead of returning it.
+        out: Write the PNG to this file. The command does so with the rights of its caller; without --out it
+        writes a new file in the current directory.
         progress: is told what happens meanwhile.
         """
         found: Pictured = self._call("live.screenshot", {"session": session, "out": out}, progress, Pictured)

@@ -110,7 +110,8 @@ class TaskVerbs(Calls):
         """Show the page before which a task waits for a person, without secrets and personal data.
 
         task: Id of the task.
-        out: Write the PNG to this file instead of returning it.
+        out: Write the PNG to this file. The command does so with the rights of its caller; without --out it
+        writes a new file in the current directory.
         progress: is told what happens meanwhile.
         """
         found: TaskPicture = await self._call("task.picture", {"task": task, "out": out}, progress, TaskPicture)
@@ -232,7 +233,8 @@ class BlockingTaskVerbs(BlockingCalls):
         """Show the page before which a task waits for a person, without secrets and personal data.
 
         task: Id of the task.
-        out: Write the PNG to this file instead of returning it.
+        out: Write the PNG to this file. The command does so with the rights of its caller; without --out it
+        writes a new file in the current directory.
         progress: is told what happens meanwhile.
         """
         found: TaskPicture = self._call("task.picture", {"task": task, "out": out}, progress, TaskPicture)

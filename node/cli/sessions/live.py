@@ -13,6 +13,7 @@ from click.core import ParameterSource
 from node.cli.base import shell_agent
 from node.cli.base.build import CommandPresentation, commands_of
 from node.cli.base.common import Result, acting_as, home_path, run_verb
+from node.cli.base.pictures import in_file
 from node.cli.sessions.current import current_session, note_session
 from node.verbs.live import live as verbs
 from node.verbs.live.live_params import LiveParams
@@ -85,6 +86,12 @@ def _handed_over(home: str | None, verb: str, params: Result, typed: Result, lin
     return _in_session(home, verb, params, typed, line)
 
 
+def _pictured(home: str | None, verb: str, params: Result, typed: Result, line: Line) -> Any:
+    out = params.pop("out")
+    result = _in_session(home, verb, params, typed, line)
+    return in_file(result, out, result["session"])
+
+
 def _which_tab(params: Result, typed: Result) -> None:
     what, of = typed["what"], typed["of"]
     if what.isdecimal() and not of:
@@ -111,6 +118,7 @@ LOOKS: Final = {
         for verb in verbs.VERBS
     },
     verbs.UPLOAD.name: CommandPresentation(call=_handed_over, more=(_AS_OWNER,)),
+    verbs.SCREENSHOT.name: CommandPresentation(call=_pictured, more=(_AS_OWNER,)),
     verbs.PAGES.name: CommandPresentation(prepare=_which_tab, call=_in_session, more=(*_TAB, _AS_OWNER)),
     verbs.OPEN.name: CommandPresentation(prepare=_waits_longer, call=_open, more=(_AS_OWNER,)),
 }

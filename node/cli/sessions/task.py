@@ -11,6 +11,7 @@ from node.base.terminal import json_text, one_lined
 from node.cli.base.as_task import Line, followed, line_of, on_node
 from node.cli.base.build import CommandPresentation, commands_of, given, parameter, takes
 from node.cli.base.common import Result, common_options, emit, run_verb
+from node.cli.base.pictures import in_file
 from node.cli.base.render import shows
 from node.verbs.catalogue import CATALOGUE
 from node.verbs.tasks import task as verbs
@@ -76,11 +77,16 @@ def _line(event: Result) -> str:
     return f"{event['number']:>4}  {moment(event['at_ms'])}  {event['kind']:<8}  {said}"
 
 
+def _pictured(home: str | None, verb: str, params: Result, typed: Result, line: Line | None) -> Result:
+    return in_file(run_verb(home, verb, {"task": params["task"]}), params["out"], params["task"])
+
+
 LOOKS: Final = {
+    verbs.PICTURE.name: CommandPresentation(call=_pictured),
     "task.start": CommandPresentation(
         call=lambda home, verb, params, typed, line: on_node(home, verb, params),
         after=lambda r: f"follow it: trailmesh task follow {r['task']}",
-    )
+    ),
 }
 for _command in [*commands_of(verbs.VERBS, LOOKS), events, follow]:
     group.add_command(_command)

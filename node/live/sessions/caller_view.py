@@ -19,6 +19,7 @@ from protocol.page.seen.observation import CHECKABLE_ROLES, Observation
 from protocol.page.showing.element_ids import ElementIds, Named, id_in
 from protocol.page.showing.outline import below, outline
 from protocol.page.showing.table import Lines, Table, change, holds, matching, part, parted, row, table
+from protocol.wire.line import one_line
 
 _ON: Final = frozenset({"on", "true", "yes", "1"})
 _OFF: Final = frozenset({"off", "false", "no", "0"})
@@ -121,8 +122,9 @@ class CallerView:
         )
 
     async def find(self, wanted: str, number: int = 1) -> Lines:
-        """The lines of the page that contain ``wanted`` or have this role."""
+        """The lines of the page that contain ``wanted`` or have this role. If there are none, a remark says so."""
         lines = await asyncio.to_thread(matching, self.named, wanted, self._plain)
+        lines = lines or [("", f"# nothing on this page contains “{one_line(self._plain(wanted))}”")]
         return self._shown(parted(lines, number, limits.TABLE_BYTES), None)
 
     async def choose(self, goal: Goal) -> tuple[Choice, str, str] | None:

@@ -125,14 +125,14 @@ class LiveVerbs:
 
     async def _screenshot(self, params: ScreenshotParams, tell: Tell) -> Pictured:
         async with self._sessions.use(params.session) as session:
-            image = await session.picture()
+            image, live_id = await session.picture(), session.record.id
         if params.out:
             try:
                 await asyncio.to_thread(write_private, Path(params.out), image)
             except OSError as error:
                 raise MeshError("input.invalid", f"{params.out} cannot be written: {error.strerror}") from error
         png = "" if params.out else base64.b64encode(image).decode()
-        return Pictured(session=params.session, bytes=len(image), png=png, out=params.out)
+        return Pictured(session=live_id, bytes=len(image), png=png, out=params.out)
 
     async def _pages(self, params: PagesParams, tell: Tell) -> PageList:
         async with self._sessions.use(params.session) as session:

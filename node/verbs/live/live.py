@@ -213,7 +213,7 @@ class Pictured(msgspec.Struct, frozen=True, kw_only=True):
 
     session: Annotated[str, shown("live session", as_="hidden")]
     bytes: Annotated[int, shown("size", as_="bytes", unit="bytes", into="out", words=" ({})")]
-    png: Annotated[str, shown("picture", as_="bare")]
+    png: Annotated[str, shown("picture", as_="hidden")]
     """The PNG in base64; empty if it was written to ``out``."""
     out: Annotated[str, shown("wrote")] = ""
 
@@ -338,10 +338,10 @@ OPEN: Final = _verb(
     gives=Opened,
     help="""Open a live browser session and show the page at URL.
 
-    The live session stays open after the call. Needs a running node. Its actions are recorded, one session for each page,
-    and signed when it ends: by `live close`, its time to live, its idle limit, its actions being used up, or the node's
-    end. Requests other than GET are refused unless --allow names them. Only the caller that opened it and the node's owner
-    can use it.
+    The live session stays open after the call, in a node that is started if none runs. Its actions are recorded, one session
+    for each page, and signed when it ends: by `live close`, its time to live, its idle limit, its actions being used up, or
+    the node's end. A request that changes something is held until the owner says yes, unless --allow names it. Only the
+    caller that opened it and the node's owner can use it.
     """,
     owner_fields=frozenset({"allow", "approve_class"}),
     row=AuditedPart(
@@ -407,7 +407,7 @@ ACT: Final = _verb(
     `ref`, which is an id that was shown, or by a locator. If its element is gone or says something else since, it is refused
     (`live.stale_ref`).
 
-    \\b
+    \b
     Examples of ACTION:
       click: {ref: e17}
       fill: {ref: e7, value: {secret: password}}

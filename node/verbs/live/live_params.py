@@ -388,9 +388,15 @@ class AssertParams(LiveParams, frozen=True, kw_only=True):
 class ScreenshotParams(LiveParams, frozen=True, kw_only=True):
     """``live.screenshot``"""
 
-    out: Annotated[str, option("Write the PNG to this file instead of returning it.", metavar="FILE", reads="path")] = (
-        ""
-    )
+    out: Annotated[
+        str,
+        option(
+            "Write the PNG to this file. The command does so with the rights of its caller; without --out it writes a new file in"
+            " the current directory.",
+            metavar="FILE",
+            reads="path",
+        ),
+    ] = ""
 
 
 class PagesParams(LiveParams, frozen=True, kw_only=True):

@@ -96,7 +96,13 @@ class PictureParams(TaskParams, frozen=True, kw_only=True):
 
     out: Annotated[
         str,
-        option("Write the PNG to this file instead of returning it.", metavar="FILE", reads="path", max_length=4_096),
+        option(
+            "Write the PNG to this file. The command does so with the rights of its caller; without --out it writes a new file in"
+            " the current directory.",
+            metavar="FILE",
+            reads="path",
+            max_length=4_096,
+        ),
     ] = ""
 
 
@@ -179,7 +185,7 @@ class TaskPicture(msgspec.Struct, frozen=True, kw_only=True):
     task: Annotated[Plain, shown("task", as_="hidden")]
     asks: Annotated[Done, shown("asks a person")]
     bytes: Annotated[int, shown("size", as_="bytes", unit="bytes", into="out", words=" ({})")]
-    png: Annotated[str, shown("picture", as_="bare")]
+    png: Annotated[str, shown("picture", as_="hidden")]
     """The PNG in base64, without secrets; empty if it was written to ``out``."""
     out: Annotated[str, shown("wrote")] = ""
 
@@ -231,7 +237,7 @@ START: Final = _verb(
     whose parameters hold a secret keeps no parameters; one whose texts contain a secret is refused (`task.secret`). If too many
     tasks wait, it is refused with `node.busy`, and the error says when to try again.
 
-    \\b
+    \b
     Examples:
       trailmesh task start session.replay '{session: ses-…}'
       trailmesh task start explore.run '{goal: a blue mug, start: "https://shop.example/", until: {title: Mug}}'
@@ -319,7 +325,7 @@ EVENTS: Final = _verb(
     Events are numbered from 1. The newest {limits.TASK_EVENTS_MAX} of a task are kept. With --follow the command prints each as
     it happens, until the task has ended.
 
-    \\b
+    \b
     Example:
       trailmesh task events tas-… --follow
     """,
