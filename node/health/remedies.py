@@ -157,7 +157,7 @@ def for_browser(home: Path, browser: BrowserConfig, error: MeshError) -> str:
     if error.code == "browser.launch" and error.detail.get("reason") == "directory":
         return f"TMPDIR=/tmp trailmesh node serve --home {shlex.quote(str(home))}"
     if error.code == "browser.launch" and browser.sandbox and os.geteuid() == 0:
-        return f"run it as another user, or disable the sandbox deliberately: sed -i 's/sandbox: true/sandbox: false/' {config}"
+        return "run it as another user, or without the sandbox: trailmesh node stop; trailmesh node start --no-sandbox"
     told = _known(BROWSER, error.code) or BROWSER["browser"]
     port = urlsplit(browser.cdp_url).port or 9222
     return told.format(executable=shlex.quote(browser.executable or "chromium"), port=port, config=config)

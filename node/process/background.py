@@ -25,17 +25,19 @@ from protocol import limits
 from protocol.errors import MeshError
 
 LOG_FILE: Final = "serve.log"
+NO_SANDBOX: Final = "--no-sandbox"
 STARTING_FILE: Final = "starting.lock"
 _LOG_BYTES_MAX: Final = 4 * limits.MIB
 _LOOK_S: Final = 0.05
 _TAIL_LINES: Final = 5
 
 
-def ensure_serving(home: Path, *, idle_s: int, say: Callable[[str], None]) -> bool:
+def ensure_serving(home: Path, *, idle_s: int, say: Callable[[str], None], sandbox: bool = True) -> bool:
     """Start a node in ``home`` unless one serves; True if this call has started it.
 
     The node is made first if there is none. It ends after ``idle_s`` seconds without work. say: told one line about what was made
-    and started. Errors: ``node.not_serving`` (it did not start: the message has the end of its log), those of ``init_home``.
+    and started. sandbox: as for ``open_node``. Errors: ``node.not_serving`` (it did not start: the message has the end of its log),
+    those of ``init_home``.
     """
     if control_info(home) is not None:
         return False
@@ -46,7 +48,7 @@ def ensure_serving(home: Path, *, idle_s: int, say: Callable[[str], None]) -> bo
             if control_info(home) is not None:
                 return False
             made = _make(home)
-            process = _spawn(home, idle_s)
+            process = _spawn(home, idle_s, *(() if sandbox else (NO_SANDBOX,)))
             _wait(home, process)
     except Timeout:
         raise MeshError("node.not_serving", "another command has been starting the node for too long") from None
@@ -69,7 +71,7 @@ def _make(home: Path) -> bool:
     return True
 
 
-def _spawn(home: Path, idle_s: int) -> subprocess.Popen[bytes]:
+def _spawn(home: Path, idle_s: int, *more: str) -> subprocess.Popen[bytes]:
     log = home / LOG_FILE
     with contextlib.suppress(OSError):
         if log.stat().st_size > _LOG_BYTES_MAX:
@@ -77,6 +79,7 @@ def _spawn(home: Path, idle_s: int) -> subprocess.Popen[bytes]:
     if not log.exists():
         write_private(log, b"")
     command = [sys.executable, "-m", "trailmesh", "node", "serve", "--home", str(home), "--idle-exit", str(idle_s)]
+    command += more
     inherited = {name: value for name, value in os.environ.items() if not name.startswith("TRAILMESH_TOKEN")}
     with log.open("ab") as out:
         # A session of its own: what ends the terminal, or Ctrl-C in it, does not end the node.

@@ -56,14 +56,19 @@ class LogFormatter(LineFormatter):
 
 
 async def serve(
-    home: Path, ready: Callable[[dict[str, Any]], None], passphrase: AskPassphrase | None = None, *, idle_s: int = 0
+    home: Path,
+    ready: Callable[[dict[str, Any]], None],
+    passphrase: AskPassphrase | None = None,
+    *,
+    idle_s: int = 0,
+    sandbox: bool = True,
 ) -> None:
     """Serve until cancelled. passphrase: asked for once, if the witness key is sealed. idle_s: seconds without work after which it
-    ends by itself; 0 for never.
+    ends by itself; 0 for never. sandbox: as for ``open_node``.
 
     Errors: ``node.not_initialised``, ``node.locked``, ``node.address_in_use``, ``store.*``, ``key.*``, ``keylog.revoked``.
     """
-    async with open_in_turn(home, passphrase, lambda: control_info(home) is not None) as node:
+    async with open_in_turn(home, passphrase, lambda: control_info(home) is not None, sandbox=sandbox) as node:
         rooms = node.rooms
         rooms.identity.check_active()
         handler = logging.StreamHandler(sys.stderr)

@@ -25,7 +25,12 @@ _LOOK_S: Final = 0.2
 
 @contextlib.asynccontextmanager
 async def open_in_turn(
-    home: Path, passphrase: AskPassphrase | None, serves: Callable[[], bool], *, wait_s: float = limits.DIRECTORY_WAIT_S
+    home: Path,
+    passphrase: AskPassphrase | None,
+    serves: Callable[[], bool],
+    *,
+    wait_s: float = limits.DIRECTORY_WAIT_S,
+    sandbox: bool = True,
 ) -> AsyncIterator[Node]:
     """``wiring.open_node``, once no other command uses ``home``.
 
@@ -37,7 +42,7 @@ async def open_in_turn(
     async with contextlib.AsyncExitStack() as stack:
         while True:
             try:
-                node = await stack.enter_async_context(wiring.open_node(home, passphrase))
+                node = await stack.enter_async_context(wiring.open_node(home, passphrase, sandbox=sandbox))
                 break
             except MeshError as error:
                 pid = error.detail.get("pid")  # only the lock of the directory tells who holds it

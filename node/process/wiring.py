@@ -113,17 +113,21 @@ async def open_node(
     open_browser: OpenBrowser | None = None,
     open_persistent: OpenPersistent | None = None,
     key_lost: bool = False,
+    sandbox: bool = True,
 ) -> AsyncIterator[Node]:
     """Open the node of ``home`` and hold its lock until the end of the block. It does not serve peers yet.
 
     passphrase: asked for only if the witness key is sealed; by default read from the environment's file, or from a person.
-    key_lost: open it without its witness key, to recover it; the new key will be stored unencrypted (mode 0600). clock,
+    key_lost: open it without its witness key, to recover it; the new key will be stored unencrypted (mode 0600). sandbox: False to
+    start Chromium without its sandbox, whatever the configuration says. clock,
     open_browser, open_persistent: replace the machine's clock and the configured browsers. Browsers that a killed node left
     behind are ended. Errors: ``node.not_initialised``, ``node.incomplete``, ``node.locked``, ``config.invalid``, ``store.*``,
     ``key.*``.
     """
     contents.check_files(home, configuration.CONFIG_FILE)
     config = configuration.load(home)
+    if not sandbox:
+        config = msgspec.structs.replace(config, browser=msgspec.structs.replace(config.browser, sandbox=False))
     clock = clock or system_clock()
     with locked(home, wait_s=_LOCK_WAIT_S):
         if key_lost:

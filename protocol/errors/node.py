@@ -96,7 +96,7 @@ NODE: Final[dict[str, Code]] = {
         _C,
         False,
         "The command needs a running node, and this node is not running.",
-        "Start it in another terminal: `trailmesh node serve`.",
+        "Start it: `trailmesh node start` in the background, or `trailmesh node serve` in another terminal.",
     ),
     "node.stopped": Code(
         _E,

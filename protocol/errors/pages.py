@@ -23,7 +23,8 @@ PAGES: Final[dict[str, Code]] = {
         _E,
         True,
         "Chromium was found but did not start.",
-        "Run `trailmesh node doctor` for the cause. As root, Chromium starts only with `browser.sandbox: false`, which removes its isolation.",
+        "Run `trailmesh node doctor` for the cause. As root, Chromium starts only without its sandbox: `trailmesh node stop`, then"
+        " `trailmesh node start --no-sandbox`, or `browser.sandbox: false` in `config.yaml`. Pages then run with the rights of root.",
     ),
     "browser.unreachable": Code(
         _E,

@@ -10,10 +10,11 @@ import pytest
 from tests.mesh_nodes import Node, cli, refusal, until
 
 
-def test_a_node_is_made_started_and_stopped_by_one_word_each(tmp_path: Path) -> None:
+@pytest.mark.browser
+def test_a_node_is_made_started_and_stopped_by_one_word_each(tmp_path: Path, shop_url: str) -> None:
     home = tmp_path / "made" / "home"
     assert refusal("node", "stop", home=home)[0] == "node.not_serving"
-    status, out, _ = cli("node", "start", home=home)
+    status, out, _ = cli("node", "start", "--no-sandbox", home=home)  # tests run as root too
     assert (status, out.startswith(f"made a node in {home} and started it in the background")) == (0, True)
     try:
         status, out, _ = cli("node", "start", "--json", home=home)
@@ -23,6 +24,8 @@ def test_a_node_is_made_started_and_stopped_by_one_word_each(tmp_path: Path) -> 
         assert refusal("live", "open", "https://x.example/", "--allow", "POST https://x.example/", home=home)[0] == (
             "owner.unenrolled"
         )
+        status, out, err = cli("live", "open", f"{shop_url}/", "--as-agent", home=home)
+        assert (status, "e1 link" in out) == (0, True), err
         lines = json.loads(cli("node", "logs", "--json", home=home)[1])["lines"]
         assert any("serves peers at" in line for line in lines)
     finally:

@@ -117,6 +117,13 @@ def _show_init(result: Result, words: str) -> None:
     click.echo("\nnext: `trailmesh node doctor`, then `trailmesh node serve`")
 
 
+_NO_SANDBOX = click.option(
+    "--no-sandbox",
+    is_flag=True,
+    help="Start Chromium without its sandbox, as root must in a container: pages then run with the rights of this user.",
+)
+
+
 @group.command()
 @click.option(
     "--idle-exit",
@@ -126,9 +133,10 @@ def _show_init(result: Result, words: str) -> None:
     default=0,
     help="End after this long without a call, an open browser or a search. [default: never]",
 )
+@_NO_SANDBOX
 @passphrase_option
 @common_options
-def serve(home: str | None, idle_s: int, passphrase_file: str | None, as_json: bool) -> None:
+def serve(home: str | None, idle_s: int, no_sandbox: bool, passphrase_file: str | None, as_json: bool) -> None:
     """Run the node until it is stopped, by Ctrl-C or SIGTERM: exit code 0.
 
     Serves peers over mutually authenticated TLS and this machine's commands over a private socket. Searches that were running
@@ -151,14 +159,15 @@ def serve(home: str | None, idle_s: int, passphrase_file: str | None, as_json: b
         )
 
     try:
-        run_async(run(home_path(home), ready, passphrase_source(passphrase_file), idle_s=idle_s))
+        run_async(run(home_path(home), ready, passphrase_source(passphrase_file), idle_s=idle_s, sandbox=not no_sandbox))
     except KeyboardInterrupt:  # a stop by a signal is the normal end
         click.echo("stopped", err=True)
 
 
 @group.command()
+@_NO_SANDBOX
 @common_options
-def start(home: str | None, as_json: bool) -> None:
+def start(home: str | None, no_sandbox: bool, as_json: bool) -> None:
     """Start the node in the background, if none serves; made first if there is none.
 
     It ends after 30 minutes without work. `live open` starts a node like this by itself.
@@ -168,7 +177,7 @@ def start(home: str | None, as_json: bool) -> None:
     owner_only("node start")
     path = home_path(home)
     said: list[str] = []
-    started = ensure_serving(path, idle_s=limits.NODE_IDLE_EXIT_S, say=said.append)
+    started = ensure_serving(path, idle_s=limits.NODE_IDLE_EXIT_S, say=said.append, sandbox=not no_sandbox)
     result = {"home": str(path), "started": started}
     emit(result, as_json=as_json, text=lambda r: click.echo(said[0] if said else f"a node serves {r['home']} already"))
 
