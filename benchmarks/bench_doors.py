@@ -181,7 +181,7 @@ def overheads() -> dict[str, float]:
 
 
 class Load(NamedTuple):
-    """What many calls at once came to."""
+    """The outcome of many calls at once."""
 
     done: int
     seconds: float

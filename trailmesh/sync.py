@@ -106,7 +106,7 @@ class Page(BlockingAwaited):
         return chosen[0][0]
 
     def choose(self, goal: str) -> Chosen:
-        """What a search for ``goal`` would try first on this page, and why; nothing is done."""
+        """The thing that a search for ``goal`` would try first on this page, and why; nothing is done."""
         return self._verbs.live.choose(goal, session=self._live())
 
     def snapshot(self, part: int = 1, *, focus: str = "", delta: bool = False, interactive: bool = False) -> Observed:

@@ -85,10 +85,8 @@ class SessionStore(Protocol):
 
     async def steps(self, session_id: str) -> list[Step]: ...
 
-    async def step(self, session_id: str, number: int) -> Step | None: ...
-
-    async def last_step(self, session_id: str, *, seen: bool = False) -> Step | None:
-        """The last step. seen: the last one that has a picture; if none has, the last of all."""
+    async def step(self, session_id: str, number: int | None = None) -> Step | None:
+        """The step of this number; without one the last that has a picture, or the last of all if none has."""
 
     async def step_bodies(self, session_id: str) -> list[bytes]:
         """The bytes of the steps as they were stored: an earlier version encoded a step without the fields of later ones."""

@@ -166,11 +166,8 @@ class SqliteStore(CapsuleMethods):
     async def steps(self, session_id: str) -> list[Step]:
         return await self._database.read(lambda db: session_tables.steps_of(db, session_id))
 
-    async def step(self, session_id: str, number: int) -> Step | None:
+    async def step(self, session_id: str, number: int | None = None) -> Step | None:
         return await self._database.read(lambda db: session_tables.step_of(db, session_id, number))
-
-    async def last_step(self, session_id: str, *, seen: bool = False) -> Step | None:
-        return await self._database.read(lambda db: session_tables.last_step(db, session_id, seen=seen))
 
     async def step_bodies(self, session_id: str) -> list[bytes]:
         return await self._database.read(lambda db: session_tables.bodies_of(db, session_id))

@@ -70,11 +70,11 @@ class Tool(ABC):
         return found[1] if found else ""
 
     def secret(self, entry: Entry) -> str:
-        """What is typed."""
+        """The text to type."""
         return self.secrets[entry.secret].read_text(encoding="utf-8") if entry.secret else entry.value
 
     def preamble(self) -> str:
-        """What an agent reads before its first call."""
+        """The text that an agent reads before its first call."""
         return ""
 
     def find(self, words: str) -> str | None:
@@ -98,7 +98,7 @@ class Tool(ABC):
 
     @abstractmethod
     def look(self) -> str:
-        """What can be done."""
+        """The things that can be done."""
 
     @abstractmethod
     def fill(self, entries: Sequence[Entry], submit: bool) -> str:

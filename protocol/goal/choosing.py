@@ -26,7 +26,7 @@ class Choice(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def deed(self) -> tuple[Deed, str]:
-        """What to do, and the text, option or key; empty where none is needed."""
+        """The kind of action, and its text, option or key; empty where none is needed."""
         match self.action:
             case Fill(value=str(value)):
                 return "fill", value

@@ -186,12 +186,11 @@ class MemoryStore(MemoryCapsules, MemoryTables):
         self._open()
         return [unpack(body, Step) for body in await self.step_bodies(session_id)]
 
-    async def step(self, session_id: str, number: int) -> Step | None:
-        return next((step for step in await self.steps(session_id) if step.index == number), None)
-
-    async def last_step(self, session_id: str, *, seen: bool = False) -> Step | None:
+    async def step(self, session_id: str, number: int | None = None) -> Step | None:
         steps = await self.steps(session_id)
-        return next((step for step in reversed(steps) if step.screenshot or not seen), steps[-1] if steps else None)
+        if number is None:
+            return next((step for step in reversed(steps) if step.screenshot), steps[-1] if steps else None)
+        return next((step for step in steps if step.index == number), None)
 
     async def step_bodies(self, session_id: str) -> list[bytes]:
         self._open()

@@ -100,7 +100,8 @@ def test_every_code_has_an_exit_code_and_a_status_by_who_is_to_blame() -> None:
     own_exits = {"internal.fault": 70, "internal.cancelled": 130} | {f"capsule.{each}": 3 for each in no_login}
     own_statuses = {
         "input.not_found": 404, "live.not_found": 404, "input.too_large": 413, "control.unauthorised": 401,
-        "agent.expired": 401, "agent.budget": 429, "agent.busy": 429, "internal.fault": 500,
+        "agent.expired": 401, "agent.budget": 429, "agent.busy": 429, "node.busy": 429, "internal.fault": 500,
+        "door.host": 421, "door.origin": 403,
     }  # fmt: skip
     for code, known in CODES.items():
         assert exit_code(code) == own_exits.get(code, exits[known.blame.value])

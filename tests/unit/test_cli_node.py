@@ -110,8 +110,8 @@ def test_a_node_that_is_ready_says_where_and_one_that_is_stopped_has_ended_well(
     monkeypatch.setattr(gc, "freeze", lambda: frozen.append(True))
     monkeypatch.setattr(gc, "collect", lambda: frozen.append(False))
 
-    async def serve(at: Path, ready: Any, passphrase: Any, *, idle_s: int) -> None:
-        assert (at, idle_s) == (home, 0)
+    async def serve(at: Path, ready: Any, passphrase: Any, *, idle_s: int, sandbox: bool) -> None:
+        assert (at, idle_s, sandbox) == (home, 0, True)
         ready(info)
         raise KeyboardInterrupt
 

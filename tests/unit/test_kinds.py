@@ -215,6 +215,7 @@ def test_these_texts_of_a_step_are_stored_as_they_are() -> None:
         "ElementEvidence.attributes",
         "ElementEvidence.group",
         "ElementEvidence.role",
+        "Emulate.location",
         "Extract.name",
         "Extract.pattern",
         "HiddenText.at",

@@ -145,6 +145,7 @@ def test_a_caller_is_written_in_one_way() -> None:
         CallerKind.AGENT: "agent:N",
         CallerKind.SCHEDULE: "schedule:N",
         CallerKind.APPROVER: "approver:N",
+        CallerKind.PAGE: "page:N",
     }
     assert {kind: str(Caller(kind=kind, name="N")) for kind in CallerKind} == kinds
 

@@ -28,7 +28,7 @@ _READS: Final[dict[str, Callable[[SqliteStore], Awaitable[Any]]]] = {
     "session": lambda store: store.session("ses-1"),
     "steps": lambda store: store.steps("ses-1"),
     "step": lambda store: store.step("ses-1", 1),
-    "last_step": lambda store: store.last_step("ses-1", seen=True),
+    "last_step": lambda store: store.step("ses-1"),
     "step_bodies": lambda store: store.step_bodies("ses-1"),
     "sessions": lambda store: store.sessions(),
     "append_step": lambda store: store.append_step("ses-1", step(2)),

@@ -208,7 +208,7 @@ class BlockingConnection:
 
 
 class Awaited:
-    """What ``await`` opens, and ``async with`` too."""
+    """Opened by ``await``, and by ``async with`` too."""
 
     async def open(self) -> Self:
         """Open it, if it is not open."""

@@ -94,7 +94,7 @@ class Page(Awaited):
         return chosen[0][0]
 
     async def choose(self, goal: str) -> Chosen:
-        """What a search for ``goal`` would try first on this page, and why; nothing is done."""
+        """The thing that a search for ``goal`` would try first on this page, and why; nothing is done."""
         return await self._verbs.live.choose(goal, session=await self._live())
 
     async def snapshot(

@@ -75,15 +75,16 @@ def steps_of(db: sqlite3.Connection, session_id: str) -> list[Step]:
     return [unpack(body, Step) for body in bodies_of(db, session_id)]
 
 
-def step_of(db: sqlite3.Connection, session_id: str, number: int) -> Step | None:
+def step_of(db: sqlite3.Connection, session_id: str, number: int | None) -> Step | None:
     """Implements ``Store.step``."""
+    if number is None:
+        return _last_seen(db, session_id)
     row = db.execute("SELECT body FROM steps WHERE session = ? AND number = ?", (session_id, number)).fetchone()
     return unpack(row[0], Step) if row else None
 
 
-def last_step(db: sqlite3.Connection, session_id: str, *, seen: bool) -> Step | None:
-    """Implements ``Store.last_step``."""
-    for pictured in ("AND screenshot <> x''", "") if seen else ("",):
+def _last_seen(db: sqlite3.Connection, session_id: str) -> Step | None:
+    for pictured in ("AND screenshot <> x''", ""):
         newest = f"SELECT body FROM steps WHERE session = ? {pictured} ORDER BY number DESC LIMIT 1"  # noqa: S608 (a constant)
         if row := db.execute(newest, (session_id,)).fetchone():
             return unpack(row[0], Step)

@@ -66,7 +66,7 @@ class _Stored:
         return await self._store.step(session_id, number)
 
     async def last_seen(self, session_id: str) -> Step | None:
-        return await self._store.last_step(session_id, seen=True)
+        return await self._store.step(session_id)
 
     async def blob(self, digest: bytes) -> bytes:
         return await self._store.blob(digest)

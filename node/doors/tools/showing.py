@@ -49,7 +49,7 @@ class Shown:
 
 
 class Showing:
-    """What is shown of one call."""
+    """The words and pictures that one call shows."""
 
     def __init__(self, shown: Shown, context: Any, state: str | None) -> None:
         """state: that of ``InputRequiredResult``, if the client calls again."""

@@ -128,7 +128,7 @@ class CallerView:
         return self._shown(parted(lines, number, limits.TABLE_BYTES), None)
 
     async def choose(self, goal: Goal) -> tuple[Choice, str, str] | None:
-        """What a search for ``goal`` would try first, the id of its element and the line of it."""
+        """The thing that a search for ``goal`` would try first, the id of its element and the line of it."""
         choice = await asyncio.to_thread(choose, goal, self.named.observation)
         if choice is None:
             return None

@@ -351,7 +351,7 @@ class LiveSession:
         return await self._tell(self._observed(await self._view.find(wanted, number), "found"))
 
     async def choose(self, goal: str) -> Chosen:
-        """What a search for ``goal`` would try first on the current page. Errors: ``browser.*``."""
+        """The thing that a search for ``goal`` would try first on the current page. Errors: ``browser.*``."""
         await self._look()
         found = await self._view.choose(parse_goal(goal))
         if found is None:

@@ -123,7 +123,7 @@ class Observed(msgspec.Struct, frozen=True, kw_only=True):
 
 
 Deed = Literal["", "click", "fill", "select", "check", "press"]
-"""What can be done with an element for a goal; empty for nothing."""
+"""The action that an element offers for a goal; empty for none."""
 
 
 class Chosen(msgspec.Struct, frozen=True, kw_only=True):
