@@ -365,7 +365,9 @@ def test_what_helps_a_browser_depends_on_how_it_is_configured(monkeypatch: pytes
         assert told("browser.launch", {"reason": "other"}, sandbox=sandbox) == started
         assert told("browser.crashed", sandbox=True) == started
     monkeypatch.setattr(os, "geteuid", lambda: 0)
-    assert told("browser.launch", sandbox=True).startswith("run it as another user, or without the sandbox: trailmesh node stop;")
+    assert told("browser.launch", sandbox=True).startswith(
+        "run it as another user, or without the sandbox: trailmesh node stop;"
+    )
     assert told("browser.unreachable", cdp_url="http://127.0.0.1").endswith("--remote-debugging-port=9222")
     assert told("browser.unreachable", cdp_url="http://127.0.0.1:5").endswith("--remote-debugging-port=5")
     assert told("store.full") == "df -h"

@@ -159,7 +159,9 @@ def serve(home: str | None, idle_s: int, no_sandbox: bool, passphrase_file: str 
         )
 
     try:
-        run_async(run(home_path(home), ready, passphrase_source(passphrase_file), idle_s=idle_s, sandbox=not no_sandbox))
+        run_async(
+            run(home_path(home), ready, passphrase_source(passphrase_file), idle_s=idle_s, sandbox=not no_sandbox)
+        )
     except KeyboardInterrupt:  # a stop by a signal is the normal end
         click.echo("stopped", err=True)
 
