@@ -81,6 +81,8 @@ def invalid_in_words(error: msgspec.DecodeError, read_as: Any) -> str:
 def _at(found: types.Type, path: list[str]) -> Iterator[types.Type]:
     """The types that a value at ``path`` may have; several in a union."""
     match found:
+        case types.Metadata(extra={"says": str(said)}) if said and not path:
+            yield found
         case types.Metadata():
             yield from _at(found.type, path)
         case _ if not path:
@@ -127,7 +129,7 @@ def form_in_words(found: types.Type) -> str:
     """The expected form of a value of this type, in words for people; empty if the words of msgspec are as good."""
     match found:
         case types.Metadata():
-            return form_in_words(found.type)
+            return str((found.extra or {}).get("says", "")) or form_in_words(found.type)
         case types.UnionType():
             each = [form_in_words(member) for member in found.types]
             return " or ".join(each) if all(each) else ""

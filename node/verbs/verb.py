@@ -32,20 +32,27 @@ class NoParams(Params, frozen=True, kw_only=True):
     """Parameters of a verb that has none."""
 
 
-def option(text: str, *, flag: str = "", metavar: str = "", reads: str = "", **limits: Any) -> msgspec.Meta:
+def option(
+    text: str, *, flag: str = "", metavar: str = "", reads: str = "", says: str = "", **limits: Any
+) -> msgspec.Meta:
     """A parameter that is an option of the command. text: its help and its description in schemas.
 
     flag: its name on the command line, by default ``--`` and the name of the field; ``-`` for a parameter without a flag, which
     only other callers can set.
     reads: how the command line parses the value, a key of ``node.cli.base.build.READERS``.
+    says: its form in the words of an error, where those of its type do not help.
     limits: those of ``msgspec.Meta``: ``ge``, ``le``, ``max_length`` …
     """
-    return msgspec.Meta(description=text, extra={"flag": flag, "metavar": metavar, "reads": reads}, **limits)
+    return msgspec.Meta(
+        description=text, extra={"flag": flag, "metavar": metavar, "reads": reads, "says": says}, **limits
+    )
 
 
-def argument(text: str, *, metavar: str = "", reads: str = "", **limits: Any) -> msgspec.Meta:
+def argument(text: str, *, metavar: str = "", reads: str = "", says: str = "", **limits: Any) -> msgspec.Meta:
     """A positional parameter of the command; otherwise as ``option``."""
-    return msgspec.Meta(description=text, extra={"argument": True, "metavar": metavar, "reads": reads}, **limits)
+    return msgspec.Meta(
+        description=text, extra={"argument": True, "metavar": metavar, "reads": reads, "says": says}, **limits
+    )
 
 
 def _nothing(given: Any) -> Mapping[str, str]:

@@ -109,3 +109,8 @@ def test_a_configuration_is_named_by_its_example_as_at_the_making_of_a_node(word
     assert missing in named.stderr, "the configuration was found"
     other = CliRunner().invoke(main, [*words, "--config", "nosuch"], prog_name="trailmesh")
     assert other.exit_code == 2 and "'nosuch' does not exist" in other.stderr
+
+
+def test_an_argument_is_named_by_its_word_in_the_help() -> None:
+    done = CliRunner().invoke(main, ["live", "fill", "e1"], prog_name="trailmesh")
+    assert "give ID=VALUE, not 'e1'" in done.stderr and "--fields" not in done.stderr

@@ -76,6 +76,6 @@ def test_a_stroke_of_the_clipboard_is_refused_by_the_name_that_was_given(held: s
     )
 
 
-@each("key", ["Alt+Insert", "Alt+Delete", "Meta+Delete", "Shift+v", "Alt+c", "Control+b", "Nonsense"])
+@each("key", ["Alt+Insert", "Alt+Delete", "Meta+Delete", "Shift+v", "Alt+c", "Control+b", "Enter+a"])
 def test_strokes_beside_those_are_not_refused(key: str) -> None:
     require_key(key)

@@ -7,9 +7,11 @@ import re
 from typing import Any
 
 import jsonschema  # type: ignore[import-untyped]
+import msgspec
 import pytest
 from mcp.types import CallToolResult, ImageContent, TextContent
 
+from node.config import invalid_in_words
 from node.doors.tools.aliases import ALIASES
 from node.doors.tools.params import read
 from node.doors.tools.profiles import PROFILES, given_of, offered, refused
@@ -298,3 +300,26 @@ def test_every_error_of_a_live_session_tells_a_model_the_tool_that_helps() -> No
 
 def test_parameters_of_other_verbs_are_read_as_they_are() -> None:
     assert read(CATALOGUE["session.show"], {"session": "ses-1"}) == ({"session": "ses-1"}, "")
+
+
+@each(
+    ("name", "given", "told"),
+    [
+        (
+            "browser_click",
+            {"target": "Saltmarsh Mug, Blue"},
+            "`target` must be an id such as e17, which `browser_find` shows",
+        ),
+        ("browser_click", {}, "`target` is missing"),
+        ("browser_drag", {"startTarget": "e1"}, "`endTarget` is missing"),
+        ("browser_evaluate", {}, "`function` is missing"),
+        ("browser_snapshot", {"target": "x" * 20}, "`target` must be an id such as e17, which `browser_find` shows"),
+    ],
+)
+def test_an_error_names_a_parameter_as_the_tool_does(name: str, given: dict[str, Any], told: str) -> None:
+    tool = PROFILES["full"][name]
+    verb, params, _ = tool.read({"session": LIVE, **given})
+    with pytest.raises(msgspec.ValidationError) as caught:
+        msgspec.convert(params, verb.takes)
+    error = MeshError("input.invalid", invalid_in_words(caught.value, verb.takes))
+    assert tool.in_its_names(error).message == told

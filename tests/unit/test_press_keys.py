@@ -56,6 +56,27 @@ def test_keys_of_the_clipboard_are_refused(key: str) -> None:
     assert caught.value.code == "action.clipboard"
 
 
-@each("key", ["c", "Control+A", "Shift+C", "Insert", "Delete", "Control+Delete", "Enter+a", "Alt+v"])
+@each(
+    "key",
+    ["c", "Control+A", "Shift+C", "Insert", "Delete", "Control+Delete", "Enter+a", "Alt+v", "F5", "é", "Control++"],
+)
 def test_other_keys_are_not(key: str) -> None:
     require_key(key)
+
+
+@each(
+    ("key", "said"),
+    [
+        ("Ctrl+C", "“Ctrl”: write Control+C"),
+        ("cmd+shift+a", "“cmd”: write Meta+Shift+a"),
+        ("Esc", "“Esc”: write Escape"),
+        ("enter", "“enter”: write Enter"),
+        ("Hyper+a", "“Hyper”: a key is one character, or a name such as Enter"),
+        ("Control+", "“”: a key is one character, or a name such as Enter"),
+        ("Enter Enter", "“Enter Enter”: a key is one character, or a name such as Enter"),
+    ],
+)
+def test_a_key_that_no_browser_knows_is_refused_with_the_name_that_it_has(key: str, said: str) -> None:
+    with pytest.raises(MeshError) as caught:
+        require_key(key)
+    assert caught.value.code == "input.invalid" and said in caught.value.message

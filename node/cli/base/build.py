@@ -183,13 +183,18 @@ class _Field:
         one = get_args(self._type)[0] if self._many else self._type
         self._choices: tuple[str, ...] = get_args(one) if get_origin(one) is Literal else ()
 
+    @property
+    def _called(self) -> str:
+        """Its name in messages: that of an argument is the word in the help."""
+        return str(self._extra["metavar"]) if self._extra.get("argument") else self.name
+
     def read(self, typed: Any) -> Any:
         """The value for the verb, parsed from the command line. Errors: ``input.invalid``."""
         reads = self._extra.get("reads")
         if typed is None and isinstance(self._default, str):
             return self._default  # an option with a reader was not given, so there is nothing to parse
         if reads:
-            return READERS[reads](self.name, typed)
+            return READERS[reads](self._called, typed)
         return list(typed) if self._many else typed
 
     def decorate(self, command: Any, *, text: str = "") -> Any:
@@ -286,12 +291,13 @@ _SECONDS: Final = {"s": 1, "m": 60, "h": 3_600, "d": 86_400}
 
 
 def _pairs(name: str, typed: tuple[str, ...]) -> dict[str, str]:
-    """Parse ``KEY=VALUE`` options into a mapping."""
+    """Parse ``KEY=VALUE`` into a mapping. name: that of an option, or of an argument, which says its form itself."""
     pairs = {}
     for text in typed:
         key, equals, value = text.partition("=")
         if not (key and equals):
-            raise MeshError("input.invalid", f"--{name} needs KEY=VALUE, not {text[:80]!r}")
+            needs = f"give {name}" if "=" in name else f"--{name} needs KEY=VALUE"
+            raise MeshError("input.invalid", f"{needs}, not {text[:80]!r}")
         pairs[key] = value
     return pairs
 

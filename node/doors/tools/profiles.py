@@ -15,7 +15,7 @@ from mcp.types import CallToolResult, ImageContent, TextContent, Tool, ToolAnnot
 from node.base.terminal import json_text, one_lined
 from node.doors.tools import params as tool_params
 from node.doors.tools.aliases import ALIASES, Alias
-from node.doors.tools.words import TOOLS, description, remedy, without_commands
+from node.doors.tools.words import TOOLS, description, in_tools, remedy, without_commands
 from node.verbs import CallerKind, Verb
 from node.verbs.catalogue import CATALOGUE
 from node.verbs.live import live as verbs
@@ -62,6 +62,15 @@ class NamedTool:
             input_schema=_alias_schema(self.alias) if self.alias else tool_params.schema_of(self.verb),
             annotations=_annotations(self.verb),
         )
+
+    def in_its_names(self, error: MeshError) -> MeshError:
+        """``error``, with the parameters that it names called as this tool calls them."""
+        if self.alias is not None or error.code != "input.invalid":
+            return error
+        told = in_tools(error.message)
+        for field, name in tool_params.NAMES.get(self.verb, {}).items():
+            told = told.replace(f"`{field}`", f"`{name}`")
+        return MeshError(error.code, told, **error.detail)
 
     def read(self, given: Mapping[str, Any]) -> tuple[Verb, dict[str, Any], str]:
         """The verb of a call with its parameters, and its key. Errors: ``input.invalid``."""

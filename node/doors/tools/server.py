@@ -57,7 +57,9 @@ def server_of(profile: Profile, ask: Ask) -> Server[Any]:
                 result = await ask(context, verb.name, asked, tell, key)
             return showing.of(result, key) or given_of(verb, result)
         except MeshError as error:
-            return showing.of(error.detail, key) or refused(verb, error, str(given.get("session", "")))
+            return showing.of(error.detail, key) or refused(
+                verb, tool.in_its_names(error), str(given.get("session", ""))
+            )
 
     def schema(name: str) -> Any:
         return tools[name].told.input_schema if name in tools else None

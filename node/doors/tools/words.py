@@ -79,7 +79,7 @@ REMEDIES: Final[Mapping[str, str]] = {
     "action.tab_missing": "List the pages (`browser_tabs` with the action `list`), and use an index from there.",
     "action.assertion_failed": "Look again (`browser_snapshot`): the message says what was found instead.",
     "action.text_missing": "Look again (`browser_snapshot`): the text may be written differently. If it comes late, wait longer.",
-    "action.secret_literal": "Use `secret`, with the name of a secret, instead of `text`.",
+    "action.secret_literal": "Give `secret`, with the name of a secret, in place of the text.",
     "action.secret_missing": "Use the name of a secret that this client was given, or ask the person who set it up for it.",
     "action.secret_elsewhere": "Do not type it here. The person who set up this client decides for which site a secret is.",
     "action.clipboard": "Type the text (`browser_type`); text to read is in each result.",

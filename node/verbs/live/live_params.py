@@ -19,7 +19,8 @@ _SESSION: Final = option(
     metavar="SESSION",
     max_length=64,
 )
-_REF: Final = argument("The element, by its id, for example e17.", metavar="ID", max_length=16)
+_ID: Final = "an id such as e17, which `trailmesh live find` shows"
+_REF: Final = argument("The element, by its id, for example e17.", metavar="ID", says=_ID, max_length=16)
 _ELEMENT: Final = option(
     "Description of the element by the caller; stored in the audit trail.", flag="-", max_length=200
 )
@@ -149,7 +150,7 @@ class SnapshotParams(LiveParams, frozen=True, kw_only=True):
 
     part: Annotated[int, _PART] = 1
     delta: Annotated[bool, option("Show only what has changed since the page was shown last.")] = False
-    focus: Annotated[str, option("Show only this element and its content.", metavar="ID", max_length=16)] = ""
+    focus: Annotated[str, option("Show only this element and its content.", metavar="ID", says=_ID, max_length=16)] = ""
     interactive: Annotated[bool, option("Show only what can be acted on, as `live table` does.")] = False
 
 
@@ -271,7 +272,9 @@ class CheckParams(ElementParams, frozen=True, kw_only=True):
 class DragParams(ElementParams, frozen=True, kw_only=True):
     """``live.drag``"""
 
-    onto: Annotated[str, argument("The element on which it is dropped, by its id.", metavar="ONTO", max_length=16)]
+    onto: Annotated[
+        str, argument("The element on which it is dropped, by its id.", metavar="ONTO", says=_ID, max_length=16)
+    ]
 
 
 class UploadParams(ElementParams, frozen=True, kw_only=True):
@@ -300,7 +303,7 @@ class PressParams(TimedParams, frozen=True, kw_only=True):
             max_length=32,
         ),
     ]
-    ref: Annotated[str, option("Send it to this element instead.", metavar="ID", max_length=16)] = ""
+    ref: Annotated[str, option("Send it to this element instead.", metavar="ID", says=_ID, max_length=16)] = ""
 
 
 class ScrollParams(LiveParams, frozen=True, kw_only=True):
@@ -322,7 +325,7 @@ class WaitParams(LiveParams, frozen=True, kw_only=True):
             max_length=limits.ACTION_TEXT_CHARS_MAX,
         ),
     ] = ""
-    ref: Annotated[str, option("Wait until this element is visible.", metavar="ID", max_length=16)] = ""
+    ref: Annotated[str, option("Wait until this element is visible.", metavar="ID", says=_ID, max_length=16)] = ""
     gone: Annotated[bool, option("Wait until it is not visible any more.")] = False
     address: Annotated[str, option("Wait until the address contains this text.", metavar="TEXT", max_length=200)] = ""
     time: Annotated[float, option("At most this many seconds.", ge=0.1, le=60)] = 5.0
@@ -332,7 +335,9 @@ class ExtractParams(LiveParams, frozen=True, kw_only=True):
     """``live.extract``"""
 
     name: Annotated[str, argument("Name of the value in the recording.", metavar="NAME", min_length=1, max_length=64)]
-    ref: Annotated[str, option("Read this element. [default: the whole page]", metavar="ID", max_length=16)] = ""
+    ref: Annotated[
+        str, option("Read this element. [default: the whole page]", metavar="ID", says=_ID, max_length=16)
+    ] = ""
     kind: Annotated[ValueType, option("The type of value to read from the text.", flag="--as")] = "text"
 
 
@@ -363,7 +368,9 @@ class EvaluateParams(TimedParams, frozen=True, kw_only=True):
             "JavaScript: an expression, a function that gets the element, or statements with `return`.", metavar="JS"
         ),
     ]
-    ref: Annotated[str, option("The element that the script gets.", flag="--element", metavar="ID", max_length=16)] = ""
+    ref: Annotated[
+        str, option("The element that the script gets.", flag="--element", metavar="ID", says=_ID, max_length=16)
+    ] = ""
 
     def __repr__(self) -> str:
         return f"EvaluateParams(session={self.session!r}, ref={self.ref!r})"
@@ -381,7 +388,7 @@ class AssertParams(LiveParams, frozen=True, kw_only=True):
     expected: Annotated[
         _Text, argument("The expected text, for text, title, address and value.", metavar="EXPECTED")
     ] = ""
-    ref: Annotated[str, option("Check this element. [default: the page]", metavar="ID", max_length=16)] = ""
+    ref: Annotated[str, option("Check this element. [default: the page]", metavar="ID", says=_ID, max_length=16)] = ""
     whole: Annotated[bool, option("The whole text must be equal. [default: a part of it]")] = False
 
 

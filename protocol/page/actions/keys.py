@@ -37,6 +37,30 @@ EDITING_KEYS: Final = frozenset({"Backspace", "Delete", "Insert"})
 _NAMED: Final = MOVING_KEYS | EDITING_KEYS | {"Enter", "Space", "Tab", "Escape"}
 
 
+_PRESSED: Final = frozenset(
+    {
+        *_NAMED,
+        *_MODIFIERS,
+        *_ALIASES,
+        *(f"F{number}" for number in range(1, 13)),
+        *(f"Numpad{each}" for each in (*range(10), "Add", "Subtract", "Multiply", "Divide", "Decimal", "Enter")),
+        *("Backquote", "Minus", "Equal", "Backslash", "BracketLeft", "BracketRight", "Semicolon", "Quote", "Comma"),
+        *("Period", "Slash", "AltGraph", "CapsLock", "NumLock", "ScrollLock", "PrintScreen", "Pause", "ContextMenu"),
+        *("Clear", "AudioVolumeMute", "AudioVolumeDown", "AudioVolumeUp", "MediaTrackNext", "MediaTrackPrevious"),
+        "MediaPlayPause",
+    }
+)
+"""The names that browsers have for keys, beside single characters (UI Events)."""
+_WRITTEN: Final = {
+    **{name.casefold(): name for name in _PRESSED if len(name) > 1},
+    **{"ctrl": "Control", "ctl": "Control", "cmd": "Meta", "command": "Meta", "super": "Meta", "win": "Meta"},
+    **{"option": "Alt", "opt": "Alt", "esc": "Escape", "return": "Enter", "del": "Delete", "ins": "Insert"},
+    **{"up": "ArrowUp", "down": "ArrowDown", "left": "ArrowLeft", "right": "ArrowRight", "spacebar": "Space"},
+    **{"pgup": "PageUp", "pgdn": "PageDown", "pgdown": "PageDown", "back": "Backspace", "bksp": "Backspace"},
+}
+"""How browsers write a key, by what people and other tools call it, in lower case."""
+
+
 class Stroke(NamedTuple):
     """A key that goes down and up while modifiers are held."""
 
@@ -80,10 +104,14 @@ def _split(key: str) -> list[str]:
 
 
 def require_key(key: str) -> None:
-    """Refuse keys that copy, cut or paste: all contexts of a browser, and in an attached one its owner, share one clipboard.
+    """Refuse names that no browser knows, and keys that copy, cut or paste: all contexts of a browser, and in an attached one its
+    owner, share one clipboard.
 
-    Errors: ``action.clipboard``.
+    Errors: ``action.clipboard``, ``input.invalid``.
     """
+    parts = _split(key)
+    if unknown := [part for part in parts if len(part) != 1 and part not in _PRESSED]:
+        raise MeshError("input.invalid", _unknown(unknown[0], parts))
     stroke = read_key(key)
     if stroke is None:
         return
@@ -92,3 +120,10 @@ def require_key(key: str) -> None:
         "Shift" in held and name in ("Insert", "Delete")
     ):
         raise MeshError("action.clipboard", f"“{key}” copies, cuts or pastes")
+
+
+def _unknown(name: str, parts: list[str]) -> str:
+    right = [_WRITTEN.get(part.casefold(), part) if len(part) > 1 else part for part in parts]
+    if all(len(part) == 1 or part in _PRESSED for part in right):
+        return f"no key is called “{name}”: write {'+'.join(right)}"
+    return f"no key is called “{name}”: a key is one character, or a name such as Enter, Escape, ArrowDown or Control+a"
