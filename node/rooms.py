@@ -13,6 +13,7 @@ from nacl.signing import SigningKey
 
 from adapters.cosigned_records import COSIGNED
 from adapters.ports.browser import OpenBrowser, OpenPersistent, OpenProxied, no_persistent, no_proxied
+from adapters.ports.choosing import NewChooser, no_chooser
 from adapters.ports.clock import Clock, Notifier
 from adapters.ports.discovery import Discovery
 from adapters.ports.keys import KeyStore
@@ -69,6 +70,8 @@ class Ports:
     pairing_client: PairingClient
     discovery: Discovery
     tree_writer: NewTreeWriter
+    new_chooser: NewChooser = no_chooser
+    """Asks a rule or a model which action of a page a search should prefer."""
     notifier: Notifier
     """Sends notifications about finished scheduled runs."""
     refusals: Refusals = field(default_factory=Refusals)
@@ -331,7 +334,7 @@ def assemble(home: Path, config: Config, own: Identity, ports: Ports) -> Rooms:
         Room(name="sessions", parts=(SessionVerbs(sessions),)),
         Room(
             name="explorer",
-            parts=(ExploreVerbs(parts, log_exchange, serving),),
+            parts=(ExploreVerbs(parts, log_exchange, serving, ports.new_chooser),),
             routes=explorer.routes,
             close=(explorer.close,),
         ),

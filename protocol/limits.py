@@ -352,6 +352,8 @@ FALSE_CLAIMS_PER_PEER_MAX: Final = 3  # then a peer gets no more branches of a s
 EMPTY_LEASES_PER_PEER_MAX: Final = 5  # consecutive leases without a delta; then the peer gets no more branches
 LEASE_STEPS_OVER_MAX: Final = 256  # what the last iteration of a lease may take beyond its steps
 GOAL_CHARS_MAX: Final = 1_000
+CHOOSER_TIMEOUT_S: Final = 10
+CHOOSER_ANSWER_BYTES_MAX: Final = 4_096
 CONDITION_PARTS_MAX: Final = 32
 CONDITION_DEPTH_MAX: Final = 4
 

@@ -7,6 +7,7 @@ import logging
 
 import msgspec
 
+from adapters.ports.choosing import Chooser
 from adapters.ports.clock import Clock
 from adapters.ports.records import LeaseRecord, SearchRecord
 from adapters.ports.search import NewTreeWriter
@@ -133,12 +134,14 @@ class Explorer:
         tell: Tell,
         search_id: str = "",
         capsule: str = "",
+        chooser: Chooser | None = None,
     ) -> SearchRecord:
         """Search until a verified success or the limits. Cancelling the call stops the search; it can be resumed.
 
         ``peers``: names; None takes every peer that grants us ``branch:assign``, or no peer for an agent. A caller with limited
         origins searches without peers. A search whose start page cannot be opened is not stored. search_id: a new id that the
         caller has already stored, or empty. capsule: the login to begin with; then each peer explores with a login of its own.
+        chooser: prefers one of the actions of each page that this node opens.
         Errors: ``OpenSearches.check_open``; ``input.*``, ``condition.invalid``, ``search.start_failed``, ``caller.refused``,
         ``browser.*``.
         """
@@ -164,6 +167,8 @@ class Explorer:
             )
         )
         async with self._pages.mounted(spec, capsule) as mounted:
+            if chooser is not None:
+                self._pages.choosers[spec.id] = chooser
             try:
                 return await self._begin(spec, mounted, tell)
             finally:

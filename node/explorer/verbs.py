@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from adapters.ports.choosing import NewChooser, no_chooser
 from node.base.serving import Serving
 from node.explorer.showing.show import Parts, show_search, summarise
 from node.log import LogExchange
@@ -27,8 +28,11 @@ from protocol.goal.condition import parse as parse_condition
 class ExploreVerbs:
     """Starts searches, stops them, shows their results."""
 
-    def __init__(self, parts: Parts, log_exchange: LogExchange, serving: Serving) -> None:
+    def __init__(
+        self, parts: Parts, log_exchange: LogExchange, serving: Serving, new_chooser: NewChooser = no_chooser
+    ) -> None:
         """parts: for the summary that each verb returns."""
+        self._new_chooser = new_chooser
         self._parts, self._explorer, self._peers = parts, parts.explorer, parts.peers
         self._log_exchange, self._serving = log_exchange, serving
         self.bound: Bound = {
@@ -53,6 +57,7 @@ class ExploreVerbs:
             seconds=params.seconds,
             seed=params.seed,
             capsule=params.capsule,
+            chooser=self._new_chooser(params.chooser) if params.chooser else None,
             tell=self._naming(tell),
         )
         return await summarise(self._parts, found.id)

@@ -12,6 +12,7 @@ from pathlib import Path
 import msgspec
 
 from adapters.browser.launch.profile_directory import remove_abandoned
+from adapters.choosing.over_http import HttpChooser
 from adapters.discovery.multicast import MulticastDiscovery
 from adapters.keys import os_keyring, values, words
 from adapters.keys import passphrase as sealed
@@ -286,6 +287,7 @@ def _ports(
         discovery=MulticastDiscovery(config.discovery.interfaces),
         tree_writer=TreeWriter,
         machine=machine_id(),
+        new_chooser=HttpChooser,
         notifier=OutsideNotifier(),
         refusals=refusals,
         to_words=words.fingerprint,

@@ -23,6 +23,7 @@ class ExploreVerbs(Calls):
         seconds: int = 120,
         seed: int = 0,
         capsule: str = "",
+        chooser: str = "",
         progress: Progress | None = None,
     ) -> Summary:
         """Explore a site until a page meets the condition.
@@ -38,6 +39,7 @@ class ExploreVerbs(Calls):
         capsule: Begin with the login of this capsule, and contact only its origins. Peers explore with logins of
         their own, if each node grants the others `login:read`, and the peers grant `login:use`
         (docs/capsules.md).
+        chooser: Ask this http address of this machine which action of each page to prefer (docs/choosers.md).
         progress: is told what happens meanwhile.
         """
         found: Summary = await self._call(
@@ -50,6 +52,7 @@ class ExploreVerbs(Calls):
                 "seconds": seconds,
                 "seed": seed,
                 "capsule": capsule,
+                "chooser": chooser,
             },
             progress,
             Summary,
@@ -117,6 +120,7 @@ class BlockingExploreVerbs(BlockingCalls):
         seconds: int = 120,
         seed: int = 0,
         capsule: str = "",
+        chooser: str = "",
         progress: Progress | None = None,
     ) -> Summary:
         """Explore a site until a page meets the condition.
@@ -132,6 +136,7 @@ class BlockingExploreVerbs(BlockingCalls):
         capsule: Begin with the login of this capsule, and contact only its origins. Peers explore with logins of
         their own, if each node grants the others `login:read`, and the peers grant `login:use`
         (docs/capsules.md).
+        chooser: Ask this http address of this machine which action of each page to prefer (docs/choosers.md).
         progress: is told what happens meanwhile.
         """
         found: Summary = self._call(
@@ -144,6 +149,7 @@ class BlockingExploreVerbs(BlockingCalls):
                 "seconds": seconds,
                 "seed": seed,
                 "capsule": capsule,
+                "chooser": chooser,
             },
             progress,
             Summary,

@@ -31,6 +31,7 @@ def group() -> None:
 @parameter(verbs.RUN, "seconds")
 @parameter(verbs.RUN, "seed")
 @parameter(verbs.RUN, "capsule")
+@parameter(verbs.RUN, "chooser")
 @click.option(
     "--resume",
     "search",
@@ -50,6 +51,7 @@ def run(
     seconds: int,
     seed: int,
     capsule: str,
+    chooser: str,
     search: str | None,
     as_json: bool,
 ) -> None:
@@ -67,6 +69,7 @@ def run(
             "seconds": seconds,
             "seed": seed,
             "capsule": capsule,
+            "chooser": chooser,
         }
         if alone or peers:
             params["peers"] = list(peers)

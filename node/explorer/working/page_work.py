@@ -10,6 +10,7 @@ from functools import partial
 import msgspec
 
 from adapters.ports.browser import ActionOutcome, Page
+from adapters.ports.choosing import Chooser
 from adapters.ports.clock import Clock
 from adapters.ports.store import SessionStore
 from node.config import Config
@@ -63,6 +64,8 @@ class PageWork:
         self._gate = Gate(report=witness.trail.gate, risk_max=config.policy.risk_class_max)
         # All searches share the limit on concurrent exploring; this node's own leases wait for a place.
         self._places = asyncio.Semaphore(max(1, config.explore.workers))
+        self.choosers: dict[str, Chooser] = {}
+        """Choosers in use, by the id of the search."""
         self._mounted: dict[str, SharedMount] = {}
         """Logins in use, by the id of the search."""
 
@@ -184,13 +187,24 @@ class PageWork:
             seed, makes = seed_of(spec.seed, assignment.lease), kept.mounted.makes(context)
             frontier = self._frontiers.setdefault(spec.id, Frontier())
             kept.worker = Worker(
-                replica, page, self._clock, self._config, gate, seed, kept.secrets, makes, kept.begun, frontier
+                replica,
+                page,
+                self._clock,
+                self._config,
+                gate,
+                seed,
+                kept.secrets,
+                makes,
+                kept.begun,
+                frontier,
+                self.choosers.get(spec.id),
             )
         return await kept.worker.work(assignment, after)
 
     async def leave(self, search: str) -> None:
         """Close the pages of a search that has ended here."""
         self._frontiers.pop(search, None)
+        self.choosers.pop(search, None)
         await self._kept.leave(search)
 
     async def replay_claim(self, spec: SearchSpec, path: tuple[bytes, ...], peer: str) -> VerifiedSuccess | None:

@@ -16,10 +16,12 @@ from typing import Final, NamedTuple
 import msgspec
 
 from adapters.ports.browser import ActionOutcome, Page
+from adapters.ports.choosing import Chooser
 from adapters.ports.clock import Clock
 from node.config import Config
 from node.explorer.sharing.replica import Replica
 from node.explorer.sharing.visit import Visit, WalkStep
+from node.explorer.working.choosing import preferred
 from node.explorer.working.frontier import Frontier, Kind
 from node.explorer.working.walker import Walker
 from node.live.acting import Gate, Makes
@@ -92,10 +94,12 @@ class Worker:
         makes: Makes | None = None,
         begun: ActionOutcome | None = None,
         frontier: Frontier | None = None,
+        chooser: Chooser | None = None,
     ) -> None:
         """secrets: hidden from pages. makes: adds a login's renewed values to them after each step. begun: as ``Walker``.
 
         frontier: the pages seen by this node's work in the search; several workers share it.
+        chooser: prefers one of the actions of each page.
         """
         self._gate = gate
         self._replica = replica
@@ -103,6 +107,7 @@ class Worker:
         self._config = config
         self._goal = parse_goal(replica.spec.goal)
         self._random = random.Random(seed)  # noqa: S311 (reproducible exploration, nothing secret)
+        self._chooser, self._secrets = chooser, secrets
         self._visits_of: Counter[bytes] = Counter()
         self._worth: dict[bytes, float] = {}
         """By node that an iteration visited, the worth of its page."""
@@ -350,7 +355,8 @@ class Worker:
         # As in ``value``.
         met = partial(self._frontier.knows, depth=depth, page=page)
         rated = await asyncio.to_thread(candidates, self._goal, page, classify=weigh, known=met)
-        return self._replica.idle.without(rated, page)
+        choices = self._replica.idle.without(rated, page)
+        return await preferred(self._chooser, choices, page, self._goal, self._secrets) if self._chooser else choices
 
     def _seen_nearer(self, path: list[bytes], place: bytes) -> bool:
         """True if the same page stands at another node at least as near to the start: then this way adds nothing."""
@@ -376,7 +382,10 @@ class Worker:
         weights = [
             entry.prior + 1 for _, entry in open_children
         ]  # priors come from a softmax, so no action has probability 0
-        child, entry = self._random.choices(open_children, weights=weights)[0]
+        if self._chooser is not None:  # what it prefers is tried, and not only more likely
+            child, entry = max(open_children, key=lambda each: each[1].prior)
+        else:
+            child, entry = self._random.choices(open_children, weights=weights)[0]
         return WalkStep(key=child, action=decode_action(entry.action))
 
     def _fail(self, path: list[bytes], error: MeshError, cost_ms: int) -> None:

@@ -27,8 +27,8 @@ SECONDS_MAX: Final = 86_400
 _SEARCH: Final = argument("Id of the search.", metavar="SEARCH")
 
 
-class RunParams(Params, frozen=True, kw_only=True):
-    """``explore.run``"""
+class WantedParams(Params, frozen=True, kw_only=True):
+    """What a search looks for, and where: of one that begins now, and of a schedule."""
 
     goal: Annotated[
         str,
@@ -62,6 +62,19 @@ class RunParams(Params, frozen=True, kw_only=True):
             " each node grants the others `login:read`, and the peers grant `login:use` (docs/capsules.md).",
             metavar="CAPSULE",
             max_length=limits.CAPSULE_LABEL_CHARS_MAX,
+        ),
+    ] = ""
+
+
+class RunParams(WantedParams, frozen=True, kw_only=True):
+    """``explore.run``"""
+
+    chooser: Annotated[
+        str,
+        option(
+            "Ask this http address of this machine which action of each page to prefer (docs/choosers.md).",
+            metavar="URL",
+            max_length=limits.URL_CHARS_MAX,
         ),
     ] = ""
 
@@ -219,6 +232,7 @@ RUN: Final = Verb(
     """,
     callers=ALL_WHO_WORK,
     scope="explore",
+    owner_fields=frozenset({"chooser"}),
     row=AuditedPart(
         note=lambda given: {
             "start": rows.where(given.start),

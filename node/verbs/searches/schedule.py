@@ -7,7 +7,7 @@ from typing import Annotated, Final, Literal
 import msgspec
 
 from node.verbs import rows
-from node.verbs.searches.explore import RunParams
+from node.verbs.searches.explore import WantedParams
 from node.verbs.shown import shown
 from node.verbs.verb import OWNER_AND_AGENTS, OWNER_ONLY, PAGE, AuditedPart, NoParams, Params, Verb, argument, option
 from protocol import limits
@@ -19,7 +19,7 @@ _SCHEDULE: Final = argument("Id of the schedule.", metavar="SCHEDULE")
 _CHARS: Final = limits.SCHEDULE_TEXT_CHARS_MAX
 
 
-class AddParams(RunParams, frozen=True, kw_only=True):
+class AddParams(WantedParams, frozen=True, kw_only=True):
     """``schedule.add``"""
 
     alone: Annotated[bool, option("Explore without peers.")] = False
