@@ -14,7 +14,7 @@ from mcp.types import CallToolResult, ImageContent, TextContent
 from node.config import invalid_in_words
 from node.doors.tools.aliases import ALIASES
 from node.doors.tools.params import read
-from node.doors.tools.profiles import PROFILES, given_of, offered, refused
+from node.doors.tools.profiles import PROFILES, given_of, offered, only_in_full, refused
 from node.doors.tools.words import REMEDIES, TOOLS, in_tools, instructions, remedy
 from node.verbs import CallerKind
 from node.verbs.catalogue import CATALOGUE
@@ -323,3 +323,11 @@ def test_an_error_names_a_parameter_as_the_tool_does(name: str, given: dict[str,
         msgspec.convert(params, verb.takes)
     error = MeshError("input.invalid", invalid_in_words(caught.value, verb.takes))
     assert tool.in_its_names(error).message == told
+
+
+def test_a_tool_of_the_full_profile_is_refused_with_where_it_is_and_what_does_the_same() -> None:
+    assert only_in_full("browser_nothing") == ""
+    for name in set(PROFILES["full"]) - set(PROFILES["default"]):
+        assert "`trailmesh mcp --full`" in only_in_full(name)
+    assert only_in_full("browser_evaluate").endswith("`browser_act` does it here")
+    assert "browser_act" not in only_in_full("session_show")

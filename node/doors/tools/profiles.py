@@ -108,6 +108,15 @@ def _profile(profile: Profile) -> dict[str, NamedTool]:
 PROFILES: Final[Mapping[Profile, Mapping[str, NamedTool]]] = {"default": _profile("default"), "full": _profile("full")}
 
 
+def only_in_full(name: str) -> str:
+    """Where a tool is that the default profile does not have, and what does the same; empty for one that there is not."""
+    tool = PROFILES["full"].get(name)
+    if tool is None:
+        return ""
+    acts = "; `browser_act` does it here" if tool.verb.gives is verbs.Acted else ""
+    return f" in this profile: it is one of `/mcp/full` and `trailmesh mcp --full`{acts}"
+
+
 def offered(profile: Profile, verbs_allowed: Set[str]) -> list[Tool]:
     """The tools of ``profile`` whose verbs the caller may call."""
     return [each.told for each in PROFILES[profile].values() if each.verb.name in verbs_allowed]

@@ -12,7 +12,7 @@ from mcp.shared.exceptions import MCPError
 from mcp.types import INTERNAL_ERROR, INVALID_PARAMS, CallToolResult, InputRequiredResult, ListToolsResult
 
 from node import __version__
-from node.doors.tools.profiles import PROFILES, Profile, given_of, offered, refused
+from node.doors.tools.profiles import PROFILES, Profile, given_of, offered, only_in_full, refused
 from node.doors.tools.showing import Showing, Shown
 from node.doors.tools.words import instructions
 from node.verbs import Tell
@@ -47,7 +47,7 @@ def server_of(profile: Profile, ask: Ask) -> Server[Any]:
     async def on_call(context: Any, params: Any) -> CallToolResult | InputRequiredResult:
         tool = tools.get(params.name)
         if tool is None:
-            raise MCPError(INVALID_PARAMS, f"no tool {params.name[:64]}")
+            raise MCPError(INVALID_PARAMS, f"no tool {params.name[:64]}{only_in_full(params.name)}")
         given = params.arguments or {}
         verb, key, showing = tool.verb, "", Showing(shown, context, params.request_state)
         try:
