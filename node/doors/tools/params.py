@@ -5,6 +5,7 @@ Names are those of Playwright MCP where it has the same tool, because models kno
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from typing import Any, Final
 
@@ -73,6 +74,8 @@ def schema_of(verb: Verb) -> dict[str, Any]:
     if verb is verbs.FILL:
         properties["fields"] = _FIELDS
         properties.pop("secret")
+    if verb is verbs.ACT:
+        properties["action"] = {**properties["action"], "type": ["string", "array", "object"]}
     if verb is verbs.WAIT:
         properties[_TEXT_GONE] = {"type": "string", "description": "Wait until this text is not visible any more."}
     if is_live(verb):
@@ -120,6 +123,8 @@ def read(verb: Verb, given: Mapping[str, Any]) -> tuple[dict[str, Any], str]:
     for name, value in _WITHOUT_EFFECT.get(verb, {}).items():
         if name in params and params[name] in (value, False):
             params.pop(name, None)
+    if verb is verbs.ACT and isinstance(params.get("action"), (list, dict)):
+        params["action"] = json.dumps(params["action"])
     if verb is verbs.FILL and isinstance(params.get("fields"), list):
         params.update(_filled(params["fields"]))
     if verb is verbs.WAIT and _TEXT_GONE in params:
