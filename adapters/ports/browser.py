@@ -39,6 +39,8 @@ class Blocked(NamedTuple):
     """The forms of the requests that an owner could allow, …"""
     exacts: tuple[bytes, ...] = ()
     """… and ``request_exact`` of each fully known one, in no order."""
+    sent: tuple[Effect, ...] = ()
+    """The effects that a failed action has sent: they are in no outcome."""
 
 
 class Leaving(msgspec.Struct, frozen=True, kw_only=True):
@@ -236,6 +238,9 @@ class HeldRequests(Protocol):
         """Requests that may change something and were refused up to ``HELD_LATE_S`` after a press, by tab (0 without tabs):
         lines as in ``Blocked``, each returned once.
         """
+
+    def untold(self) -> tuple[Leaving, ...]:
+        """The held requests that nothing has reported, each returned once: a failed action has no outcome."""
 
     async def late(self) -> tuple[Leaving, ...]:
         """Requests of the last action that began to wait for a yes after its outcome, once there are any; empty after the time

@@ -88,11 +88,12 @@ async def shown_of(
 
 
 async def _picture(question: Question, store: Store) -> bytes:
-    """The screenshot of the refused step; empty if it was not recorded, or was purged."""
+    """The screenshot of the page before the step, else of the step; empty if neither was recorded, or it was purged."""
     if not question.session:
         return b""
-    step = next((step for step in await store.steps(question.session) if step.index == question.step), None)
-    if step is None or not step.screenshot:
+    near = (question.step - 1, question.step)
+    step = next((each for each in await store.steps(question.session) if each.index in near and each.screenshot), None)
+    if step is None:
         return b""
     try:
         return await store.blob(step.screenshot)

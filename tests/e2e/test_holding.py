@@ -264,6 +264,82 @@ async def test_a_page_that_was_refused_something_because_of_a_press_is_not_belie
         await page.close()
 
 
+async def test_an_action_that_fails_takes_the_requests_that_it_caused(desk: Desk) -> None:
+    """In its answer, in the question and in its recorded step, however it fails; the next action has none of them."""
+    send = "fetch('/{}', {{method: 'POST', body: 'x'}})"
+    desk.served.extra["/shop.html"] = (
+        f'<title>Shop</title><button onmouseenter="{send.format("shy")}; this.remove()">Shy</button>'
+        f'<button onclick="{send.format("mute")}">Mute</button><button onclick="this.title = 1">Local</button>'
+    )
+    session = await desk.shown()
+    expected = "expect: {dialog: {kind: alert, accept: no}}"
+    asked = {}
+    for step, (name, code, action) in enumerate(
+        (
+            (
+                "script",
+                "action.script_failed",
+                f'evaluate: {{script: "{send.format("script")}.then(r => r.status)"}}\ntimeout: 1s',
+            ),
+            ("shy", "action.target_missing", "click: {role: button, name: Shy}\ntimeout: 1s"),
+            ("mute", "action.dialog", f"click: {{role: button, name: Mute}}\n{expected}"),
+        )
+    ):
+        with pytest.raises(MeshError) as caught:
+            await desk.call("act", session, action=action, by=AGENT)
+        number, error = 2 + 2 * step, caught.value
+        assert "held" in error.detail, (name, error, error.detail)
+        assert (error.code, [each["address"] for each in error.detail["held"]]) == (
+            code,
+            [f"{desk.served.origin}/{name}"],
+        )
+        question = error.detail["question"]
+        assert f"`trailmesh approve yes {question}`" in error.message
+        asked[name] = await desk.approvals.show(ShowParams(question=question))
+        assert (asked[name].step, asked[name].held, name == "script") == (number, "held", "script" in asked[name].does)
+        after = await desk.press(session, "Local")
+        assert (after.held, after.question, after.observation.held) == ((), "", ()), name
+    assert (await desk.say(asked["script"].id)).held == "sent"
+    (recorded,) = (await desk.call("show", session, by=AGENT)).recorded
+    steps = await desk.store.steps(recorded.id)
+    assert [each.error for each in steps[1:]] == [
+        "action.script_failed",
+        "",
+        "action.target_missing",
+        "",
+        "action.dialog",
+        "",
+    ]
+    assert [len(each.effects) for each in steps] == [0, 1, 0, 0, 0, 0, 0]
+    assert asked["shy"].has_picture, "of the page before the step"
+    assert [each for each in desk.served.reached if not each.startswith("GET")] == ["POST /script"]
+
+
+async def test_what_is_held_between_two_calls_is_told_once_in_the_next_answer(desk: Desk) -> None:
+    desk.served.extra["/shop.html"] = """<title>Shop</title><button
+    onclick="setTimeout(() => fetch('/later', {method: 'POST', body: 'x'}), 800)">Later</button><button>Local</button>"""
+
+    async def later(session: str, count: int) -> None:
+        assert (await desk.press(session, "Later")).held == ()
+        async with asyncio.timeout(60):
+            while len(await desk.questions(every=True)) < count:
+                await desk.call("screenshot", session, by=AGENT)
+
+    session = await desk.shown()
+    await later(session, 1)
+    desk.clock.advance(5_000)
+    (one,) = (await desk.call("table", session, by=AGENT)).held
+    (asked,) = await desk.questions()
+    assert (one.question, one.method, one.address) == (asked.id, "POST", f"{desk.served.origin}/later")
+    assert (one.waits_s, asked.step) == (limits.HELD_CLIENT_S - 5, 2)
+    assert (await desk.call("table", session, by=AGENT)).held == ()
+    assert (await desk.say(asked.id)).held == "sent"
+    session = await desk.shown()
+    await later(session, 2)
+    told = await desk.press(session, "Local")
+    assert ([each.address for each in told.held], told.observation.held) == ([one.address], ())
+
+
 async def test_where_nobody_can_wait_it_is_refused_at_once(desk: Desk) -> None:
     session = await desk.shown(hold=0)
     acted = await desk.press(session, "Add")

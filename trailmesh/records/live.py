@@ -52,6 +52,9 @@ class Observed(Record, frozen=True, kw_only=True):
     opened.
     """
 
+    held: tuple[HeldRequest, ...]
+    """Requests that were held after their action had been answered; each is told once."""
+
     shows: str
 
     lines: tuple[str, ...]

@@ -41,6 +41,7 @@ from protocol.page.actions.action import (
 from protocol.page.actions.downloads import Download
 from protocol.page.actions.fits import Grade
 from protocol.page.secrets.secrets import Secrets
+from protocol.recording.records.manifest import Effect
 from protocol.risk.requests.refused import request_line
 
 T = TypeVar("T")
@@ -70,6 +71,8 @@ class ChromiumPage(ReadablePage):
         self._downloads = Downloads(page, session, activity, files)
         self._stillness = Stillness(activity, self._worlds, self._ahead, lambda: len(page.frames))
         self._is_closed = False
+        self._sent: tuple[Effect, ...] = ()
+        """The effects that the last action has sent and no report has named."""
 
     @property
     def is_open(self) -> bool:
@@ -176,7 +179,9 @@ class ChromiumPage(ReadablePage):
             raise self._with_dialogs(error) from None
         finally:
             self._looked = False
-            self._guard.sending.end()
+            # After an error, no outcome has reported what the action sent and caused to wait.
+            self._sent = self._guard.sending.end()
+            self._guard.holding.end(late=given.decides is None)
             self._guard.late.end(action)
             self._guard.closely.end()
             # Also after an error, because the owner's permissions apply to this action only.
@@ -356,12 +361,17 @@ class ChromiumPage(ReadablePage):
         """``adapters.ports.Page.blocked``."""
         mask, (refused, forms, exacts) = masker(self._secrets), self._guard.taken()
         requests = tuple(mask(request_line(each, self._page.url)) for each in refused)
-        return Blocked(requests, tuple(each.rule for each in refused), forms, exacts)
+        sent, self._sent = self._sent, ()
+        return Blocked(requests, tuple(each.rule for each in refused), forms, exacts, sent)
 
     def refused_late(self) -> dict[int, tuple[str, ...]]:
         """``adapters.ports.Page.refused_late``."""
         mask = masker(self._secrets)
         return {0: tuple(mask(request_line(each, self._page.url)) for each in self._guard.late.taken())}
+
+    def untold(self) -> tuple[Leaving, ...]:
+        """``adapters.ports.Page.untold``."""
+        return self._guard.holding.told()
 
     async def late(self) -> tuple[Leaving, ...]:
         """``adapters.ports.Page.late``."""

@@ -239,6 +239,10 @@ class Tabs:
         """``adapters.ports.Page.refused_late``."""
         return {number: page.refused_late()[0] for number, page in self._all.items()}
 
+    def untold(self) -> tuple[Leaving, ...]:
+        """``adapters.ports.Page.untold``; tab by tab."""
+        return tuple(each for page in self._all.values() for each in page.untold())
+
     async def late(self) -> tuple[Leaving, ...]:
         """``adapters.ports.Page.late``."""
         return await self._front.late()
@@ -293,6 +297,7 @@ class Tabs:
         return Blocked(
             tuple(item for each in every for item in each.requests),
             tuple(item for each in every for item in each.rules),
+            sent=tuple(item for each in every for item in each.sent),
         )
 
     async def close(self) -> None:

@@ -301,9 +301,12 @@ class _Asking:
         return _seen(await blob(step.screenshot, self._sources.blob) if step else None)
 
     async def _pictured(self, session_id: str, number: int) -> str:
-        """The address of the picture of a step; empty if it has none."""
-        step = await self._sources.step(session_id, number) if session_id else None
-        return self._address(session_id, number) if step is not None and step.screenshot else ""
+        """The address of the picture of the page before a step, else of the step; empty if neither has one."""
+        for each in (number - 1, number):
+            step = await self._sources.step(session_id, each) if session_id else None
+            if step is not None and step.screenshot:
+                return self._address(session_id, each)
+        return ""
 
     async def _questions(self) -> list[tuple[approve.ShownQuestion, str]]:
         """The open questions, each with the address of its picture."""

@@ -23,7 +23,7 @@ from node.live.acting.gate import Gate as Gate
 from node.live.acting.gate import Report as Report
 from node.live.acting.gate import never as never
 from node.live.acting.giving import accepting
-from node.live.acting.holding import Holder
+from node.live.acting.holding import Holder, waiting
 from node.live.acting.letting_in import let_in
 from node.live.acting.preparing import Prepared, prepare, unaimed, with_onto
 from node.live.acting.uploads import NO_UPLOADS, Uploads
@@ -117,6 +117,8 @@ class Driver:
         """The last observation; None makes the next action observe the page first."""
         self.prepared: Prepared | None = None
         """The last action, once its element was found; None if it was not found."""
+        self.outcome: ActionOutcome | None = None
+        """That of the last action, even if its check failed afterwards; None if performing it failed."""
         self.values: dict[str, str] = {}
         """The values extracted in this run, by name. They are text of pages."""
         self.on_tab = 0
@@ -178,7 +180,7 @@ class Driver:
         recording lists for the action. ``followed``: as in ``Given``.
         Errors: those of ``prepare``, ``Gate.admit`` and ``Page.perform``, ``action.not_of_type``, ``action.dialog``.
         """
-        self.prepared = None
+        self.prepared = self.outcome = None
         self.held = ()
         if self._holder is not None:
             self.unconfirmed = self.unconfirmed or self._holder.late
@@ -252,14 +254,18 @@ class Driver:
                 one, ref=ref, expect=expect, secrets=self._secrets, timeout_ms=left, given=given
             )
 
-        outcome = await let_in(performed, perform, self._page.observe, self._picture)
+        asked = msgspec.structs.replace(sought, level=risk.gravest)
+        try:
+            outcome = await let_in(performed, perform, self._page.observe, self._picture)
+        except MeshError as error:
+            raise await self._failed(error, asked, holds=holds) from None
+        self.outcome = outcome
         before, self.observation, self.on_tab = self.on_tab, outcome.observation, outcome.on_tab
         if self._notes_fits and isinstance(action, Wait) and action.text:
             fits = (Fit(what="text", grade=outcome.grade),)
             self.prepared = msgspec.structs.replace(self.prepared, fits=fits)
         await self.note_login()
         outcome = msgspec.structs.replace(outcome, observation=self.observation)
-        asked = msgspec.structs.replace(sought, level=risk.gravest)
         if self._holder is not None:
             self.held = await self._holder.ask(asked, outcome.leaving, self._secrets)
             if holds:
@@ -277,11 +283,37 @@ class Driver:
         outcome = msgspec.structs.replace(outcome, question=question, unsent=unsent, unconfirmed=self.unconfirmed)
         # Both are in the form of a recording: the error of an unexpected dialog quotes the expected text.
         dialogs, answer = comparable((outcome.dialogs, answer), self._secrets)
-        require_expected(dialogs, answer, said)
+        try:
+            require_expected(dialogs, answer, said)
+        except MeshError as error:
+            raise waiting(error, self.held) from None
         if isinstance(action, Extract):
             self.values[action.name] = require_value(action, outcome.extracted).text
         holds = isinstance(action, Assert) or is_typed(action)
         return msgspec.structs.replace(outcome, held="held") if holds else outcome
+
+    async def _failed(self, error: MeshError, asked: Sought, *, holds: bool) -> MeshError:
+        """``error`` of the action ``asked``, with the requests that it caused to wait. They are asked about as if it had ended;
+        those that nobody can be asked about are refused.
+        """
+        leaving = self._page.untold()
+        self.unconfirmed = self.unconfirmed or bool(leaving)
+        try:
+            await self._learn()
+        except MeshError:  # a question might show a value of a login
+            self._keep_back(leaving)
+            return error
+        if self._holder is None:
+            self._keep_back(leaving)
+            return error
+        self.held = await self._holder.ask(asked, leaving, self._secrets)
+        if holds:
+            self._holder.watch(asked, self._secrets, self._learn)
+        return waiting(error, self.held)
+
+    def _keep_back(self, leaving: tuple[Leaving, ...]) -> None:
+        for each in leaving:
+            self._page.keep_back(each.number)
 
     async def _picture(self) -> bytes:
         """The page without its secrets, for a person; empty if it cannot be taken."""

@@ -43,6 +43,8 @@ class Holder:
         self._late: asyncio.Task[None] | None = None
         self.late = False
         """True if a request was held after the last action had ended."""
+        self._untold: list[tuple[int, HeldRequest]] = []
+        """Requests that were held late, of which no caller was told, and when."""
 
     async def ask(self, sought: Sought, leaving: tuple[Leaving, ...], secrets: Secrets) -> tuple[HeldRequest, ...]:
         """Hold each of the requests ``leaving`` that ``sought`` caused, and ask about it."""
@@ -64,7 +66,17 @@ class Holder:
                 for each in leaving:
                     self._page.keep_back(each.number)
             else:
-                await self.ask(sought, leaving, secrets)
+                now_ms = self._clock.now_ms()
+                self._untold += [(now_ms, each) for each in await self.ask(sought, leaving, secrets)]
+
+    def untold(self) -> tuple[HeldRequest, ...]:
+        """The requests that were held after their action had ended, each returned once, with the seconds that are left."""
+        late, self._untold = self._untold, []
+        now_ms = self._clock.now_ms()
+        return tuple(
+            msgspec.structs.replace(each, waits_s=max(0, each.waits_s - (now_ms - since_ms) // 1000))
+            for since_ms, each in late
+        )
 
     def begin(self) -> None:
         """The next action begins; late requests of the last one are no longer watched."""
@@ -96,7 +108,7 @@ class Holder:
             leaving = self._waiting[question][0]
             fate = await self._fate(question)
             if fate == "sent":
-                await self._sent(step + 1, leaving)  # A question names the step whose recording shows the page.
+                await self._sent(step, leaving)
         finally:
             for each in self._waiting.pop(question):
                 self._page.keep_back(each.number)  # sent only once, however often the page has repeated it
@@ -133,6 +145,18 @@ class Holder:
     async def close(self) -> None:
         """Stop holding; nothing waits any more."""
         await self._tasks.close()
+
+
+def waiting(error: MeshError, held: tuple[HeldRequest, ...]) -> MeshError:
+    """``error`` of an action that waits for the answer to a request that is ``held``, with all of them."""
+    if not held:
+        return error
+    question = next((each.question for each in held if each.question), "")
+    names = ", ".join(f"{each.method} {each.address}" for each in held)
+    fate = f"is held until the owner answers: `trailmesh approve yes {question}`" if question else "was refused"
+    told = [msgspec.to_builtins(each) for each in held]
+    detail = {**error.detail, "held": told, **({"question": question} if question else {})}
+    return MeshError(error.code, f"{error.message}; what it sent {fate} ({names})", **detail)
 
 
 def _held(sought: Sought, leaving: Leaving) -> HeldRequest:

@@ -314,8 +314,8 @@ class _PatientPage:
         self.hidden_texts = page.hidden_texts
         self.markup = page.markup
         self.blocked = page.blocked
-        self.refused_late, self.late, self.fate = page.refused_late, page.late, page.fate
-        self.let_go, self.keep_back = page.let_go, page.keep_back
+        self.refused_late, self.untold, self.late = page.refused_late, page.untold, page.late
+        self.fate, self.let_go, self.keep_back = page.fate, page.let_go, page.keep_back
         self.screenshot = page.screenshot
         self.close = page.close
 

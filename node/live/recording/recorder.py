@@ -9,7 +9,7 @@ from typing import TypeVar
 
 import msgspec
 
-from adapters.ports.browser import ActionOutcome, Leaving, Page
+from adapters.ports.browser import ActionOutcome, Blocked, Leaving, Page
 from adapters.ports.clock import Clock
 from adapters.ports.store import SessionStore
 from node.base.tasks import interruptible
@@ -137,6 +137,10 @@ class Recorder:
         """As ``Driver.unconfirmed``."""
         return self._driver.unconfirmed or (self._holder is not None and self._holder.late)
 
+    def untold(self) -> tuple[HeldRequest, ...]:
+        """As ``Holder.untold``."""
+        return self._holder.untold() if self._holder is not None else ()
+
     async def release(self) -> None:
         """Stop holding requests: those that still wait never leave."""
         if self._holder is not None:
@@ -208,7 +212,7 @@ class Recorder:
         try:
             async with interruptible() as self._end:
                 answer = expect.dialog if expect else None
-                self._driver.step = (self.session.id, len(self.steps))
+                self._driver.step = (self.session.id, len(self.steps) + 1)
                 outcome = await self._driver.act(action, evidence=evidence, answer=answer, followed=followed)
             if arrival is not None:
                 check_arrival(arrival, outcome.observation, self._plan.secrets)
@@ -281,7 +285,8 @@ class Recorder:
         as_done = as_written(action, prepared.action) if prepared and not isinstance(action, Goto) else action
         duration_ms = max(0, self.elapsed_ms - started_ms)
         # Also after an action that failed; otherwise the next step would be recorded with the requests refused here.
-        blocked, rules = (outcome.blocked, outcome.blocked_by) if outcome else self._page.blocked()[:2]
+        ended = outcome or self._driver.outcome
+        caused = Blocked(ended.blocked, ended.blocked_by, sent=ended.sent) if ended else self._page.blocked()
         # Work that grows with the page runs in a thread: a hostile page of one megabyte would block the event loop for half a
         # second.
         text = await asyncio.to_thread(redact_snapshot, page.text, secrets) if page else ""
@@ -290,7 +295,7 @@ class Recorder:
             self._screenshot(), self._masks(text, page, error), self._snapshot(snapshot, page)
         )
         hidden = await hidden_on(self._page, page, secrets)
-        effects, more = await asyncio.to_thread(self._effects, (), outcome.sent if outcome else ())
+        effects, more = await asyncio.to_thread(self._effects, (), caused.sent)
         step = Step(
             index=len(self.steps) + 1,
             action=as_done,
@@ -305,7 +310,7 @@ class Recorder:
             ref=(prepared.ref or "") if prepared else "",
             extracted=outcome.extracted if outcome else found,
             error=error,
-            blocked=blocked,
+            blocked=caused.requests,
             evidence=prepared.evidence if prepared else None,
             faults=outcome.faults[: limits.REQUEST_FAULTS_MAX] if outcome else (),
             expect=expect,
@@ -329,7 +334,7 @@ class Recorder:
         # Done before anything is stored, so that no secret reaches the disk even for a moment.
         kept = await asyncio.to_thread(self._plain, step)
         step = self._as_authored(kept, step, action, secrets, performed=outcome is not None)
-        self.blocked_by = rules
+        self.blocked_by = caused.rules
         self.challenges = outcome.challenges if outcome else ()
         await self._stored.append(step, text)
         if self._on_step is not None:
@@ -391,14 +396,18 @@ class Recorder:
             return b""
 
     async def sent(self, index: int, leaving: Leaving) -> None:
-        """The held request of step ``index`` has left after a yes, so the step counts as performed. Errors: ``store.*``."""
+        """The held request of step ``index`` has left after a yes. A step that was refused for it counts as performed; one that
+        failed otherwise does not. Errors: ``store.*``.
+        """
         if leaving.document:
             self._driver.site_answered()
-        if 0 < index <= len(self.steps) and self.steps[index - 1].error == "risk.refused":
+        if 0 < index <= len(self.steps):
             step = self.steps[index - 1]
+            if step.error == "risk.refused":
+                step = msgspec.structs.replace(step, ok=True, error="")
             effects, more = self._effects(step.effects, (leaving.effect,))
             notes = (*step.notes, _LEFT_LATER)
-            step = msgspec.structs.replace(step, ok=True, error="", notes=notes, effects=effects, effects_more=more)
+            step = msgspec.structs.replace(step, notes=notes, effects=effects, effects_more=more)
             await self._stored.amend(step)
 
     async def begin(self) -> None:

@@ -214,6 +214,7 @@ class LiveSession:
                 work = recorder.perform(action, expect=act.expect, followed=follows)
                 outcomes.append(await to_its_end(work, stop=stop, patience_s=patience_s))
             except MeshError as error:
+                self._unsent = self._unsent or recorder.unconfirmed
                 if did:
                     error.detail["did"] = list(self._described(did))
                 raise
@@ -227,6 +228,7 @@ class LiveSession:
             if target := act.target:
                 filled.append((id_in(target), recorder.prepared.action))
             await self._view.see(recorder.observation, page.page.identities())
+        held = [*recorder.untold(), *held]
         lines, whole = await self._view.change(filled)
         return await self._acted(did, outcomes, notes, held, self._observed(lines, "table" if whole else "change"))
 
@@ -370,13 +372,15 @@ class LiveSession:
 
     def _observed(self, lines: Lines, shows: Shows) -> Observed:
         observation, told = self._view.named.observation, self._view.place_told()
+        recorder = self._pages.current.recorder
         return Observed(
             session=self.record.id,
             page=self._pages.number,
             told=told and shows in ("change", "found"),
             url=observation.url,
             title=observation.title,
-            unconfirmed=recorder.unconfirmed if (recorder := self._pages.current.recorder) else False,
+            unconfirmed=recorder.unconfirmed if recorder else False,
+            held=recorder.untold() if recorder else (),
             shows=shows,
             lines=lines.lines,
             parts=lines.parts,

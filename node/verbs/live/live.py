@@ -113,6 +113,8 @@ class Observed(msgspec.Struct, frozen=True, kw_only=True):
         shown("unconfirmed", words="something that this page sent did not leave, so what it shows may not be true"),
     ]
     """True if the page may show what is not true: something that it sent was held or refused since its address was opened."""
+    held: Annotated[tuple[HeldRequest, ...], shown("held", brief=_HELD)]
+    """Requests that were held after their action had been answered; each is told once."""
     shows: Annotated[Shows, shown("shows", as_="hidden")]
     lines: Annotated[tuple[PageText, ...], shown("lines", as_="bare")]
     """Lines that begin with the id of an element (``e17``), or hold text. All text but ids and roles comes from the site."""

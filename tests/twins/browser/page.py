@@ -185,6 +185,10 @@ class MemoryPage:
         shown = self._shown.read(index)
         return (self._mask()(dict(control.values).get(shown, shown)),)
 
+    def untold(self) -> tuple[Leaving, ...]:
+        """``adapters.ports.Page.untold``."""
+        return ()
+
     async def late(self) -> tuple[Leaving, ...]:
         """``adapters.ports.Page.late``."""
         return ()

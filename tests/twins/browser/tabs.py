@@ -134,6 +134,10 @@ class MemoryTabs:
         """``adapters.ports.Page.pause``."""
         await self._front.pause(pause_ms)
 
+    def untold(self) -> tuple[Leaving, ...]:
+        """``adapters.ports.Page.untold``."""
+        return ()
+
     async def late(self) -> tuple[Leaving, ...]:
         """``adapters.ports.Page.late``."""
         return await self._front.late()
