@@ -46,7 +46,7 @@ def test_a_search_is_begun_with_what_was_given(words: tuple[str, ...], more: dic
     (verb, params), *others = done.asked
     assert (done.code, verb, others) == (0, "explore.run", [])
     usual = {name: params[name] for name in ("seconds", "seed")}
-    assert params == ASKED | usual | more
+    assert params == ASKED | {"chooser": ""} | usual | more
 
 
 @each("left_out", ["--goal", "--start", "--until"])

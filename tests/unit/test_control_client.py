@@ -136,7 +136,7 @@ async def test_a_node_that_is_about_to_run_is_asked_once_it_does(home: Path, mon
     feed = Feed({"x": 1})
     server = serving(home, feed)  # type: ignore[arg-type]
 
-    def opened(*given: Any) -> Any:
+    def opened(*given: Any, sandbox: bool = True) -> Any:
         raise MeshError(code)
 
     monkeypatch.setattr("node.process.wiring.open_node", opened)
@@ -234,7 +234,7 @@ async def test_the_doctor_examines_apart_only_what_does_not_open_for_its_key_or_
 ) -> None:
     code = ""
 
-    def opened(*given: Any) -> Any:
+    def opened(*given: Any, sandbox: bool = True) -> Any:
         raise MeshError(code)
 
     monkeypatch.setattr("node.process.wiring.open_node", opened)

@@ -28,7 +28,7 @@ _SEARCH: Final = argument("Id of the search.", metavar="SEARCH")
 
 
 class WantedParams(Params, frozen=True, kw_only=True):
-    """What a search looks for, and where: of one that begins now, and of a schedule."""
+    """The goal of a search and its place: of one that begins now, and of a schedule."""
 
     goal: Annotated[
         str,
