@@ -116,5 +116,5 @@ class Bench:
         return (await self.store.runs_of(SCHEDULE, limit=1_000))[::-1]
 
     async def statuses(self) -> list[str]:
-        """What became of the due times, oldest first."""
+        """The outcomes of the due times, oldest first."""
         return [run.status.value for run in await self.runs()]

@@ -1,4 +1,4 @@
-"""What live sessions do beyond clicks and texts: files, scripts, tabs and what a page is told of its browser. Real Chromium."""
+"""Live sessions handle files, scripts, tabs and what a page is told of its browser. Real Chromium."""
 
 from __future__ import annotations
 

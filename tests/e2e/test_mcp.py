@@ -46,7 +46,7 @@ async def client(node: Node, *options: str, token: Path | None = None) -> AsyncI
 
 
 async def call(session: ClientSession, tool: str, /, **arguments: Any) -> str:
-    """What a model reads of what a tool gave."""
+    """The text that a model reads as the result of a tool."""
     result = await session.call_tool(tool, arguments)
     assert isinstance(result, CallToolResult)
     assert not result.is_error, text_of(result)
@@ -54,7 +54,7 @@ async def call(session: ClientSession, tool: str, /, **arguments: Any) -> str:
 
 
 async def refusal(session: ClientSession, tool: str, /, **arguments: Any) -> str:
-    """What a model reads when a tool refuses."""
+    """The text that a model reads when a tool refuses."""
     result = await session.call_tool(tool, arguments)
     assert isinstance(result, CallToolResult)
     assert result.is_error, result

@@ -26,7 +26,7 @@ def add(node: Node, url: str, condition: str, *more: str) -> dict[str, Any]:
 
 
 def runs(node: Node, schedule: str) -> list[dict[str, Any]]:
-    """What became of its due times, oldest first."""
+    """The outcomes of its due times, oldest first."""
     shown = node.run("explore", "schedule", "show", schedule)
     return list(reversed(shown["runs"]))
 

@@ -73,7 +73,7 @@ async def door(tmp_path: Path) -> AsyncIterator[Door]:
 
 
 async def parts(answer: aiohttp.ClientResponse) -> AsyncIterator[str]:
-    """What is sent, part by part."""
+    """The bytes of the stream, part by part."""
     while part := await answer.content.readuntil(b"\n\n"):
         yield part.decode()
 

@@ -38,7 +38,7 @@ class Bench:
         return self.stands[question]
 
     def answer(self, state: str, held: str = "") -> None:
-        """What became of the question."""
+        """The outcome of the question."""
         self.stands["que-1"] = Stand(id="que-1", state=state, does="", requests=(), risk=4, held=held)  # type: ignore[arg-type]
 
     async def work(self) -> Any:

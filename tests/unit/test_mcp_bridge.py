@@ -123,7 +123,7 @@ async def test_a_session_that_does_not_close_holds_nobody(monkeypatch: pytest.Mo
 
 class _Kept(io.BytesIO):
     def close(self) -> None:
-        """What was written is still to be read."""
+        """The text that was written can still be read."""
 
 
 class Streams:

@@ -1,4 +1,4 @@
-"""What an installation takes from elsewhere: the lists of packages and the lock files."""
+"""An installation takes only locked packages: the lists of packages and the lock files."""
 
 from __future__ import annotations
 

@@ -78,7 +78,7 @@ def read(page: str) -> Read:
 
 
 def strange(page: str, root: str = ROOT) -> list[tuple[str, str, str | None]]:
-    """What no page of ours has: scripts and styles of its own, handlers, addresses of others."""
+    """Scripts and styles in the page, handlers, and addresses of others: no page of ours has them."""
     found: list[tuple[str, str, str | None]] = []
     for tag, attributes in read(page).tags:
         if tag in ("style", "iframe", "object", "embed", "form", "base", "meta") and attributes.get("http-equiv"):

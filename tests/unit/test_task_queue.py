@@ -46,7 +46,7 @@ class Bench:
         self.left: list[str] = []
         self.ends: dict[str, asyncio.Event] = {}
         self.answers: list[bool] = []
-        """What people said."""
+        """The answers that people gave."""
 
     async def run(self, verb: str, body: bytes, tell: Any, caller: Caller) -> Any:
         """Implements ``Dispatch``: the parameters say what the verb does."""
